@@ -1,6 +1,7 @@
-"""Where a load run stands, in `checkpoint.json` of its `--checkpoint` directory, so that another run can go on there.
+"""The position of a load run, in `checkpoint.json` of its `--checkpoint` directory, so that another run can go on
+there.
 
-One law: a checkpoint is written when all rows below it are acknowledged, and before its watermark is sent.
+A checkpoint is written after all rows below it are acknowledged, and before its watermark is sent.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
 LAST_MS = 1 << 45
-"""No run comes so far: TSOs have 46 bits for milliseconds since 1970."""
+"""The upper limit of a position: a TSO has 46 bits for milliseconds since 1970."""
 
 LONGEST_RATES = 60
-"""Characters of rates from which on these are known by their hash alone."""
+"""Rates with more characters are recorded as a hash."""
 
 
 @dataclass(frozen=True)
 class SentTotals:
-    """What a run has sent since it began, its parts before a restart among it."""
+    """What a run has sent since it began, the parts before a restart included."""
 
     rows: int = 0
     messages: int = 0
@@ -47,25 +48,25 @@ class SentTotals:
 
 @dataclass(frozen=True)
 class LoadCheckpoint:
-    """Where a run stands."""
+    """The position of a load run."""
 
     run: Mapping[str, str]
-    """What it must be to go on there (`load_identity`)."""
+    """The identity of the run (`load_identity`)."""
 
     start_ms: int
-    """Of the stream, in milliseconds since 1970."""
+    """The stream's start, in milliseconds since 1970."""
 
     acknowledged_ms: int = 0
-    """Simulated milliseconds since the stream's start: all rows below are acknowledged."""
+    """Simulated milliseconds since the stream's start. All rows below are acknowledged."""
 
     statements: int = 0
-    """How many of the statements that lie there have been sent."""
+    """The number of statements at this position that have been sent."""
 
     totals: SentTotals = field(default_factory=SentTotals)
 
     @property
     def watermark(self) -> int:
-        """The TSO up to which all is acknowledged."""
+        """The TSO up to which everything is acknowledged."""
         return tso.compose(self.start_ms + self.acknowledged_ms)
 
 
@@ -77,7 +78,7 @@ def load_identity(
     start_ms: int,
     partitions: Mapping[str, int],
 ) -> dict[str, str]:
-    """All that decides what a run sends, by the words in which a difference is told."""
+    """Return everything that decides what a run sends, by the names that a message about a difference uses."""
     rates = ", ".join(map(_rate, segments))
     return {
         "plan": short_hash(load.text or repr(load)),
@@ -95,18 +96,18 @@ def _rate(segment: Segment) -> str:
 
 
 def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[CheckpointFile, LoadCheckpoint]:
-    """A new run; raises UserError where another one may go on."""
+    """Begin a new run; raise UserError if the directory holds a checkpoint."""
     first = LoadCheckpoint(run, start_ms)
     return checkpoint_file.begin(directory, first, _read), first
 
 
 def resume(directory: Path, run: Mapping[str, str]) -> tuple[CheckpointFile, LoadCheckpoint]:
-    """Where the run ended; raises UserError where there is none, or it was another one."""
+    """Return the last run's checkpoint; raise UserError if there is none, or if it belongs to a different run."""
     return checkpoint_file.resume(directory, run, _read)
 
 
 def _read(found: Mapping[str, Any]) -> LoadCheckpoint:
-    """Raises ValueError for numbers that no run has written."""
+    """Parse a checkpoint; raise ValueError for numbers that no run writes."""
     if not 0 <= int(found["acknowledged_ms"]) < LAST_MS or int(found["statements"]) < 0:
         raise ValueError("nobody wrote that")
     return LoadCheckpoint(

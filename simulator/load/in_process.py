@@ -1,4 +1,4 @@
-"""Load in one process, without Java: one window after the other, by one task that owns all destinations."""
+"""Load in one process, without Java: one task owns all destinations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from simulator.load.windows.sender import WindowSender
 
 
 def run(feed: Feed, sender: WindowSender) -> None:
-    """Sends windows until there are no more; raises DeliveryError. The feed and the sender may share a sink."""
+    """Send windows until there are no more; raise DeliveryError. The feed and the sender may share a sink."""
     try:
         while (window := feed.next()) is not None:
             owned = range(window.epoch.spec.destinations.total)

@@ -1,6 +1,7 @@
-"""The pace of a load run: how far the next window goes, when it is handed out, how fast it is sent, when the run ends.
+"""The schedule of windows: the length of the next one, when it is handed out, how fast it is sent, and when the run
+ends.
 
-One law: time comes in as a number; what is decided follows from that and from the windows that were sent, nothing else.
+Times are arguments. Decisions follow only from them and from the windows that were sent.
 """
 
 from __future__ import annotations
@@ -16,41 +17,41 @@ from simulator.load.plan.rates import RateSegments
 from simulator.load.reports.sent_window import SentWindow
 
 LONGEST_WINDOW = 5.0
-"""Real seconds that a window takes at most, where the resolved interval is no longer."""
+"""The longest window in real seconds, unless the resolved interval is longer."""
 
 UNPACED_WINDOW = 2.0
-"""Real seconds that a window is to take where rows go out as fast as the sink takes them."""
+"""The length of a window in real seconds when rows go out as fast as the sink takes them."""
 
 SEARCH_WINDOW = 1.0
-"""The same while the rate is searched that a consumer sustains, so that a new rate shows soon."""
+"""The same during a search for the sustained rate, so that a new rate takes effect soon."""
 
 IDLE_SHARE = 0.08
-"""Of a window's time that may go by without a row being sent."""
+"""The share of a window's time that may pass without a row being sent."""
 
 GROWN, SHRUNK = 1.5, 0.8
 WEIGHT = 0.3
-"""Of what was measured last, among what is known."""
+"""The weight of the newest measurement in a running average."""
 
 MILLISECOND = 1e-3
 
 FIRST_ROW_TOLERANCE = 20.0
-"""So many rows' time may go by before the first one comes, as a transaction has several."""
+"""The first row may be late by the time of this many rows, as a transaction has several."""
 
 MOST_LEAD = 1.0
-"""Seconds that a window may be handed out before its first row is due."""
+"""A window is handed out at most this many seconds before its first row is due."""
 
 GRACE = 0.02
-"""Of the duration, that a run whose rate is a number may take longer to send all that was due in it."""
+"""A run with a numeric rate may exceed its duration by this share, to send all that was due in it."""
 
 
 @dataclass(frozen=True)
 class PaceSegment:
-    """From when on a rate is held, or rows go out as fast as the sink takes them."""
+    """A part of simulated time in which rows are paced, or go out as fast as the sink takes them."""
 
     from_ms: int
-    paced: bool
+    is_paced: bool
     again_ms: int = 0
-    """After so long it and those behind it come again, without end; 0 for never."""
+    """The period after which this segment and those after it repeat; 0 for never."""
 
 
 @dataclass(frozen=True)
@@ -63,34 +64,34 @@ class ScheduledWindow:
     """`Pace.speed`."""
 
     target_rate: float
-    """Rows a second; 0 for as many as there can be."""
+    """Rows a second; 0 for as many as possible."""
 
     at: float
-    """When to hand it out, at the earliest, in seconds since 1970."""
+    """The earliest time to hand it out, in seconds since 1970."""
 
     begins: float
-    """When its first row is due."""
+    """When the first row is due."""
 
     @property
     def ends(self) -> float:
-        """When its last row is due; where no rate is asked, when its first one is."""
+        """When the last row is due. Without a rate, when the first one is."""
         return self.begins + ((self.end_ms - self.first_ms) / 1000 / self.speed if self.speed else 0.0)
 
     def pace(self, now: float) -> Pace:
-        """For the tasks, if it is handed out now."""
+        """Return the pace for the tasks if the window is handed out now."""
         return Pace(self.speed, now - self.begins if self.speed else 0.0)
 
     def behind(self, ended: float) -> float:
-        """How many seconds later than asked it ended; 0 where no rate is asked."""
+        """Return how many seconds late the window ended; 0 without a rate."""
         return ended - self.ends if self.speed else 0.0
 
 
 class WindowScheduler:
-    """Asked for one window after the other, and told of each one that was sent; windows may be asked for ahead."""
+    """Schedules one window after the other. Windows may be scheduled before earlier ones are sent."""
 
     def __init__(
         self,
-        held: Sequence[PaceSegment],
+        segments: Sequence[PaceSegment],
         rows_before: Callable[[int], int],
         resolved_ms: int,
         duration: float | None = None,
@@ -98,29 +99,31 @@ class WindowScheduler:
         search: RateSearch | None = None,
         bytes_per_row: float = 0.0,
     ) -> None:
-        """`rows_before` a simulated millisecond; `duration` in seconds; `fixed` has every window be one resolved
-        interval without pace; `bytes_per_row` is what was taken for that where bytes a second are asked."""
-        self._held, self._rows_before, self._resolved_ms = held, rows_before, resolved_ms
+        """`rows_before` returns the number of rows before a simulated millisecond. `duration` is in seconds. With
+        `fixed`, every window is one resolved interval without pace. `bytes_per_row` is the initial estimate if the
+        rate is in bytes.
+        """
+        self._segments, self._rows_before, self._resolved_ms = segments, rows_before, resolved_ms
         self._duration, self._fixed, self._search = duration, fixed, search
         self._bytes_per_row = bytes_per_row
         self._row_bytes = bytes_per_row
         self._began: float | None = None
         self._first_ms = 0
         self._anchor: tuple[int, float, float] | None = None
-        """From where a rate that is held is reckoned: a millisecond, when it is due, the speed from there on."""
+        """The reference point of a paced rate: a millisecond, when it is due, and the speed from there on."""
 
         self._length = resolved_ms / 1000
-        """Real seconds of a window whose rate is held."""
+        """Real seconds of a paced window."""
 
         self._cost: float | None = None
-        """Real seconds of a simulated one where no rate is held."""
+        """Real seconds for a simulated second without a pace."""
 
         self._idle = self._starting = self._ended = 0.0
         self._last: ScheduledWindow | None = None
         self._open: deque[ScheduledWindow] = deque()
 
     def next(self, first_ms: int, limit_ms: int | None, now: float) -> ScheduledWindow | None:
-        """The window that begins there and does not go beyond the limit; None where the run is over."""
+        """Return the window that begins there and ends at the limit at the latest; None if the run is over."""
         if self._began is None:
             self._began, self._first_ms = now, first_ms
         if self._search is not None and self._search.ended:
@@ -138,7 +141,7 @@ class WindowScheduler:
         return due
 
     def sent(self, window: SentWindow) -> None:
-        """A window was sent; they come in order."""
+        """Record a window that was sent; windows come in order."""
         due, rows = self._open.popleft(), sum(window.rows.values())
         if rows:
             measured = sum(size for *_, size in window.partitions.values()) / rows
@@ -153,7 +156,7 @@ class WindowScheduler:
         if due.speed:
             if window.handed_out >= due.begins:
                 self._starting += WEIGHT * (max(0.0, window.began - window.handed_out) - self._starting)
-            self._settle(due.behind(window.ended))
+            self._adjust_length(due.behind(window.ended))
         else:
             cost = max(window.ended - free, 1e-3) / ((due.end_ms - due.first_ms) / 1000)
             self._cost = cost if self._cost is None else self._cost + 0.5 * (cost - self._cost)
@@ -162,15 +165,15 @@ class WindowScheduler:
             self._search.add_window(due.speed * self._search.first, window.began, window.ended, rows)
 
     def _start(self, late: float) -> None:
-        """The run counts from its first record: what is started before that, on a cluster, may take seconds."""
+        """Count the run from its first record, as starting tasks on a cluster may take seconds."""
         assert self._began is not None, "a window was asked for"
         self._began += max(0.0, late)
         if self._anchor is not None:
             at_ms, due, speed = self._anchor
             self._anchor = at_ms, due + max(0.0, late), speed
 
-    def _settle(self, behind: float) -> None:
-        """Longer windows where the run falls behind, as short ones as idle time allows where it keeps pace."""
+    def _adjust_length(self, behind: float) -> None:
+        """Lengthen windows if the run falls behind; else shorten them as far as idle time allows."""
         wanted = self._length * (GROWN if behind > self._length / 2 else SHRUNK)
         most = LONGEST_WINDOW if self._search is None else SEARCH_WINDOW
         self._length = min(max(wanted, self._idle / IDLE_SHARE, min(self._resolved_ms / 1000, most)), most)
@@ -180,27 +183,28 @@ class WindowScheduler:
             limit_ms = _least(limit_ms, self._first_ms + round(self._duration * 1000))
         if limit_ms is not None and first_ms >= limit_ms:
             return None
-        return ScheduledWindow(first_ms, self._end(first_ms, 0.0, limit_ms), 0.0, 0.0, now, now)
+        return ScheduledWindow(first_ms, self._window_end(first_ms, 0.0, limit_ms), 0.0, 0.0, now, now)
 
     def _paced(
         self, first_ms: int, limit_ms: int | None, now: float, began: float, speed: float
     ) -> ScheduledWindow | None:
-        begins = self._reckoned(first_ms, speed, now)
+        begins = self._due_time(first_ms, speed, now)
         if self._duration is not None:
             over = began + self._duration
             if begins >= over - MILLISECOND or now >= over + min(GRACE * self._duration, LONGEST_WINDOW):
                 return None
             limit_ms = _least(limit_ms, first_ms + max(1, round((over - begins) * 1000 * speed)))
-        end_ms = self._end(first_ms, self._length * 1000 * speed, limit_ms)
+        end_ms = self._window_end(first_ms, self._length * 1000 * speed, limit_ms)
         asked = (self._rows_before(end_ms) - self._rows_before(first_ms)) / (end_ms - first_ms) * 1000 * speed
         return ScheduledWindow(
             first_ms, end_ms, speed, asked, max(now, begins - min(self._starting, MOST_LEAD)), begins
         )
 
-    def _reckoned(self, first_ms: int, speed: float, now: float) -> float:
-        """When the first row is due. A rate that is held again counts from when the run comes to it, and so does one
-        that is tried."""
-        begins = max(now, self._free(now))
+    def _due_time(self, first_ms: int, speed: float, now: float) -> float:
+        """Return when the first row is due. A rate counts from when the run comes to it if it is new in a search, or
+        follows a part without a pace.
+        """
+        begins = max(now, self._free_at(now))
         if self._anchor is not None:
             at_ms, due, before = self._anchor
             reckoned = due + (first_ms - at_ms) / 1000 / before
@@ -212,17 +216,17 @@ class WindowScheduler:
         self._anchor = None
         wanted = min(max(UNPACED_WINDOW, self._idle / IDLE_SHARE), LONGEST_WINDOW)
         if self._duration is not None:
-            left = began + self._duration - self._free(now)
+            left = began + self._duration - self._free_at(now)
             if left <= 0.0:
                 return None
             wanted = min(wanted, left)
         wanted_ms = wanted / self._cost * 1000 if self._cost else 0.0
         if self._last is not None:
             wanted_ms = min(wanted_ms, 2.0 * (self._last.end_ms - self._last.first_ms))
-        return ScheduledWindow(first_ms, self._end(first_ms, wanted_ms, limit_ms), 0.0, 0.0, now, now)
+        return ScheduledWindow(first_ms, self._window_end(first_ms, wanted_ms, limit_ms), 0.0, 0.0, now, now)
 
-    def _free(self, now: float) -> float:
-        """When all windows that were handed out will be sent, by what is known."""
+    def _free_at(self, now: float) -> float:
+        """Estimate when all windows that were handed out will be sent."""
         if not self._open:
             return now
         last = self._open[-1].ends
@@ -230,43 +234,42 @@ class WindowScheduler:
         return max(now, last, max(self._ended, self._open[0].at) + cost)
 
     def _speed(self, ms: int) -> float:
-        """Simulated seconds for each real one; 0 where no rate is held."""
+        """Return simulated seconds for each real one; 0 without a pace."""
         if self._search is not None:
             return self._search.rate / self._search.first
-        if self._fixed or not pace_at(self._held, ms)[0].paced:
+        if self._fixed or not pace_at(self._segments, ms)[0].is_paced:
             return 0.0
         return self._bytes_per_row / self._row_bytes if self._bytes_per_row else 1.0
 
-    def _end(self, first_ms: int, wanted_ms: float, limit_ms: int | None) -> int:
-        """Where a window of about that length ends: where a resolved interval does, or what holds the rate changes."""
+    def _window_end(self, first_ms: int, wanted_ms: float, limit_ms: int | None) -> int:
+        """Return the end of a window of about that length: a multiple of the resolved interval, or a change of pace."""
         resolved = self._resolved_ms
         many = max(1, round((first_ms % resolved + wanted_ms) / resolved))
         end_ms = first_ms - first_ms % resolved + many * resolved
-        change_ms = None if self._search is not None or self._fixed else pace_at(self._held, first_ms)[1]
+        change_ms = None if self._search is not None or self._fixed else pace_at(self._segments, first_ms)[1]
         return min(end for end in (end_ms, change_ms, limit_ms) if end is not None)
 
 
 def pace_segments(rates: RateSegments) -> tuple[PaceSegment, ...]:
-    """Where the rates are held."""
     return tuple(
         PaceSegment(segment.from_ms, paced, segment.again_ms)
         for segment, paced in zip(rates.segments, rates.paced, strict=True)
     )
 
 
-def pace_at(held: Sequence[PaceSegment], ms: int) -> tuple[PaceSegment, int | None]:
-    """What holds at a millisecond, and where something else does."""
+def pace_at(segments: Sequence[PaceSegment], ms: int) -> tuple[PaceSegment, int | None]:
+    """Return the segment at a millisecond, and where the next one begins."""
     begin_ms = 0
-    number = bisect_right([each.from_ms for each in held], ms) - 1
-    around = next((place for place in range(number, -1, -1) if held[place].again_ms), None)
+    number = bisect_right([each.from_ms for each in segments], ms) - 1
+    around = next((place for place in range(number, -1, -1) if segments[place].again_ms), None)
     if around is not None:
-        first = held[around]
+        first = segments[around]
         begin_ms = (ms - first.from_ms) // first.again_ms * first.again_ms
-        number = bisect_right([each.from_ms for each in held], ms - begin_ms) - 1
-        if number + 1 == len(held):
-            return held[number], begin_ms + first.from_ms + first.again_ms
-    until_ms = begin_ms + held[number + 1].from_ms if number + 1 < len(held) else None
-    return held[number], until_ms
+        number = bisect_right([each.from_ms for each in segments], ms - begin_ms) - 1
+        if number + 1 == len(segments):
+            return segments[number], begin_ms + first.from_ms + first.again_ms
+    until_ms = begin_ms + segments[number + 1].from_ms if number + 1 < len(segments) else None
+    return segments[number], until_ms
 
 
 def _least(*limits: int | None) -> int | None:

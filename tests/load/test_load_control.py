@@ -201,7 +201,7 @@ def test_a_rate_begins_anew_where_none_was_held_before() -> None:
 def test_bursts_come_again() -> None:
     bursts = pace_segments(rates.resolve_rates(rates.parse_rate("1000, every 30s: max for 2s"), 10_000))
     seen = (0, 29_999, 30_000, 31_999, 32_000, 60_000, 93_000)
-    kinds = [(ms, pace_at(bursts, ms)[0].paced, pace_at(bursts, ms)[1]) for ms in seen]
+    kinds = [(ms, pace_at(bursts, ms)[0].is_paced, pace_at(bursts, ms)[1]) for ms in seen]
 
     assert kinds == [
         (0, True, 30_000),

@@ -69,14 +69,14 @@ def test_a_consumer_that_outruns_the_sender_is_said_to_keep_up() -> None:
     found = searched(RateSearch(1000), lambda lag: 1e9, fastest=40_000)
 
     assert (found.too_much, round(found.sustained)) == (None, 40_000)
-    assert found.of("audit") == "sustained 40,000 rows/s: group audit keeps up with all that is sent"
+    assert found.describe("audit") == "sustained 40,000 rows/s: group audit keeps up with all that is sent"
 
 
 def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
     """It once committed, and sleeps since; nobody waits for each slower rate."""
     found = searched(RateSearch(100), lambda lag: 0.0, seconds=90)
 
-    assert found.of("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
+    assert found.describe("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
 
 
 def test_a_group_that_commits_nothing_ends_the_search() -> None:
@@ -109,7 +109,7 @@ def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
 
 
 def test_the_line_says_the_rate_and_what_was_too_much() -> None:
-    said = SearchResult(23_400.0, 25_000.0, 1_900.0).of("g")
+    said = SearchResult(23_400.0, 25_000.0, 1_900.0).describe("g")
 
     assert said == "sustained 23,400 rows/s: at 25,000 the lag of group g grew by 1,900 records/s"
 

@@ -168,7 +168,7 @@ def _loading(
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     opened = prepare_load(plan, (), changefeed, release, settings.start_ts)
-    size = measure_bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
+    size = measure_bytes_per_row(opened, changefeed) if asked.has_bytes else 0.0
     found = rates.resolve_rates(asked, plan.rows_per_second, size)
     opened = replace(opened, stream=Stream(plan.model, found.segments))
     return Loading(plan, options, changefeed, release, opened, found, size, search, rate)

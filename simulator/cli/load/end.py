@@ -76,7 +76,7 @@ def _account(watch: Watch) -> Iterator[str]:
     if account.retried or account.resent:
         yield f"sent again: {account.resent:,} records; {account.retried:,} windows, as a process was lost"
     if watch.verdict is not None:
-        yield watch.verdict.of(watch.setup.group or "")
+        yield watch.verdict.describe(watch.setup.group or "")
     if watch.unfinished:
         yield watch.unfinished
     if account.watermark:

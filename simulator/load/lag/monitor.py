@@ -1,4 +1,4 @@
-"""A thread that looks again and again how far a consumer group is behind."""
+"""A thread that samples the lag of a consumer group."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Protocol
 from simulator.load.lag.search import LagSample, RateSearch
 
 INTERVAL = 0.5
-"""Seconds from one look to the next."""
+"""Seconds between two samples."""
 
 
 class OffsetSums(Protocol):
-    """What Kafka says, `sinks.kafka.lag.Offsets`."""
+    """Offsets of a group and of Kafka, as `sinks.kafka.lag` returns them."""
 
     @property
     def end(self) -> int: ...
@@ -25,15 +25,18 @@ class OffsetSums(Protocol):
 
 
 class LagMonitor:
-    """Looks while it is open; nothing that goes wrong with that ends the run."""
+    """Samples the lag while it is open. Errors of sampling do not end the run."""
 
     def __init__(
-        self, ask: Callable[[], OffsetSums | None], heard: Callable[[LagSample], None], search: RateSearch | None = None
+        self,
+        fetch: Callable[[], OffsetSums | None],
+        on_sample: Callable[[LagSample], None],
+        search: RateSearch | None = None,
     ) -> None:
-        """`ask` gives None where nobody answers."""
-        self._ask, self._heard, self._search = ask, heard, search
+        """`fetch` returns None if Kafka does not answer."""
+        self._fetch, self._on_sample, self._search = fetch, on_sample, search
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._sample_lag, daemon=True)
 
     def __enter__(self) -> LagMonitor:
         self._thread.start()
@@ -43,16 +46,16 @@ class LagMonitor:
         self._over.set()
         self._thread.join()
 
-    def _look(self) -> None:
+    def _sample_lag(self) -> None:
         while not self._over.wait(INTERVAL):
-            found, at = self._ask(), time.time()
-            if found is None:
+            offsets, at = self._fetch(), time.time()
+            if offsets is None:
                 continue
-            if found.committed is None:
+            if offsets.committed is None:
                 if self._search is not None:
                     self._search.add_missing_commit(at)
                 continue
-            sample = LagSample(at, found.end, found.committed)
-            self._heard(sample)
+            sample = LagSample(at, offsets.end, offsets.committed)
+            self._on_sample(sample)
             if self._search is not None:
                 self._search.add_sample(sample)

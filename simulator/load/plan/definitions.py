@@ -1,7 +1,4 @@
-"""The tables of a plan: CREATE TABLE texts → what there is, parents before the tables that refer to them.
-
-One law: a definition is executed as TiDB would, and one that it refuses is refused in its words.
-"""
+"""The tables of a plan: CREATE TABLE statements, executed as TiDB does, parents before the tables that refer to them."""
 
 from __future__ import annotations
 
@@ -19,22 +16,22 @@ from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.syntax.tables import CreateTable
 
 DATABASE = "test"
-"""Of a table that names none."""
+"""The database of a table that names none."""
 
 EXPECTED = "expected one CREATE TABLE"
 
 
 @dataclass(frozen=True)
 class TableDefinition:
-    """One `[[table]]`."""
+    """The definition of one `[[table]]`."""
 
     number: int
-    """In the file, from 1."""
+    """Its number in the file, from 1."""
 
     text: str
     statement: CreateTable
     also: tuple[Key, ...] = ()
-    """The tables whose rows its columns refer to beside its foreign keys."""
+    """The tables that its columns refer to, besides its foreign keys."""
 
     @property
     def schema(self) -> str:
@@ -50,14 +47,14 @@ class TableDefinition:
 
     @cached_property
     def parents(self) -> tuple[Key, ...]:
-        """The other tables to whose rows its rows refer."""
+        """The other tables that its rows refer to."""
         named = [part.references.table for part in self.statement.keys if part.references is not None]
         foreign = (object_key(name.schema or self.schema, name.name) for name in named)
         return tuple(place for place in dict.fromkeys((*foreign, *self.also)) if place != self.place)
 
 
 def parse_definition(number: int, text: str, also: Iterable[Key] = ()) -> TableDefinition:
-    """Raises DdlError for what cannot be read, UserError for what is no plain CREATE TABLE."""
+    """Parse a CREATE TABLE; raise DdlError if it is not SQL, UserError if it is another statement."""
     statements = parse_ddl_script(text)
     statement = statements[0] if len(statements) == 1 else None
     if not isinstance(statement, CreateTable):
@@ -70,7 +67,7 @@ def parse_definition(number: int, text: str, also: Iterable[Key] = ()) -> TableD
 
 
 def duplicate_definitions(definitions: Iterable[TableDefinition]) -> dict[int, str]:
-    """The number of each definition whose table another one before it defines, with what is wrong."""
+    """Return a message for each definition whose table is already defined, by number."""
     first: dict[Key, TableDefinition] = {}
     found = {}
     for each in definitions:
@@ -80,7 +77,7 @@ def duplicate_definitions(definitions: Iterable[TableDefinition]) -> dict[int, s
 
 
 def sort_by_reference(definitions: Sequence[TableDefinition]) -> tuple[TableDefinition, ...]:
-    """Parents first, otherwise as they came; raises UserError for those that refer to each other."""
+    """Sort parents first, otherwise in file order; raise UserError if tables refer to each other in a circle."""
     known = {each.place: each for each in definitions}
     wanted = {each.place: [place for place in each.parents if place in known] for each in definitions}
     try:
@@ -96,8 +93,7 @@ def sort_by_reference(definitions: Sequence[TableDefinition]) -> tuple[TableDefi
 
 
 def create_tables(definitions: Sequence[TableDefinition], release: Release) -> tuple[Catalog, dict[int, str]]:
-    """What there is behind the definitions, which are in order, and what TiDB says of those that it refuses, by
-    number."""
+    """Execute the definitions in order; return the catalog, and TiDB's error for each that it refuses, by number."""
     now = build_catalog((), dict.fromkeys(each.schema for each in definitions))
     session = Session(DATABASE, now, release)
     refused = {}
@@ -110,5 +106,5 @@ def create_tables(definitions: Sequence[TableDefinition], release: Release) -> t
 
 
 def referenced_tables(definitions: Sequence[TableDefinition]) -> Mapping[Key, TableDefinition]:
-    """The tables to whose rows others refer, with the first of those."""
+    """Return the tables that others refer to, each with the first of those."""
     return {place: each for each in reversed(definitions) for place in each.parents}

@@ -1,6 +1,6 @@
-"""The plan of a load run: which tables there are, how their rows live and what is in them, which statements come.
+"""The plan of a load run: its tables, how their rows change, what their columns hold, and the DDL statements.
 
-One law: a plan that is here can be played: what cannot be is refused when its file is read.
+A plan that cannot be played is refused when its file is read.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE = (
 )
 
 STATEMENT_KINDS = (ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE)
-"""Of `[[ddl]]`."""
+"""The kinds that `[[ddl]]` accepts."""
 
 DEFAULT_ROWS_PER_SECOND = 10_000
 
 
 @dataclass(frozen=True)
 class DdlSchedule:
-    """Statements that come again and again."""
+    """One `[[ddl]]`: statements at intervals."""
 
     every_ms: tuple[int, int]
-    """Least and most simulated milliseconds from one to the next; chosen by the seed where they differ."""
+    """The minimum and maximum of simulated milliseconds between two statements. If they differ, the seed chooses."""
 
     kinds: tuple[str, ...]
     """Out of STATEMENT_KINDS."""
 
     table: int | None = None
-    """Place in `Model.tables`; None for any, chosen by the seed."""
+    """The index in `Model.tables`; None for any, chosen by the seed."""
 
     random: bool = False
-    """Whether the kinds are chosen by the seed; otherwise they come in turn."""
+    """Whether the seed chooses the kinds; otherwise they take turns."""
 
 
 @dataclass(frozen=True)
@@ -52,32 +52,32 @@ class LoadPlan:
     name: str
     model: Model
     definitions: tuple[str, ...]
-    """CREATE TABLE of each of `model.tables`."""
+    """The CREATE TABLE of each of `model.tables`."""
 
     tables: tuple[TableGenerators, ...]
-    """As long as `model.tables`: what their columns hold."""
+    """What the columns of each of `model.tables` hold."""
 
     catalog: Catalog
-    """What there is behind all definitions."""
+    """The catalog after all definitions."""
 
     statements: tuple[DdlSchedule, ...] = ()
     rows_per_second: int = DEFAULT_ROWS_PER_SECOND
-    """Of simulated time, where the rate is as many as there can be."""
+    """Rows a second of simulated time for the rate `max`."""
 
     rate: str = "max"
-    """As `rates.read` reads it."""
+    """In the format of `rates.parse_rate`."""
 
     duration_ms: int | None = None
     """None for no end."""
 
     settings: Settings = Settings()
-    """What the options say, else the file."""
+    """The settings of the options, else of the file."""
 
     text: str = ""
-    """Of the file."""
+    """The text of the file."""
 
     @property
     def created(self) -> tuple[Table, ...]:
-        """The definitions of `model.tables`, as long as those."""
+        """The table definitions, parallel to `model.tables`."""
         found = (self.catalog.table(table.schema, table.name) for table in self.model.tables)
         return tuple(table for table in found if table is not None)

@@ -1,19 +1,19 @@
-"""A plan file: TOML with settings, then tables by CREATE TABLE, then statements that come at intervals.
+"""A plan file: TOML with settings, then tables by CREATE TABLE, then DDL statements at intervals.
 
 rows-per-transaction = 10
 
 [[table]]
-definition = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(40), city VARCHAR(40))"
-rows = 10000
-mix = {inserts = 20, updates = 70, deletes = 10}
-[table.columns]
-name = "name"
+  definition = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(40), city VARCHAR(40))"
+  rows = 10000
+  mix = {inserts = 20, updates = 70, deletes = 10}
+  [table.columns]
+  name = "name"
 
 [[ddl]]
-every = "5m"
-kinds = ["add-column", "drop-column"]
+  every = "5m"
+  kinds = ["add-column", "drop-column"]
 
-One law: every mistake in a file is reported at once, each with its line.
+All mistakes in a file are reported at once, each with its line.
 """
 
 from __future__ import annotations
@@ -50,19 +50,20 @@ from simulator.toml_lines import TableLines, key_lines
 
 DEFAULT_ROWS = 10_000
 COLUMN = re.compile(r": columns?:? '?([^':]+)'?:")
-"""In a mistake."""
+"""Finds the column that a message is about."""
 
 OF_MODEL = ("rows", "weight", "mix", "skew")
 
 
 def load_plan(file: Path, options: Settings = Settings()) -> LoadPlan:
-    """The plan of that file, where options win; raises ScenarioError with every mistake in it, a line each."""
+    """Read the plan of a file; the options win. Raise ScenarioError with all its mistakes, a line each."""
     return read_plan(read_text(file), f"plan {file}", file.stem, file.parent, options)
 
 
 def read_plan(text: str, called: str, name: str, directory: Path, options: Settings) -> LoadPlan:
-    """As `load_plan`; `called` is how errors call it, `name` its name where it says none, and paths in it are relative to
-    the directory."""
+    """Parse a plan as `load_plan` does. `called` is the file's name in errors, `name` the plan's default name; paths
+    are relative to the directory.
+    """
     try:
         document = parse_toml(text)
     except ValueError as error:
@@ -76,14 +77,14 @@ def read_plan(text: str, called: str, name: str, directory: Path, options: Setti
 
 @dataclass
 class _Tables:
-    """What is known of `[[table]]` so far, by number from 1."""
+    """What has been read of each `[[table]]`, by number from 1."""
 
     lines: Sequence[TableLines | None]
     values: dict[int, dict[str, Any]] = field(default_factory=dict)
     definitions: dict[int, TableDefinition] = field(default_factory=dict)
 
     def where(self, number: int, key: str = "", column: str = "") -> str:
-        """The beginning of a mistake in that key, or in the whole table."""
+        """Return the prefix of a message about a table, a key of it, or a column."""
         lines = self.lines[number - 1]
         inside = lines.inside.get(key) if lines else None
         place = line_of(inside, column) if inside and column in inside.keys else line_of(lines, key)
@@ -95,11 +96,11 @@ def _read(
     document: dict[str, Any], text: str, name: str, directory: Path, options: Settings, mistakes: list[str]
 ) -> LoadPlan | None:
     top, lines = key_lines(text, "table")
-    given = {kind: _list(document.pop(kind, []), kind, mistakes) for kind in ("table", "ddl")}
+    given = {kind: _read_list(document.pop(kind, []), kind, mistakes) for kind in ("table", "ddl")}
     values = read_keys(document, TOP, lambda key: line_of(top, key), mistakes)
     if "config" in values:
         values["config"] = directory / values["config"]
-    settings = merged(options, Settings(**_of(Settings, values)))
+    settings = merged(options, Settings(**_fields_of(Settings, values)))
     tables = _Tables(lines if len(lines) == len(given["table"]) else [None] * len(given["table"]))
     if not given["table"] and not mistakes:
         mistakes.append("no tables: at least one [[table]] with a definition is expected")
@@ -107,19 +108,19 @@ def _read(
         _read_table(number, table, tables, mistakes)
     release = _release(settings, options.release is not None, lambda key: line_of(top, key), mistakes)
     if mistakes:
-        _statements(given["ddl"], text, None, mistakes)
+        _read_ddl(given["ddl"], text, None, mistakes)
         return None
-    ordered, catalog = _defined(tables, release, mistakes)
-    statements = _statements(given["ddl"], text, ordered, mistakes)
+    ordered, catalog = _create_all(tables, release, mistakes)
+    statements = _read_ddl(given["ddl"], text, ordered, mistakes)
     if mistakes:
         return None
-    modelled = tuple(_modelled(each, ordered, tables, mistakes) for each in ordered)
-    model = Model(**{**_of(Model, values), "seed": settings.seed or 0, "tables": modelled})
-    wanted = tuple(TableGenerators(**_of(TableGenerators, tables.values[each.number])) for each in ordered)
+    modelled = tuple(_table_model(each, ordered, tables, mistakes) for each in ordered)
+    model = Model(**{**_fields_of(Model, values), "seed": settings.seed or 0, "tables": modelled})
+    wanted = tuple(TableGenerators(**_fields_of(TableGenerators, tables.values[each.number])) for each in ordered)
     plan = LoadPlan(
         **{
             "name": name,
-            **_of(LoadPlan, values),
+            **_fields_of(LoadPlan, values),
             "model": model,
             "definitions": tuple(each.text for each in ordered),
             "tables": wanted,
@@ -133,13 +134,12 @@ def _read(
     return plan
 
 
-def _of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that are fields of that kind."""
+def _fields_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     known = {each.name for each in fields(kind)}
     return {name: value for name, value in values.items() if name in known}
 
 
-def _list(value: object, kind: str, mistakes: list[str]) -> list[dict[str, Any]]:
+def _read_list(value: object, kind: str, mistakes: list[str]) -> list[dict[str, Any]]:
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         return value
     mistakes.append(f"{kind} must be a list of tables: write each under [[{kind}]]")
@@ -147,7 +147,7 @@ def _list(value: object, kind: str, mistakes: list[str]) -> list[dict[str, Any]]
 
 
 def _release(settings: Settings, option: bool, where: Callable[[str], str], mistakes: list[str]) -> Release:
-    """Raises UserError for one that is no mistake of the plan's, but an option's."""
+    """Return the release; raise UserError if an option names an unknown one."""
     try:
         return releases.find(settings.release or releases.DEFAULT, settings.architecture)
     except UserError as error:
@@ -158,20 +158,20 @@ def _release(settings: Settings, option: bool, where: Callable[[str], str], mist
 
 
 def _read_table(number: int, given: dict[str, Any], tables: _Tables, mistakes: list[str]) -> None:
-    """Its values and its definition, as far as they can be read."""
+    """Read the values and the definition of a table, as far as they are valid."""
     before = len(mistakes)
     columns = given.get("columns", {})
     if not isinstance(columns, dict):
         mistakes.append(f"{tables.where(number, 'columns')}columns: expected a table of columns, got {columns!r}")
         columns = {}
-    also = [place for column in columns.values() if (place := _referred(column))]
+    also = [place for column in columns.values() if (place := _referenced_table(column))]
     try:
         if "definition" in given and isinstance(given["definition"], str):
             tables.definitions[number] = parse_definition(number, given["definition"], also)
         elif "definition" not in given:
             mistakes.append(f"{tables.where(number)}a definition is expected, a CREATE TABLE")
     except (DdlError, UserError) as error:
-        mistakes += (f"{tables.where(number, 'definition')}definition: {each}" for each in _words(error))
+        mistakes += (f"{tables.where(number, 'definition')}definition: {each}" for each in _messages(error))
     plain = {name: value for name, value in given.items() if name != "columns"}
     values = read_keys(plain, TABLE, lambda key: tables.where(number, key), mistakes)
     values["columns"] = {}
@@ -184,19 +184,19 @@ def _read_table(number: int, given: dict[str, Any], tables: _Tables, mistakes: l
         tables.values[number] = values
 
 
-def _words(error: UserError) -> Iterator[str]:
+def _messages(error: UserError) -> Iterator[str]:
     yield from [str(error)] if isinstance(error, DdlError) else map(str, error.args)
 
 
-def _referred(column: object) -> Key | None:
-    """The table that {reference = "shop.customer.id"} names."""
+def _referenced_table(column: object) -> Key | None:
+    """Return the table that {reference = "shop.customer.id"} names."""
     text = column.get("reference") if isinstance(column, dict) else None
     parts = text.split(".") if isinstance(text, str) else []
     return object_key(parts[0], parts[1]) if len(parts) == 3 else None
 
 
-def _defined(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tuple[TableDefinition, ...], Catalog]:
-    """The definitions in order, and what there is behind them."""
+def _create_all(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tuple[TableDefinition, ...], Catalog]:
+    """Return the definitions in order of reference, and the catalog after them."""
     definitions = list(tables.definitions.values())
     for number, mistake in duplicate_definitions(definitions).items():
         mistakes.append(f"{tables.where(number, 'definition')}{mistake}")
@@ -213,10 +213,10 @@ def _defined(tables: _Tables, release: Release, mistakes: list[str]) -> tuple[tu
     return ordered, catalog
 
 
-def _modelled(
+def _table_model(
     each: TableDefinition, ordered: Sequence[TableDefinition], tables: _Tables, mistakes: list[str]
 ) -> TableModel:
-    """How its rows live; rows that others refer to stay."""
+    """Return how the rows of a table change. Rows that others refer to are never deleted."""
     values = {name: value for name, value in tables.values[each.number].items() if name in OF_MODEL}
     deletes = values.get("mix", Mix(20, 70, 10)).deletes > 0
     kept = deletes and each.place in referenced_tables(ordered)
@@ -224,14 +224,14 @@ def _modelled(
     try:
         check(Model(0, (model,)))
     except UserError as error:
-        mistakes += (_located(message, tables, ordered) for message in error.args)
+        mistakes += (_with_line(message, tables, ordered) for message in error.args)
     return model
 
 
-def _statements(
+def _read_ddl(
     given: Sequence[dict[str, Any]], text: str, ordered: Sequence[TableDefinition] | None, mistakes: list[str]
 ) -> list[DdlSchedule]:
-    """The `[[ddl]]`; whether their tables are there is not looked at where `ordered` is None."""
+    """Read each `[[ddl]]`. With `ordered` None, whether their tables exist is not checked."""
     known = key_lines(text, "ddl")[1]
     lines = known if len(known) == len(given) else [None] * len(given)
     found = []
@@ -263,18 +263,18 @@ def _statements(
 
 
 def _check(plan: LoadPlan, ordered: Sequence[TableDefinition], tables: _Tables, mistakes: list[str]) -> None:
-    """What is seen only where everything else is right."""
+    """Run the checks that need a plan without other mistakes."""
     for part in (check, lambda model: table_values(plan.created, plan.tables, model)):
         if mistakes:
             return
         try:
             part(plan.model)
         except UserError as error:
-            mistakes += (_located(message, tables, ordered) for message in error.args)
+            mistakes += (_with_line(message, tables, ordered) for message in error.args)
 
 
-def _located(message: str, tables: _Tables, ordered: Sequence[TableDefinition]) -> str:
-    """What is wrong with `table shop.customer`, perhaps with `column 'name'` of it, with the line of that."""
+def _with_line(message: str, tables: _Tables, ordered: Sequence[TableDefinition]) -> str:
+    """Add the line to a message that begins with `table shop.customer`, and possibly `column 'name'`."""
     for each in ordered:
         rest = message.removeprefix(f"table {each.name}")
         if rest == message or rest[:1] not in ": ":

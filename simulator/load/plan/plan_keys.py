@@ -1,6 +1,6 @@
-"""What the keys of a plan file may hold, but for the columns of tables, and how it is read.
+"""The keys of a plan file, and how each value is parsed. Keys of `[table.columns]` are in `sources/generate`.
 
-One law: every value is refused by itself where it cannot be, whatever the others are.
+Each parser raises UserError for an invalid value, independently of the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.sources.generate.model import Mix
 from simulator.sources.generate.values.reading import parse_skew
 
 MOST_ROWS = 1_000_000_000
-"""Of a table."""
+"""Rows of a table."""
 
 MOST_OF_TRANSACTION = 100_000
 MOST_WEIGHT = 1_000_000
@@ -29,29 +29,29 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def to_count(least: int, most: int) -> Callable[[object], int]:
-    """A whole number between both."""
+    """Return a parser of whole numbers in that range."""
 
-    def read(value: object) -> int:
+    def parse(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise UserError(f"expected a whole number from {least:,} to {most:,}, got {value!r}")
         return value
 
-    return read
+    return parse
 
 
 def to_name(value: object) -> str:
-    """What files may be called, too."""
+    """Parse a plan's name, which must be a valid file name."""
     if not _NAME.fullmatch(to_text(value)):
         raise UserError(f"expected letters, digits and _ . - (the checkpoint's directory is called so), got {value!r}")
     return to_text(value)
 
 
-def to_least_and_most(value: object) -> tuple[int, int]:
-    """A number of rows, or {min, max}."""
-    return _least_and_most(value, to_count(1, MOST_OF_TRANSACTION), "a whole number or {min = 1, max = 20}")
+def to_row_range(value: object) -> tuple[int, int]:
+    """Parse a number of rows, or {min, max}."""
+    return _range(value, to_count(1, MOST_OF_TRANSACTION), "a whole number or {min = 1, max = 20}")
 
 
-def _least_and_most(value: object, read: Callable[[object], int], expected: str) -> tuple[int, int]:
+def _range(value: object, read: Callable[[object], int], expected: str) -> tuple[int, int]:
     if not isinstance(value, dict):
         return read(value), read(value)
     if value.keys() != {"min", "max"}:
@@ -63,7 +63,7 @@ def _least_and_most(value: object, read: Callable[[object], int], expected: str)
 
 
 def to_present(value: object) -> bool:
-    """Whether rows are there before the stream."""
+    """Return whether rows exist before the stream."""
     if value not in INITIAL:
         raise UserError(
             "expected 'inserted' (the stream begins with the rows) or 'present' (they were there before), got "
@@ -87,7 +87,7 @@ def to_mix(value: object) -> Mix:
 
 
 def to_update_columns(value: object) -> int | tuple[str, ...]:
-    """How many columns an UPDATE touches, or which."""
+    """Parse how many columns an UPDATE changes, or their names."""
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
         return tuple(value)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 4096:
@@ -96,9 +96,9 @@ def to_update_columns(value: object) -> int | tuple[str, ...]:
 
 
 def to_size(value: object) -> int:
-    """`2KiB` in bytes."""
-    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    size = round(float(found[1]) * _UNITS[found[2]]) if found else value
+    """Parse `2KiB`, in bytes."""
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    size = round(float(match[1]) * _UNITS[match[2]]) if match else value
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_SIZE:
         raise UserError(
             f"expected a size up to {MOST_SIZE >> 20}MiB, such as '2KiB', or a number of bytes; got {value!r}"
@@ -107,8 +107,8 @@ def to_size(value: object) -> int:
 
 
 def to_interval(value: object) -> tuple[int, int]:
-    """`5m`, or {min, max}, in milliseconds."""
-    return _least_and_most(value, to_duration_ms, "a duration such as '5m', or {min = '2m', max = '10m'}")
+    """Parse `5m`, or {min, max}, in milliseconds."""
+    return _range(value, to_duration_ms, "a duration such as '5m', or {min = '2m', max = '10m'}")
 
 
 def to_kinds(value: object) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def to_flag(value: object) -> bool:
 
 
 def to_rate(value: object) -> str:
-    """As --rate; what it says is read by `rates.read`."""
+    """Check a rate as `--rate` has it."""
     text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else to_text(value)
     rates.parse_rate(text)
     return text
@@ -142,11 +142,11 @@ TOP: Mapping[str, Key] = {
     "rate": Key("rate", to_rate),
     "duration": Key("duration_ms", to_duration_ms),
     "rows-per-second": Key("rows_per_second", to_count(1, rates.MOST_ROWS_PER_SECOND)),
-    "rows-per-transaction": Key("rows_per_transaction", to_least_and_most),
+    "rows-per-transaction": Key("rows_per_transaction", to_row_range),
     "tables-per-transaction": Key("tables_per_transaction", to_count(1, 1000)),
     "initial": Key("present", to_present),
 }
-"""Before all headers."""
+"""Top-level keys."""
 
 TABLE: Mapping[str, Key] = {
     "definition": Key("definition", to_text),
@@ -158,7 +158,7 @@ TABLE: Mapping[str, Key] = {
     "row-size": Key("row_size", to_size),
     "columns": Key("columns", dict),
 }
-"""Of `[[table]]`; `columns` are read one by one."""
+"""Keys of `[[table]]`."""
 
 DDL: Mapping[str, Key] = {
     "every": Key("every_ms", to_interval),
@@ -166,4 +166,4 @@ DDL: Mapping[str, Key] = {
     "kinds": Key("kinds", to_kinds),
     "random": Key("random", to_flag),
 }
-"""Of `[[ddl]]`."""
+"""Keys of `[[ddl]]`."""

@@ -1,6 +1,5 @@
-"""The plans that come with the package, by their names.
-
-One law: a preset is a plan file like any other; what `--print-plan` shows can be saved, changed and played.
+"""The plans that come with the package. A preset is an ordinary plan file: save the output of `--print-plan` and change
+it.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ DIRECTORY = LIBRARY / "load"
 
 
 def preset_names() -> tuple[str, ...]:
-    """In alphabetical order."""
+    """Return the names in alphabetical order."""
     return tuple(sorted(path.stem for path in DIRECTORY.glob("*.toml")))
 
 
 def preset_file(name: str) -> Path:
-    """The preset of that name; raises UserError."""
+    """Return the file of a preset; raise UserError if there is none."""
     if name not in preset_names():
         raise UserError(f"no preset {name!r}.{did_you_mean(name, preset_names())} Presets: {', '.join(preset_names())}")
     return DIRECTORY / f"{name}.toml"
 
 
 def preset_text(name: str) -> str:
-    """Its file, comments and all; raises UserError."""
+    """Return the text of a preset, comments included; raise UserError if there is none."""
     return read_text(preset_file(name))

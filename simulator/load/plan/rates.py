@@ -1,13 +1,13 @@
-"""`--rate`: how many rows a second, over simulated time.
+"""`--rate`: rows a second over simulated time.
 
-    60000                             rows a second
-    190MiB                            of keys and values a second
-    max                               as many as the sink takes
-    0s:1000, 60s:20000, 5m:max        steps: each holds until the next one
-    0s:1000..20000, 5m:20000          a ramp: from one to the other until the next entry
-    1000, every 30s: 100000 for 2s    bursts that come again and again, the first one after 30 s
+  60000                             rows a second
+  190MiB                            of keys and values a second
+  max                               as many as the sink takes
+  0s:1000, 60s:20000, 5m:max        steps: each holds until the next one
+  0s:1000..20000, 5m:20000          a ramp: from one to the other until the next entry
+  1000, every 30s: 100000 for 2s    bursts that repeat, the first one after 30 s
 
-One law: the rates are a closed form of simulated time, whatever a machine reaches of them.
+Rates depend on simulated time only, whatever a machine reaches of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.sources.generate.changes.timetable import Segment
 
 MAX = "max"
 MOST_ROWS_PER_SECOND = 100_000_000
-"""Rows a second of simulated time."""
+"""Of simulated time."""
 
 MOST_SEGMENTS = 10_000
 
@@ -44,24 +44,24 @@ ROWS, BYTES = "rows", "bytes"
 @dataclass(frozen=True)
 class RateAmount:
     number: float
-    """A second."""
+    """The amount a second."""
 
     unit: str
     """ROWS, BYTES or MAX."""
 
     @property
-    def paced(self) -> bool:
+    def is_paced(self) -> bool:
         return self.unit != MAX
 
 
 @dataclass(frozen=True)
 class RateStep:
-    """Steps and ramps."""
+    """A step or a ramp."""
 
     from_ms: int
     first: RateAmount
     last: RateAmount
-    """Where the next entry begins; the same as `first` for a step."""
+    """The rate where the next entry begins; equal to `first` for a step."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class RateBurst:
 
 @dataclass(frozen=True)
 class RateSpec:
-    """What a user says."""
+    """A parsed `--rate`."""
 
     entries: tuple[RateStep, ...]
     burst: RateBurst | None = None
@@ -86,8 +86,8 @@ class RateSpec:
             yield self.burst.amount
 
     @property
-    def of_bytes(self) -> bool:
-        """Whether it takes to know how many bytes a row has."""
+    def has_bytes(self) -> bool:
+        """Whether any amount is in bytes, so that the size of a row is needed."""
         return any(amount.unit == BYTES for amount in self.amounts)
 
 
@@ -95,12 +95,13 @@ class RateSpec:
 class RateSegments:
     segments: tuple[Segment, ...]
     paced: tuple[bool, ...]
-    """As long as `segments`: whether the rate is held there; otherwise rows are sent as fast as the sink takes them,
-    and the segment's rate says how much simulated time they take."""
+    """Parallel to `segments`: whether rows are paced. Otherwise they go out as fast as the sink takes them, and the
+    rate of the segment is that of simulated time.
+    """
 
 
 def parse_rate(text: str) -> RateSpec:
-    """Raises UserError."""
+    """Parse `--rate`; raise UserError."""
     entries: list[RateStep] = []
     bursts: list[RateBurst] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -118,12 +119,12 @@ def parse_rate(text: str) -> RateSpec:
 def _amount(text: str, whole: str) -> RateAmount:
     if text == MAX:
         return RateAmount(0.0, MAX)
-    found = _AMOUNT.fullmatch(text)
-    if found is None:
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
         raise UserError(f"bad rate {whole!r}: {text!r} is no rate; {EXPECTED}")
-    number = float(found[1].replace("_", ""))
-    if found[2]:
-        return RateAmount(number * _UNITS[found[2]], BYTES)
+    number = float(match[1].replace("_", ""))
+    if match[2]:
+        return RateAmount(number * _UNITS[match[2]], BYTES)
     if number > MOST_ROWS_PER_SECOND:
         raise UserError(f"bad rate {whole!r}: at most {MOST_ROWS_PER_SECOND:,} rows/s are accepted, or max")
     return RateAmount(number, ROWS)
@@ -141,7 +142,7 @@ def _entry(part: str, whole: str, first: bool) -> RateStep:
     from_ms = _moment(at.strip()) if colon else 0
     amount = _amount(begin, whole)
     last = _amount(end, whole) if dots else amount
-    if dots and not (amount.paced and last.paced):
+    if dots and not (amount.is_paced and last.is_paced):
         raise UserError(f"bad rate {whole!r}: a ramp leads from a number to a number, not to or from max")
     return RateStep(from_ms, amount, last)
 
@@ -150,11 +151,11 @@ def _moment(text: str) -> int:
     return 0 if re.fullmatch(r"0(ms|s|m|h|d)?", text) else tso.duration_ms(text)
 
 
-def _burst(found: re.Match[str], whole: str) -> RateBurst:
-    every_ms, for_ms = tso.duration_ms(found[1]), tso.duration_ms(found[3])
+def _burst(match: re.Match[str], whole: str) -> RateBurst:
+    every_ms, for_ms = tso.duration_ms(match[1]), tso.duration_ms(match[3])
     if for_ms >= every_ms:
-        raise UserError(f"bad rate {whole!r}: a burst every {found[1]} takes less than that, not {found[3]}")
-    return RateBurst(every_ms, for_ms, _amount(found[2], whole))
+        raise UserError(f"bad rate {whole!r}: a burst every {match[1]} takes less than that, not {match[3]}")
+    return RateBurst(every_ms, for_ms, _amount(match[2], whole))
 
 
 def _check(entries: Sequence[RateStep], bursts: Sequence[RateBurst], text: str) -> None:
@@ -169,15 +170,17 @@ def _check(entries: Sequence[RateStep], bursts: Sequence[RateBurst], text: str) 
         wrong = "each entry begins later than the one before"
     elif entries[-1].first != entries[-1].last:
         wrong = "a ramp ends where the next entry begins, and behind the last one there is none"
-    elif not bursts and entries[-1].first.paced and not entries[-1].first.number:
+    elif not bursts and entries[-1].first.is_paced and not entries[-1].first.number:
         wrong = "nothing would be sent any more; 0 is accepted between others, or between bursts"
     if wrong:
         raise UserError(f"bad rate {text!r}: {wrong}")
 
 
 def resolve_rates(spec: RateSpec, rows_per_second: float, bytes_per_row: float = 0.0) -> RateSegments:
-    """What is asked as segments, where `rows_per_second` is simulated time's rate where the rate is max; what is asked
-    in bytes is so many of `bytes_per_row`. Raises UserError for too many bursts."""
+    """Convert a rate to segments; raise UserError for too many bursts.
+
+    `rows_per_second` is the rate of simulated time for `max`. `bytes_per_row` converts amounts in bytes.
+    """
     found = [_segment(entry, rows_per_second, bytes_per_row) for entry in spec.entries]
     if spec.burst is None:
         return RateSegments(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
@@ -189,7 +192,7 @@ def resolve_rates(spec: RateSpec, rows_per_second: float, bytes_per_row: float =
 
 def _segment(entry: RateStep, rows_per_second: float, bytes_per_row: float) -> tuple[Segment, bool]:
     first, last = (_rows(amount, rows_per_second, bytes_per_row) for amount in (entry.first, entry.last))
-    return Segment(entry.from_ms, first, last), entry.first.paced
+    return Segment(entry.from_ms, first, last), entry.first.is_paced
 
 
 def _rows(amount: RateAmount, rows_per_second: float, bytes_per_row: float) -> float:
@@ -197,7 +200,7 @@ def _rows(amount: RateAmount, rows_per_second: float, bytes_per_row: float) -> f
 
 
 def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: RateBurst, rows: float) -> RateSegments:
-    """Bursts among the segments; behind the last of these they come again without end."""
+    """Insert bursts into the segments. After the last segment they repeat forever."""
     last, paced = found[-1]
     again_ms = burst.every_ms * max(1, -(-last.from_ms // burst.every_ms))
     if again_ms // burst.every_ms + len(found) > MOST_SEGMENTS:
@@ -207,7 +210,7 @@ def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: RateBurst, rows: 
         )
     begins = range(burst.every_ms, again_ms, burst.every_ms)
     parts = [*_cut(found, begins, burst, rows, again_ms)]
-    parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.paced))
+    parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.is_paced))
     parts.append((Segment(again_ms + burst.for_ms, last.first, last.first), paced))
     return RateSegments(tuple(segment for segment, _ in parts), tuple(held for _, held in parts))
 
@@ -215,14 +218,14 @@ def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: RateBurst, rows: 
 def _cut(
     found: Sequence[tuple[Segment, bool]], begins: Sequence[int], burst: RateBurst, rows: float, until_ms: int
 ) -> Iterator[tuple[Segment, bool]]:
-    """The segments with bursts in them, which hide what is below."""
+    """Yield the segments outside of the bursts, and the bursts."""
     own = [segment.from_ms for segment, _ in found]
     edges = sorted({*own, *begins, *(begin + burst.for_ms for begin in begins), until_ms})
     for edge, following in pairwise(each for each in edges if each <= until_ms):
         begin = edge // burst.every_ms * burst.every_ms
         if begin and edge < begin + burst.for_ms:
             if edge == begin:
-                yield Segment(edge, rows, rows), burst.amount.paced
+                yield Segment(edge, rows, rows), burst.amount.is_paced
             continue
         at = bisect_right(own, edge) - 1
         end_ms = own[at + 1] if at + 1 < len(own) else None
@@ -231,7 +234,7 @@ def _cut(
 
 
 def _rate(segment: Segment, end_ms: int | None, ms: int) -> float:
-    """Of a segment at that millisecond."""
+    """Return the rate of a segment at that millisecond."""
     if end_ms is None or segment.first == segment.last:
         return segment.first
     return segment.first + (segment.last - segment.first) * (ms - segment.from_ms) / (end_ms - segment.from_ms)

@@ -1,6 +1,6 @@
-"""Whether the rate that was asked was reached: over each minute, to the hundredth.
+"""Whether the target rate was reached, over each minute.
 
-One law: only time for which a rate was asked counts; what is made up for within the minute was reached.
+Only time with a target rate counts. Rows that are late within the minute still count.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from simulator.load.reports.sent_window import SentWindow
 
 WINDOW_SECONDS = 60
-"""Seconds."""
 
 REACHED_SHARE = 0.98
 MOST_SHORTFALLS = 50
@@ -19,59 +18,59 @@ MOST_SHORTFALLS = 50
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A time in which less was sent than asked."""
+    """A time in which less was sent than the rate asked for."""
 
     first: float
     last: float
-    """Seconds since 1970: of the first minute's end and of the last one's."""
+    """The ends of the first and the last short minute, in seconds since 1970."""
 
     seconds: int
-    """How many of them were the end of such a minute."""
+    """The number of seconds at which a short minute ended."""
 
     least: float
-    """Of what was asked, in the worst of these minutes."""
+    """The share of the target that was sent in the worst of these minutes."""
 
 
 class RateCheck:
-    """Told of windows in their order."""
+    """Checks the rate of each minute. Windows are added in order."""
 
     def __init__(self) -> None:
         self.shortfalls: list[Shortfall] = []
         self._seconds: deque[tuple[int, float, float]] = deque()
-        """Second since 1970, rows that were sent in it, rows that were asked; the last one is not over."""
+        """Second since 1970, rows sent in it, target rows. The last second is not over."""
 
         self._minutes = 0
         self._ended = 0.0
 
     def add(self, window: SentWindow) -> None:
-        """Its rate was asked since the window before ended."""
+        """Add a window. Its target rate applies since the end of the window before."""
         since, self._ended = min(self._ended or window.began, window.began), window.ended
         if not window.target_rate:
             return
         rows, last = sum(window.rows.values()), max(window.ended, window.began + 1e-6)
         for second in range(int(since), int(last) + 1):
             sending = max(0.0, min(last, second + 1.0) - max(window.began, float(second)))
-            asked = min(last, second + 1.0) - max(since, float(second))
-            self._add(second, rows * sending / (last - window.began), window.target_rate * asked)
+            target = min(last, second + 1.0) - max(since, float(second))
+            self._add(second, rows * sending / (last - window.began), window.target_rate * target)
 
     def finish(self) -> None:
-        """The run is over; one of less than a minute counts as one."""
+        """Judge the last seconds. A run of less than a minute is judged as one."""
         if self._seconds and not self._minutes:
             self._judge(self._seconds[-1][0])
 
-    def _add(self, second: int, rows: float, asked: float) -> None:
+    def _add(self, second: int, rows: float, target: float) -> None:
         if self._seconds and self._seconds[-1][0] >= second:
-            at, before, wanted = self._seconds[-1]
-            self._seconds[-1] = at, before + rows, wanted + asked
+            at, before_rows, before_target = self._seconds[-1]
+            self._seconds[-1] = at, before_rows + rows, before_target + target
             return
         if len(self._seconds) >= WINDOW_SECONDS:
             self._minutes += 1
             self._judge(self._seconds[-1][0])
             self._seconds.popleft()
-        self._seconds.append((second, rows, asked))
+        self._seconds.append((second, rows, target))
 
     def _judge(self, second: int) -> None:
-        share = sum(rows for _, rows, _ in self._seconds) / sum(asked for *_, asked in self._seconds)
+        share = sum(rows for _, rows, _ in self._seconds) / sum(target for *_, target in self._seconds)
         if share >= REACHED_SHARE:
             return
         last = self.shortfalls[-1] if self.shortfalls else None
@@ -84,5 +83,5 @@ class RateCheck:
 
     @property
     def seconds_below(self) -> int:
-        """The ends of minutes in which less was sent than asked."""
+        """The number of seconds at which a short minute ended."""
         return sum(shortfall.seconds for shortfall in self.shortfalls)

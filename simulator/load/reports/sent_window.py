@@ -1,4 +1,4 @@
-"""What is known of a window once it is sent: from it come the live line, the summary, the report and the metrics."""
+"""The record of a window that was sent. The live line, the summary, the report and the metrics come from it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ class SentWindow:
     """The TSO at `end_ms`."""
 
     target_rate: float
-    """Rows a second; 0 for as many as there can be."""
+    """Rows a second; 0 for as many as possible."""
 
     handed_out: float
     began: float
     ended: float
-    """When the window was handed out, when the first of its records was given to a sink, and when its watermark was
-    acknowledged, in seconds since 1970."""
+    """When the window was handed out, when the sink received its first record, and when its watermark was acknowledged,
+    in seconds since 1970.
+    """
 
     behind: float
-    """How many seconds later than asked it ended."""
+    """How many seconds late it ended."""
 
     rows: Mapping[tuple[int, int], int]
-    """(place in `Model.tables`, op) → row changes"""
+    """(index in `Model.tables`, op) → row changes"""
 
     partitions: Mapping[tuple[str, int], tuple[int, int, int]]
     """(topic, partition) → rows, messages, bytes"""
@@ -41,7 +42,7 @@ class SentWindow:
     """From handing a record to Kafka to its acknowledgement."""
 
     retried: int = 0
-    """How often its rows were sent again, as a process that sent them was lost."""
+    """How often its rows were sent again because a sending process was lost."""
 
     resent: int = 0
-    """Records that had to be given to Kafka again, by the process that had given them before."""
+    """Records that the same process had to hand to Kafka again."""

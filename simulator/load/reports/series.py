@@ -1,6 +1,6 @@
-"""What a run did over time, in at most so many points, however long it goes on.
+"""A time series of a run, with a bounded number of points of equal length.
 
-One law: what was sent is counted once: the points add up to the whole, in seconds of which each is as long as another.
+The sums over all points equal the totals of the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simulator.sinks.latencies import Latencies
 POINTS = 3600
 
 LATENCY_BUCKETS = 320
-"""Of latencies: up to a day."""
+"""Buckets of the latency histogram: up to a day."""
 
 SUMMED = ("rows", "bytes", "messages", "asked", "asked_seconds", "resent")
 LARGEST = ("behind", "lag", "longest")
@@ -25,47 +25,47 @@ LARGEST = ("behind", "lag", "longest")
 
 @dataclass(frozen=True)
 class SeriesPoint:
-    """A second, or so many of them."""
+    """A point of the series: one second, or several."""
 
     at: float
-    """When it began, in seconds since 1970."""
+    """The start, in seconds since 1970."""
 
     seconds: float
-    """So much of it as the run went on."""
+    """The time of the run that it covers."""
 
     rows: float
     bytes: float
     messages: float
     resent: float
     target_rate: float | None
-    """Rows a second; None where no rate was asked."""
+    """Rows a second; None without a rate."""
 
     behind: float | None
-    """Seconds later than asked, at most; None where no window ended or no rate was asked."""
+    """The largest delay in seconds; None if no window ended or no rate was asked for."""
 
     lag: float | None
-    """The largest that was seen; None where none was."""
+    """The largest lag; None without a sample."""
 
     latencies: Latencies
 
 
 class LoadSeries:
-    """Grows by the second; when it has too many points, two become one."""
+    """A series that grows by the second. When it has too many points, pairs of them are merged."""
 
     def __init__(self, points: int = POINTS) -> None:
         self._points = points + points % 2
         self.width = 1.0
-        """Seconds of a point."""
+        """Seconds for each point."""
 
         self._began: float | None = None
         self._started = self._ended = 0.0
         self._used = 0
         self._sums = {name: np.zeros(self._points) for name in SUMMED}
-        self._most = {name: np.full(self._points, np.nan) for name in LARGEST}
+        self._maxima = {name: np.full(self._points, np.nan) for name in LARGEST}
         self._counts = np.zeros((self._points, LATENCY_BUCKETS), np.int64)
 
     def add(self, window: SentWindow) -> None:
-        """Its rows count as sent evenly from its first record to its watermark."""
+        """Add a window. Its rows are spread evenly from its first record to its watermark."""
         messages, size = (sum(counts[place] for counts in window.partitions.values()) for place in (1, 2))
         places, shares = self._shares(window.began, window.ended)
         amounts = {"rows": sum(window.rows.values()), "bytes": size, "messages": messages, "resent": window.resent}
@@ -78,23 +78,22 @@ class LoadSeries:
             seconds = shares * (window.ended - since)
             self._sums["asked"][places] += seconds * window.target_rate
             self._sums["asked_seconds"][places] += seconds
-            self._largest("behind", window.ended, window.behind)
+            self._note_maximum("behind", window.ended, window.behind)
         last = self._place(window.ended)
         for step, count in window.latencies.counts:
             self._counts[last, min(step, LATENCY_BUCKETS - 1)] += count
-        self._largest("longest", window.ended, window.latencies.longest)
+        self._note_maximum("longest", window.ended, window.latencies.longest)
 
     def lag(self, at: float, lag: int) -> None:
-        """Of the consumer group, in records."""
-        self._largest("lag", at, lag)
+        """Add a sample of the lag of the consumer group, in records."""
+        self._note_maximum("lag", at, lag)
 
     def points(self) -> list[SeriesPoint]:
-        """From the first one to the last one."""
         return [self._point(place) for place in range(self._used)]
 
     def _point(self, place: int) -> SeriesPoint:
         sums = {name: float(values[place]) for name, values in self._sums.items()}
-        behind, lag, longest = (_number(self._most[name][place]) for name in LARGEST)
+        behind, lag, longest = (_none_if_nan(self._maxima[name][place]) for name in LARGEST)
         steps = np.flatnonzero(self._counts[place]).tolist()
         counts = tuple((step, int(self._counts[place, step])) for step in steps)
         asked = sums["asked"] / sums["asked_seconds"] if sums["asked_seconds"] else None
@@ -114,22 +113,22 @@ class LoadSeries:
             Latencies(counts, longest or 0.0),
         )
 
-    def _largest(self, name: str, at: float, value: float) -> None:
+    def _note_maximum(self, name: str, at: float, value: float) -> None:
         place = self._place(at)
-        self._most[name][place] = np.fmax(self._most[name][place], value)
+        self._maxima[name][place] = np.fmax(self._maxima[name][place], value)
 
     def _place(self, at: float) -> int:
-        """The point of that moment; what lies before the first one counts as its."""
+        """Return the point of that moment. Moments before the first point count as its."""
         if self._began is None:
             self._began = float(np.floor(at))
         while at - self._began >= self.width * self._points:
-            self._halve()
+            self._merge_pairs()
         place = max(0, int((at - self._began) / self.width))
         self._used = max(self._used, place + 1)
         return place
 
     def _shares(self, first: float, last: float) -> tuple[slice, npt.NDArray[np.float64]]:
-        """The points between two moments, and which share of the time each has."""
+        """Return the points between two moments, and the share of the time that each has."""
         self._place(first)
         end = self._place(max(first, last))
         begin = self._place(first)
@@ -139,13 +138,13 @@ class LoadSeries:
         shares = inside / inside.sum() if inside.sum() else np.full(len(inside), 1 / len(inside))
         return slice(begin, end + 1), shares
 
-    def _halve(self) -> None:
-        """Two points become one."""
+    def _merge_pairs(self) -> None:
+        """Merge pairs of points."""
         half = self._points // 2
         for values in self._sums.values():
             values[:half] = values.reshape(half, 2).sum(axis=1)
             values[half:] = 0.0
-        for values in self._most.values():
+        for values in self._maxima.values():
             values[:half] = np.fmax(values[0::2], values[1::2])
             values[half:] = np.nan
         self._counts[:half] = self._counts.reshape(half, 2, LATENCY_BUCKETS).sum(axis=1)
@@ -154,12 +153,14 @@ class LoadSeries:
         self._used = (self._used + 1) // 2
 
 
-def _number(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
 def columns(points: Sequence[SeriesPoint]) -> dict[str, list[float | None]]:
-    """By name, for documents: seconds since the first point, rates a second, latencies in milliseconds."""
+    """Return the columns of documents by name: seconds since the first point, rates a second, latencies in
+    milliseconds.
+    """
     quantiles = [point.latencies.quantiles([0.5, 0.99]) if point.latencies.counts else None for point in points]
     began = points[0].at if points else 0.0
     return {

@@ -1,4 +1,4 @@
-"""What a load run has sent so far, whole and in parts."""
+"""What a load run has sent: totals, and rates of the last seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECENT_SECONDS = 10.0
 
 @dataclass
 class LoadStatistics:
-    """Told of windows in their order."""
+    """The totals of a run. Windows are added in order."""
 
     windows: int = 0
     rows: int = 0
@@ -26,17 +26,17 @@ class LoadStatistics:
     retried: int = 0
     resent: int = 0
     target_rows: float = 0.0
-    """How many rows were asked, in the time in which a rate was."""
+    """Rows that the rate asked for, over the time in which there was one."""
 
     paced: tuple[int, float] = 0, 0.0
-    """Rows that were sent in that time, and how many seconds that was."""
+    """Rows sent in that time, and its length in seconds."""
 
     began: float = 0.0
     ended: float = 0.0
     watermark: int = 0
     end_ms: int = 0
     changes: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """(place in `Model.tables`, op) → rows"""
+    """(index in `Model.tables`, op) → rows"""
 
     partitions: dict[tuple[str, int], tuple[int, int, int]] = field(default_factory=dict)
     """(topic, partition) → rows, messages, bytes"""
@@ -55,9 +55,9 @@ class LoadStatistics:
         self.began, self.ended = self.began or window.began, window.ended
         self.watermark, self.end_ms = window.watermark, window.end_ms
         self.changes.update(window.rows)
-        for place, counts in window.partitions.items():
-            before = self.partitions.get(place, (0, 0, 0))
-            self.partitions[place] = before[0] + counts[0], before[1] + counts[1], before[2] + counts[2]
+        for partition, counts in window.partitions.items():
+            before = self.partitions.get(partition, (0, 0, 0))
+            self.partitions[partition] = before[0] + counts[0], before[1] + counts[1], before[2] + counts[2]
             self.messages += counts[1]
             self.bytes += counts[2]
         self.latencies += window.latencies
@@ -79,11 +79,11 @@ class LoadStatistics:
 
     @property
     def reached_share(self) -> float | None:
-        """Of what was asked, how much was sent; None where no rate was asked."""
+        """The share of the target that was sent; None without a rate."""
         return self.paced[0] / self.target_rows if self.target_rows else None
 
     def rows_by_table(self) -> dict[int, dict[str, int]]:
-        """By place in `Model.tables`."""
+        """Return counts by index in `Model.tables`."""
         names = {INSERT: "inserted", UPDATE: "updated", DELETE: "deleted"}
         tables = sorted({table for table, _ in self.changes})
         return {table: {names[op]: self.changes[table, op] for op in names} for table in tables}
@@ -91,10 +91,10 @@ class LoadStatistics:
 
 @dataclass(frozen=True)
 class LoadStatus:
-    """How it goes at a moment."""
+    """The progress of a run at a moment."""
 
     rows: int
-    """Sent so far, those of the open window, too, where they are known."""
+    """Sent so far, including those of the open window as far as known."""
 
     bytes: int
     rows_per_second: float
@@ -107,13 +107,13 @@ class LoadStatus:
 
 
 class RecentRates:
-    """How it went in the last seconds."""
+    """Rates of the last `RECENT_SECONDS`."""
 
     def __init__(self) -> None:
         self._windows: deque[SentWindow] = deque()
-        self._heard: dict[tuple[str, int], int] = {}
+        self._last_counts: dict[tuple[str, int], int] = {}
         self._open: deque[tuple[float, int, int]] = deque()
-        """Of the open window: when it was heard, events and bytes more."""
+        """Progress in the open window: the time, and the events and bytes added since the report before."""
 
         self._in_flight = 0
 
@@ -124,34 +124,33 @@ class RecentRates:
         self._open.clear()
 
     def add_progress(self, progress: Progress, at: float) -> None:
-        """What tasks say of the window that they send."""
-        self._open.append((at, self._more("events", progress.events), self._more("bytes", progress.bytes)))
+        """Add a progress report of the tasks on the open window."""
+        self._open.append((at, self._increase("events", progress.events), self._increase("bytes", progress.bytes)))
         self._in_flight = sum(list(progress.in_flight.values()))
 
-    def _more(self, name: str, counts: Mapping[int, int]) -> int:
-        """Since the last time; a task that counts from the start again is another one."""
-        more = 0
+    def _increase(self, name: str, counts: Mapping[int, int]) -> int:
+        """Return the increase since the last report. A task whose count fell was restarted."""
+        increase = 0
         for task, count in list(counts.items()):
-            before = self._heard.get((name, task), 0)
-            more += count - before if count >= before else count
-            self._heard[name, task] = count
-        return more
+            before = self._last_counts.get((name, task), 0)
+            increase += count - before if count >= before else count
+            self._last_counts[name, task] = count
+        return increase
 
     def now(self, account: LoadStatistics, at: float) -> LoadStatus:
-        """At a moment."""
-        lately = [window for window in self._windows if window.ended >= at - RECENT_SECONDS]
+        recent = [window for window in self._windows if window.ended >= at - RECENT_SECONDS]
         since = min(
-            (max(window.began, at - RECENT_SECONDS) for window in lately),
+            (max(window.began, at - RECENT_SECONDS) for window in recent),
             default=max(at - RECENT_SECONDS, account.ended),
         )
         rows = bytes_ = 0.0
-        for window in lately:
+        for window in recent:
             share = min(1.0, (window.ended - since) / max(window.ended - window.began, 1e-9))
             rows += share * sum(window.rows.values())
             bytes_ += share * sum(size for *_, size in window.partitions.values())
         events, size = sum(each for _, each, _ in self._open), sum(each for *_, each in self._open)
-        rows += sum(each for heard, each, _ in self._open if heard >= since)
-        bytes_ += sum(each for heard, _, each in self._open if heard >= since)
+        rows += sum(each for reported, each, _ in self._open if reported >= since)
+        bytes_ += sum(each for reported, _, each in self._open if reported >= since)
         seconds = max(at - since, 0.5)
         last = self._windows[-1] if self._windows else None
         return LoadStatus(
