@@ -1,6 +1,6 @@
-"""Values of columns as bytes that sort and compare as TiDB's keys do (pkg/util/codec).
+"""Encode values of columns as bytes that sort and compare as TiDB's keys (pkg/util/codec).
 
-One law: values that TiDB takes for one give equal bytes, others different ones, and smaller values smaller ones.
+Values that TiDB considers equal have equal bytes, and smaller values have smaller bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIGN = np.uint64(1 << 63)
 
 
 def prefix(texts: pa.Array, length: int) -> pa.Array:
-    """The first characters of texts: what of them an index with a length keeps."""
+    """Return the first characters of texts, as in an index with a prefix length."""
     _, offsets = buffers(texts)
     if np.diff(offsets).max(initial=0) <= length:
         return texts
@@ -30,12 +30,12 @@ def prefix(texts: pa.Array, length: int) -> pa.Array:
 
 
 def ordered(type: ColumnType, texts: pa.Array) -> pa.Array:
-    """The bytes of the values of a column, given as TiDB text; null where the text is."""
+    """Return the sort keys of a column's values, from their TiDB text. Null stays null."""
     return sortable(type.collation, texts) if is_text(type) else ORDERED[family(type)](type, texts)
 
 
 def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:
-    """The 64 bits of integers."""
+    """Return the 64 bits of integers."""
     unsigned = type.name == "bit" or type.unsigned and type.name == "bigint"
     numbers = pc.cast(pc.fill_null(texts.cast(pa.string()), "0"), pa.uint64() if unsigned else pa.int64())
     bits: Hashes = numbers.to_numpy().view(np.uint64)
@@ -43,7 +43,7 @@ def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:
 
 
 def _integer(type: ColumnType, texts: pa.Array) -> pa.Array:
-    """Eight bytes big-endian; the sign bit of a signed one flipped."""
+    """Encode integers as eight bytes, big-endian, with the sign bit flipped if they are signed."""
     numbers = _numbers(type, texts)
     return _big_endian(numbers if type.unsigned or type.name == "bit" else numbers ^ SIGN, texts)
 
@@ -61,19 +61,19 @@ def _time(type: ColumnType, texts: pa.Array) -> pa.Array:
 
 
 def _digits(texts: pa.Array, width: int) -> pa.Array:
-    """So many digits after their sign, those of a negative number complemented."""
+    """Encode numbers as a sign and `width` digits, which are complemented in negative numbers."""
     strings = pc.fill_null(texts.cast(pa.string()), "0")
     plain = pc.utf8_lpad(pc.replace_substring_regex(strings, "[-.:]", ""), width, "0")
     digits: Bytes = buffers(plain)[0].reshape(len(texts), width)
     negative = pc.starts_with(strings, "-").to_numpy(zero_copy_only=False)
-    made = np.empty((len(texts), width + 1), np.uint8)
-    made[:, 0] = ord("1") - negative
-    made[:, 1:] = np.where(negative[:, None], ord("0") + ord("9") - digits, digits)
-    return fixed(made, texts)
+    keys = np.empty((len(texts), width + 1), np.uint8)
+    keys[:, 0] = ord("1") - negative
+    keys[:, 1:] = np.where(negative[:, None], ord("0") + ord("9") - digits, digits)
+    return fixed(keys, texts)
 
 
 def _floating(type: ColumnType, texts: pa.Array) -> pa.Array:
-    """The bits of a 64-bit number, those of a negative one turned over (tidb: pkg/util/codec/float.go)."""
+    """Encode floats as 64 bits, which are inverted in negative numbers (tidb: pkg/util/codec/float.go)."""
     numbers: npt.NDArray[np.float64] = pc.cast(pc.fill_null(texts.cast(pa.string()), "0"), pa.float64()).to_numpy()
     bits = (numbers + 0.0).view(np.uint64)
     return _big_endian(np.where(numbers < 0, ~bits, bits | SIGN), texts)
@@ -105,4 +105,4 @@ ORDERED: Mapping[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "json": _plain,
     "vector": _plain,
 }
-"""By family; texts go by their collation."""
+"""The encoders by family. Strings are encoded by their collation."""

@@ -1,7 +1,4 @@
-"""In which partition of its table TiDB keeps a row.
-
-One law: it depends on the partitioning columns' values alone (tidb pkg/table/tables/partition.go).
-"""
+"""Compute the partition of a table in which TiDB stores a row (tidb pkg/table/tables/partition.go)."""
 
 from __future__ import annotations
 
@@ -24,40 +21,26 @@ from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, is_true
 from simulator.tidb.model.table import Column, Partitioning, Table
 
-KEY_TYPES = (
-    "tinyint",
-    "smallint",
-    "mediumint",
-    "int",
-    "bigint",
-    "decimal",
-    "char",
-    "varchar",
-    "date",
-    "datetime",
-    "timestamp",
-    "time",
-    "year",
-    "enum",
-    "set",
+KEY_TYPES = frozenset(
+    "tinyint smallint mediumint int bigint decimal char varchar date datetime timestamp time year enum set".split()
 )
-"""Types by which PARTITION BY KEY is computed here."""
+"""The column types that PARTITION BY KEY is simulated for."""
 
 
 def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
-    """Ordinal (int32) of the partition that holds each row; null where none takes it.
+    """Return the ordinal (int32) of each row's partition, null if no partition takes the row.
 
-    `texts`: the TiDB text of each column. Raises SchemaError for a partitioning that cannot be computed here.
+    `texts`: the TiDB text of each column. Raises SchemaError for a partitioning that is not simulated.
     """
     rule = table.partitioning
     if rule is None:
         raise SchemaError(f"table {table.name!r} is not partitioned")
     rows = len(next(iter(texts.values())))
     try:
-        found = evaluate({"ordinal": _ordinal(table, rule, tuple(texts))}, texts, rows)
+        results = evaluate({"ordinal": _ordinal(table, rule, tuple(texts))}, texts, rows)
     except EvaluationError as error:
         raise SchemaError(f"table {table.name!r}: its partitions cannot be computed here: {error}") from None
-    return found["ordinal"]
+    return results["ordinal"]
 
 
 @functools.lru_cache(256)
@@ -66,7 +49,7 @@ def _ordinal(table: Table, rule: Partitioning, columns: tuple[str, ...]) -> Sql:
 
 
 def ordinal_of(table: Table, rule: Partitioning, cells: Mapping[str, Sql]) -> Sql:
-    """The same of a row, by the SQL of the TiDB text of its columns."""
+    """Return the SQL of a row's partition ordinal, from the SQL of the TiDB text of its columns."""
     return sql("{}::INTEGER", _ORDERS[rule.kind](TableScope(table, cells), rule))
 
 
@@ -80,27 +63,27 @@ def _of_expression(scope: TableScope, rule: Partitioning) -> Value:
 
 
 def _members(table: Table, rule: Partitioning) -> list[Column]:
-    """Columns of RANGE COLUMNS, LIST COLUMNS and KEY."""
-    known = {column.name.lower(): column for column in table.columns}
+    """Return the columns of RANGE COLUMNS, LIST COLUMNS or KEY."""
+    columns = {column.name.lower(): column for column in table.columns}
     names = rule.columns or (table.primary_key if rule.kind == "key" else ())
-    return [known[name.lower()] for name in names]
+    return [columns[name.lower()] for name in names]
 
 
 def _values(scope: TableScope, rule: Partitioning) -> list[Value]:
-    """What bounds are compared with."""
+    """Return the values that are compared with bounds."""
     if rule.expression:
         return [_of_expression(scope, rule)]
     return [column_value(column, scope.cells[column.name]) for column in _members(scope.table, rule)]
 
 
 def _bound(text: str, table: Table, value: Value) -> Value:
-    """A bound, in the collation of what it bounds."""
+    """Return a bound with the collation of the value."""
     bound = translate(definition_tree(text, table), TableScope(table, {}))
     return replace(bound, collation=value.collation) if value.kind == bound.kind == "string" else bound
 
 
 def _range(scope: TableScope, rule: Partitioning) -> Sql:
-    """The first partition whose bound lies above the row, found by halves; NULL lies below everything."""
+    """Find the first partition with a bound above the row, by binary search. NULL is below every bound."""
     values = _values(scope, rule)
     above = [is_true(_above(values, partition.values[0], scope.table)) for partition in rule.partitions]
 
@@ -114,7 +97,7 @@ def _range(scope: TableScope, rule: Partitioning) -> Sql:
 
 
 def _above(values: list[Value], bounds: tuple[str, ...], table: Table) -> Sql:
-    """Whether the bounds lie above the values: the first ones that differ decide."""
+    """Whether the bounds are above the values. The first different pair decides."""
     if not values:
         return FALSE
     value, bound = values[0], bounds[0]
@@ -128,7 +111,7 @@ def _above(values: list[Value], bounds: tuple[str, ...], table: Table) -> Sql:
 
 
 def _list(scope: TableScope, rule: Partitioning) -> Sql:
-    """The partition that lists the row's values, else the default one."""
+    """Find the partition that lists the row's values, else the default partition."""
     values, default = _values(scope, rule), NULL
     branches = []
     for place, partition in enumerate(rule.partitions):
@@ -147,7 +130,7 @@ def _list(scope: TableScope, rule: Partitioning) -> Sql:
 
 
 def _key(scope: TableScope, rule: Partitioning) -> Sql:
-    """CRC32 of the columns' sort keys, a zero byte for NULL (TiDB ForKeyPruning.LocateKeyPartition)."""
+    """Take the CRC32 of the columns' sort keys, with a zero byte for NULL (TiDB ForKeyPruning.LocateKeyPartition)."""
     parts = []
     for column in _members(scope.table, rule):
         type = column.type

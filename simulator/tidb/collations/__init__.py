@@ -1,1 +1,1 @@
-"""By what TiDB's collations sort and compare text."""
+"""TiDB's collations: sort keys and weights of text."""

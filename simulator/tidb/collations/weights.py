@@ -1,7 +1,6 @@
-"""What each character weighs in TiDB's collations, as tables from code points to 16-bit weights.
+"""The weights of characters in TiDB's collations, as tables from code points to 16-bit weights.
 
-One law: weights compare and are equal as TiDB's are, which look at one character after the other (tidb:
-pkg/util/collate); their numbers need not be TiDB's. A table is made when a column first needs it.
+The weights compare as TiDB's do, but are other numbers (tidb: pkg/util/collate). A table is built on first use.
 """
 
 from __future__ import annotations
@@ -21,33 +20,33 @@ Numbers = npt.NDArray[np.int64]
 
 TOP = 0x110000
 BASIC = 0x10000
-"""Where the characters begin that _general_ci and _unicode_ci all hold for equal."""
+"""The first code point outside of the basic plane. All of them are equal in _general_ci and _unicode_ci."""
 
 REPLACEMENT = 0xFFFD
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of every character; one that has none is ignored."""
+    """The weights of every character. Characters without weights are ignored."""
 
     places: Numbers
-    """Where the weights of a code point begin, and those of the last one end; it has also those of all above it."""
+    """The offset of each code point's weights, and the end. The last code point stands for all above it."""
 
     weights: npt.NDArray[np.uint16]
 
     @cached_property
     def sizes(self) -> Numbers:
-        """How many weights each code point has."""
+        """The number of weights of each code point."""
         return np.diff(self.places)
 
     @cached_property
     def firsts(self) -> npt.NDArray[np.uint32]:
-        """Of each code point the first that weighs the same."""
+        """For each code point the first one with the same weights."""
         ends, weights = pa.py_buffer((2 * self.places).astype(np.int32)), pa.py_buffer(self.weights)
         weighed = pa.Array.from_buffers(pa.binary(), len(self.sizes), [None, ends, weights]).dictionary_encode()
-        alike = weighed.indices.to_numpy()
-        found: npt.NDArray[np.uint32] = np.unique(alike, return_index=True)[1].astype(np.uint32)[alike]
-        return found
+        groups = weighed.indices.to_numpy()
+        firsts: npt.NDArray[np.uint32] = np.unique(groups, return_index=True)[1].astype(np.uint32)[groups]
+        return firsts
 
     @property
     def last(self) -> int:
@@ -64,16 +63,16 @@ def _weights(found: Sequence[Sequence[int]]) -> Weights:
 # -- _general_ci: a capital letter without accents ------------------------------------------------------------------
 
 LATER = frozenset("ƞϙϵҋӆӊӎԁԃԅԇԉԋԍԏ")
-"""Small letters whose capitals came after Unicode 3.0, from which MySQL made its table."""
+"""Small letters whose capitals were added after Unicode 3.0, the source of MySQL's table."""
 
 UNLIKE = {"ß": "S", "ϲ": "Σ", "Й": "Й", "й": "Й"}
 GENERAL = (*range(0x600), *range(0x1E00, 0x2000), *range(0x2100, 0x2200), *range(0x2400, 0x2500), *range(0xFF00, BASIC))
-"""Where characters differ from their weights."""
+"""The code points that may differ from their weights."""
 
 
 @cache
 def general() -> Weights:
-    """_general_ci: every character is one weight, those outside the basic plane are U+FFFD."""
+    """Return the weights of _general_ci: one for each character, U+FFFD outside of the basic plane."""
     found = np.arange(BASIC + 1)
     found[[*GENERAL, BASIC]] = [*map(_general, map(chr, GENERAL)), REPLACEMENT]
     # A zero ends a key, so that weights begin with one.
@@ -86,7 +85,7 @@ def _general(letter: str) -> int:
 
 
 def _bare(letter: str) -> str:
-    """The letter under accents."""
+    """Return the letter without accents."""
     parts = unicodedata.ucd_3_2_0.decomposition(letter).split()
     return _bare(chr(int(parts[0], 16))) if len(parts) > 1 and parts[0][0] != "<" else letter
 
@@ -98,7 +97,7 @@ def _capital(letter: str) -> str:
 
 @cache
 def _unassigned() -> frozenset[str]:
-    """Characters of the basic plane that are younger than Unicode 3.2."""
+    """Return the characters of the basic plane that were added after Unicode 3.2."""
     return frozenset(letter for letter in map(chr, range(BASIC)) if unicodedata.ucd_3_2_0.category(letter) == "Cn")
 
 
@@ -109,7 +108,7 @@ PRIMARY = re.compile(r"\[[.*]([0-9A-F]+)")
 
 
 def _allkeys(version: str) -> dict[int, list[int]]:
-    """Primary weights of single characters in Unicode's default table, without zeros."""
+    """Return the nonzero primary weights of single characters in Unicode's default table."""
     text = (files("pyuca") / f"allkeys-{version}.txt").read_text("utf-8")
     return {
         int(code, 16): [weight for weight in (int(digits, 16) for digits in PRIMARY.findall(elements)) if weight]
@@ -118,12 +117,12 @@ def _allkeys(version: str) -> dict[int, list[int]]:
 
 
 def _implicit(codes: Numbers, base: int) -> Numbers:
-    """The two weights of characters that are in no table."""
+    """Return the two weights of characters that are in no table."""
     return np.stack((base + (codes >> 15), codes & 0x7FFF | 0x8000), axis=-1)
 
 
 def _based(ranges: Iterable[tuple[int, int, int]], top: int) -> Numbers:
-    """Implicit weights of all code points: in ranges (first, last, base) and outside of them."""
+    """Return the implicit weights of all code points, with the bases of ranges (first, last, base)."""
     found = _implicit(np.arange(top), 0xFBC0)
     for first, last, base in ranges:
         found[first : last + 1] = _implicit(np.arange(first, last + 1), base)
@@ -135,7 +134,7 @@ HANGUL, VOWELS, TRAILS = range(0xAC00, 0xD7A4), 21, 28
 
 @cache
 def unicode_9() -> Weights:
-    """utf8mb4_0900_ai_ci: Unicode 9.0 (tidb: pkg/util/collate/ucadata/generator/main.go)."""
+    """Return the weights of utf8mb4_0900_ai_ci: Unicode 9.0 (tidb: pkg/util/collate/ucadata/generator/main.go)."""
     known = _allkeys("9.0.0")
     known[REPLACEMENT] = [REPLACEMENT]
     known[0xFDFA] = known[0xFDFA][:8]
@@ -193,13 +192,16 @@ APART = {
     **{chr(code): (chr(code + 0x30), 0) for code in range(0x10A0, 0x10C6)},
     "\u180e": ("", 0),
 }
-"""What Unicode 4.0 weighs otherwise than 5.2, whose table there is: as these characters, or so much after them."""
+"""Characters with other weights in Unicode 4.0 than in 5.2, as similar characters and an offset after them."""
 
 
 @cache
 def unicode_4() -> Weights:
-    """_unicode_ci: Unicode 4.0, of which the order is that of 5.2 but for a few characters of small scripts; those that
-    came after 3.2 are each by themselves behind the others."""
+    """Return the weights of _unicode_ci: Unicode 4.0, from the table of 5.2.
+
+    Their orders differ only in a few characters of small scripts. Characters that were added after 3.2 follow the
+    others.
+    """
     old = unicodedata.ucd_3_2_0
     table = _allkeys("5.2.0")
     known = {
@@ -216,17 +218,17 @@ def unicode_4() -> Weights:
     return _filled(np.searchsorted(used, implicit) + 1, ranks)
 
 
-# -- GBK and GB18030: by their codes --------------------------------------------------------------------------------
+# -- GBK and GB18030 ------------------------------------------------------------------------------------------------
 
 
 def _coded(charset: str, fold: Callable[[str], str] = str) -> Weights:
-    """Characters of the basic plane by their bytes in a charset, a pair a weight; those that it lacks are `?`."""
+    """Return weights from the bytes of characters in a charset, two bytes a weight. Missing characters are `?`."""
     codes = [fold(chr(code)).encode(charset, "replace") for code in range(BASIC)]
     found = [
         [code[0] << 8] if len(code) == 1 else [int.from_bytes(code[at : at + 2]) for at in range(0, len(code), 2)]
         for code in codes
     ]
-    # A zero ends a key; none but NUL weighs so little.
+    # A zero ends a key. Only NUL would have the weight zero.
     return _weights([*([max(weight, 1) for weight in weights] for weights in found), [ord("?") << 8]])
 
 
@@ -237,7 +239,7 @@ def gbk() -> Weights:
 
 @cache
 def gbk_chinese() -> Weights:
-    """Letters of ASCII without case; TiDB has ideographs by their sounds, here they go by their codes."""
+    """Return the weights of gbk_chinese_ci. TiDB sorts ideographs by pronunciation, the simulator by code."""
     return _coded("gbk", _folded)
 
 
@@ -252,7 +254,7 @@ def gb18030_chinese() -> Weights:
 
 
 def _with_planes(basic: Weights) -> Weights:
-    """With the characters beyond the basic plane: four bytes that count on."""
+    """Add the characters beyond the basic plane, with consecutive codes of four bytes."""
     number = np.arange(TOP - BASIC)
     pairs = np.stack(
         (0x90 + number // 12600 << 8 | 0x30 + number // 1260 % 10, 0x81 + number // 10 % 126 << 8 | 0x30 + number % 10),
@@ -276,4 +278,4 @@ WEIGHTS: dict[str, Callable[[], Weights]] = {
     "gb18030_bin": gb18030,
     "gb18030_chinese_ci": gb18030_chinese,
 }
-"""By collation; the others compare bytes."""
+"""The builders of weights by collation. Other collations compare bytes."""

@@ -1,7 +1,6 @@
-"""Values of one type as another: what ALTER TABLE … MODIFY COLUMN makes of stored rows in strict mode.
+"""Convert values to another type, as ALTER TABLE … MODIFY COLUMN does in strict mode.
 
-The result is null exactly where the value is NULL or where TiDB stops (tidb pkg/types/datum.go, ConvertTo;
-pkg/types/convert.go).
+The result is null for NULL and for values that TiDB rejects (tidb pkg/types/datum.go, ConvertTo; pkg/types/convert.go).
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ TIMED = DATED | {"time"}
 
 _SIGNED = ColumnType("bigint")
 _SECONDS = {"time": ColumnType("time"), "date": ColumnType("date"), "datetime": ColumnType("datetime")}
-"""By family, types without digits behind the second."""
+"""Types without fractional seconds, by family."""
 
 
 def text_as(source: ColumnType, target: ColumnType, text: pa.Array, today: str = "") -> pa.Array:
-    """TiDB text of a value of one type in another; a TIME becomes a moment of `today` (`2020-02-20`), or null."""
+    """Convert TiDB text to another type. A TIME becomes a DATETIME of `today` (`2020-02-20`), or null without it."""
     text = utf8(text)
     if source == target:
         return text
@@ -60,7 +59,7 @@ def convertible(source: ColumnType, target: ColumnType) -> bool:
 
 
 def counted(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
-    """The text of the number that a value stands for; what TiDB rounds on the way is rounded."""
+    """Return the text of the number that a value converts to, with TiDB's intermediate rounding."""
     before, after = family(source), family(target)
     whole = after in ("integer", "year", "bit")
     if is_binary(source):
@@ -81,23 +80,23 @@ def counted(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def widened(source: ColumnType, text: pa.Array) -> pa.Array:
-    """A FLOAT with the digits that it has as a DOUBLE."""
+    """Return a FLOAT with the digits of its DOUBLE."""
     return numbers.shortest(text.cast(pa.float32()).cast(pa.float64())) if source.name == "float" else text
 
 
 def _rounded(text: pa.Array) -> pa.Array:
-    """A float to the nearest integer, a half to the even one (tidb pkg/types/helper.go, RoundFloat)."""
+    """Round floats to integers, half to even (tidb pkg/types/helper.go, RoundFloat)."""
     number = pc.round(text.cast(pa.float64()), 0, "half_to_even")
     return numbers.positional(numbers.shortest(number))
 
 
 def _bits(integer: str) -> str:
-    """The 64 bits of a negative integer are those of an unsigned one."""
+    """Return the unsigned integer with the 64 bits of an integer."""
     return integer if not integer.startswith("-") else str(int(integer) + 2**64)
 
 
 def _scalar(document: str, whole: bool) -> str | None:
-    """The number of a JSON value; null where it is none (ConvertJSONToInt, ConvertJSONToFloat)."""
+    """Return the number of a JSON value, or None (ConvertJSONToInt, ConvertJSONToFloat)."""
     value = json.loads(document)
     if isinstance(value, bool):
         return str(int(value))
@@ -107,23 +106,23 @@ def _scalar(document: str, whole: bool) -> str | None:
 
 
 def _year(target: ColumnType, number: pa.Array) -> pa.Array:
-    """YEAR of a number: 0 is 0, a text of zeros that are not four is 2000 (Datum.ConvertToMysqlYear, AdjustYear)."""
+    """Convert numbers to YEAR. 0 is 0, other than four zeros as text are 2000 (ConvertToMysqlYear, AdjustYear)."""
     whole = tidb_text(_SIGNED, number)
     zeros = pc.and_(pc.equal(whole, "0"), matches(pc.ascii_trim_whitespace(number), "00|000|00000+"))
     return pc.if_else(zeros, "2000", pc.if_else(pc.equal(whole, "0"), "0", tidb_text(target, whole)))
 
 
 def _bit(target: ColumnType, number: pa.Array) -> pa.Array:
-    """BIT of a number."""
+    """Convert numbers to BIT."""
     return tidb_text(target, tagged(number))
 
 
 COUNTS = MappingProxyType({"year": _year, "bit": _bit})
-"""By the family of the target, where `tidb_text` reads a number otherwise."""
+"""The families to which numbers convert differently from `tidb_text`."""
 
 
 def _member(target: ColumnType, number: pa.Array) -> pa.Array:
-    """ENUM and SET by number alone."""
+    """Convert numbers to ENUM and SET."""
     return each_distinct(number, lambda cell: strings.member_of(target, int(cell)))
 
 
@@ -152,7 +151,7 @@ def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -
 
 
 def _rounded_time(target: ColumnType, text: pa.Array) -> pa.Array:
-    """A moment or a TIME with fewer digits of a second; a half is rounded up, below zero too (Duration.RoundFrac)."""
+    """Round times to fewer fractional digits, half up, also below zero (Duration.RoundFrac)."""
     usual, digits = pc.invert(pc.starts_with(text, "-")), max(target.decimal, 0)
     return otherwise(
         text,
@@ -168,21 +167,21 @@ def _unquoted(document: str) -> str:
 
 
 def _clock_of(text: str) -> str | None:
-    """A number as a TIME has it, or as a whole moment from 10,000,000,000 on (convertToMysqlDuration)."""
+    """Return a number if it is a TIME, or a date and time from 10,000,000,000 on (convertToMysqlDuration)."""
     number = round(float(text))
     return None if number < -8385959 or 8385959 < number < 10_000_000_000 else text
 
 
 def moment_of(text: str) -> str | None:
-    """A number as YYYYMMDDhhmmss and the shorter forms; null for what is none (parseDateTimeFromNum)."""
+    """Convert a number YYYYMMDDhhmmss, or a shorter form, to a date and time, or None (parseDateTimeFromNum)."""
     number = int(text)
     for least, most, add, factor in _NUMBERED:
         if least <= number <= most:
             digits = f"{(number + add) * factor:014}"
-            found = spellings.moment(
+            moment = spellings.moment(
                 f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} {digits[8:10]}:{digits[10:12]}:{digits[12:]}", 0
             )
-            return found if found and "00" not in (found[5:7], found[8:10]) else None
+            return moment if moment and "00" not in (moment[5:7], moment[8:10]) else None
     return None
 
 
@@ -195,11 +194,11 @@ _NUMBERED = (
     (700101000000, 991231235959, 19 * 10**12, 1),
     (991231235960, 10000101000000 - 1, 0, 1),
 )
-"""Ranges of numbers that are moments, and what makes YYYYMMDDhhmmss of one: so much more, times so much."""
+"""Ranges of numbers that are dates, with the summand and the factor that convert them to YYYYMMDDhhmmss."""
 
 
 def _on(today: str, clock: str) -> str | None:
-    """A TIME that has passed since the beginning of a day."""
+    """Return the date and time of a TIME of a day."""
     if not today:
         return None
     micros = spellings.duration(clock, 6)
@@ -211,7 +210,7 @@ def _on(today: str, clock: str) -> str | None:
 
 
 def _document(source: ColumnType, text: pa.Array) -> pa.Array:
-    """A JSON scalar: numbers as numbers, moments as text with six digits of a second, the rest as text."""
+    """Convert to JSON scalars: numbers to numbers, times to strings with microseconds, the rest to strings."""
     before = family(source)
     if is_binary(source):
         return documents.document(utf8(cells.latin1(text)))
@@ -230,7 +229,7 @@ def _document(source: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def _quoted(bytes: bytes) -> str:
-    """Bytes as a JSON string, each that is no UTF-8 as Go spells it."""
+    """Return bytes as a JSON string, with Go's escapes for invalid UTF-8."""
     text = "".join(
         PRIVATE if "\udc80" <= letter <= "\udcff" else letter for letter in bytes.decode("utf-8", "surrogateescape")
     )

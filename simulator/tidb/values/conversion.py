@@ -1,6 +1,6 @@
-"""What a file has for a column, or another type's value → TiDB text, checked as strict mode checks an INSERT.
+"""Convert values of files, or of another type, to TiDB text, with the checks of INSERT in strict mode.
 
-One law: the result is null exactly where the value is NULL or would be rejected.
+The result is null for NULL and for values that would be rejected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LISTS: tuple[Test, ...] = (pa.types.is_list, pa.types.is_large_list, pa.types.i
 
 
 def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
-    """TiDB text (strings) of the bytes of SQL and CSV files (a BIT's are `tagged`), or of a typed file's values."""
+    """Convert the bytes of SQL and CSV files (`tagged` for a BIT), or the values of a typed file, to TiDB text."""
     if pa.types.is_dictionary(raw.type):
         return tidb_text(type, raw.dictionary).take(raw.indices)
     if pa.types.is_null(raw.type):
@@ -51,7 +51,7 @@ _TYPED: dict[str, tuple[tuple[tuple[Test, ...], Callable[[ColumnType, pa.Array],
     "datetime": ((_MOMENTS, times.moment),),
     "time": ((_CLOCKS, times.time_of_day),),
 }
-"""Family of a column's type -> of which Arrow types a value need not become text first."""
+"""The Arrow types that are converted without text, by the family of the column's type."""
 
 _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "integer": numbers.integer,
@@ -68,11 +68,11 @@ _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
     "json": lambda type, text: documents.document(text),
     "vector": lambda type, text: documents.vector(type.length, text),
 }
-"""Family -> TiDB text of text."""
+"""The conversions from text, by family."""
 
 
 def shown(raw: pa.Array) -> pa.Array:
-    """Any value as the text that one would write in an INSERT; null for what has none."""
+    """Return values as text that an INSERT could contain, null if there is none."""
     kind = raw.type
     if _is(kind, _BYTES):
         return utf8(raw.cast(pa.binary()))
@@ -89,14 +89,14 @@ def shown(raw: pa.Array) -> pa.Array:
     if _is(kind, _CLOCKS):
         return _bare(times.time_of_day(ColumnType("time", decimal=6), raw))
     if _is(kind, _LISTS) and not pa.types.is_nested(kind.value_type):
-        given = raw.cast(pa.list_(kind.value_type))
-        numbers_of = pa.ListArray.from_arrays(given.offsets, shown(given.values), mask=given.is_null())
+        lists = raw.cast(pa.list_(kind.value_type))
+        numbers_of = pa.ListArray.from_arrays(lists.offsets, shown(lists.values), mask=lists.is_null())
         return pc.binary_join_element_wise("[", pc.binary_join(numbers_of, ","), "]", "")
     return pa.nulls(len(raw), pa.string())
 
 
 def _bare(text: pa.Array) -> pa.Array:
-    """Without the zeros that end a fraction."""
+    """Remove the trailing zeros of fractions."""
     return pc.replace_substring_regex(text, r"\.?0+$", "")
 
 
@@ -105,7 +105,7 @@ def _bytes(raw: pa.Array) -> pa.Array:
 
 
 def tagged(raw: pa.Array) -> pa.Array:
-    """A BIT of a typed file in the tagged form of SQL and CSV files: `n` and a number's text, or `x` and bytes."""
+    """Return BIT values of a typed file as SQL and CSV files have them: `n` and a number's text, or `x` and bytes."""
     tag = b"x" if _is(raw.type, _BYTES) else b"n"
     return pc.binary_join_element_wise(tag, _bytes(raw), b"")
 
@@ -125,7 +125,7 @@ _SHAPES = {
 
 
 def accepted(type: ColumnType) -> str:
-    """What a column of that type takes, for people."""
+    """Describe the accepted values of a type, for error messages."""
     name = type.name
     if name in INTEGER_BITS:
         low, high = numbers.bounds(type)

@@ -1,6 +1,6 @@
-"""DECIMAL as TiDB prints it, out of text or of Arrow's decimals.
+"""Convert text and Arrow's decimals to DECIMAL.
 
-One law: rounded half away from zero and padded to the scale; null where there are too many digits before the point.
+Values are rounded half away from zero and padded to the scale. The result is null for too many digits before the point.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise
 
 PRECISION = 76
-"""Digits of Arrow's widest decimal; TiDB's have at most 65."""
+"""The digits of Arrow's widest decimal. TiDB's have at most 65."""
 
 MOST_BEHIND = 72
-"""Digits behind the point that an exponent may make."""
+"""The largest number of fractional digits of a number with an exponent."""
 
 _CUT = 9
-"""Digits that Arrow rounds away rightly; with 17 it makes 4294967294 of 4294967295.5 (Arrow 26: pc.round)."""
+"""The digits that Arrow rounds correctly. With 17, it rounds 4294967295.5 to 4294967294 (Arrow 26: pc.round)."""
 
 NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _EXPONENT = r"[eE][+-]?0*[0-9]{1,5}"
 
 
 def is_whole(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is of decimals without a point: UNSIGNED BIGINT in Parquet."""
+    """Whether an Arrow type is a decimal with scale 0, as UNSIGNED BIGINT in Parquet."""
     return bool(pa.types.is_decimal(kind) and kind.scale == 0)
 
 
 def decimal(type: ColumnType, text: pa.Array) -> pa.Array:
-    """DECIMAL from text."""
+    """Convert text to DECIMAL."""
     scale = max(type.decimal, 0)
     whole = type.length - scale
     before = f"(0|[1-9][0-9]{{0,{whole - 1}}})" if whole else "0"
@@ -43,7 +43,7 @@ def decimal(type: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def fixed(type: ColumnType, number: pa.Array) -> pa.Array:
-    """DECIMAL from Arrow's decimals of any scale."""
+    """Convert Arrow's decimals of any scale to DECIMAL."""
     scale = max(type.decimal, 0)
     whole = type.length - scale
     if number.type.scale > scale + _CUT:
@@ -58,7 +58,7 @@ def _signed(type: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
-    """Text of a decimal from a number in any spelling that MySQL takes."""
+    """Round numbers in any spelling of MySQL, and return their text."""
     text, whole = pc.ascii_trim_whitespace(text), precision - scale
     size = 38 if precision < 38 else PRECISION
     kind = _decimal(size, min(size - whole - 1, scale + _CUT))
@@ -68,7 +68,7 @@ def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
 
 
 def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
-    """The same of numbers with many digits, or with an exponent."""
+    """Round numbers with many digits or with an exponent."""
     pattern = rf"^(?P<sign>-?)\+?0*(?P<whole>[0-9]{{0,{whole}}})(?:\.(?P<part>[0-9]{{0,{scale + 1}}})[0-9]*)?$"
     found = pc.extract_regex(only(matches(text, NUMBER), text), pattern)
     parts = (pc.struct_field(found, name) for name in ("sign", "whole", "part"))
@@ -83,7 +83,10 @@ def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
 
 
 def _without_exponent(number: Decimal, whole: int, scale: int) -> str | None:
-    """Null also for one with more digits behind its point than TiDB has words for (pkg/types/mydecimal.go, Shift)."""
+    """Round a number with an exponent. None if it has too many digits before or after the point.
+
+    Source: pkg/types/mydecimal.go, Shift.
+    """
     exponent = number.as_tuple().exponent
     if number and (number.adjusted() >= whole or isinstance(exponent, int) and exponent < -MOST_BEHIND):
         return None
@@ -94,7 +97,7 @@ def _without_exponent(number: Decimal, whole: int, scale: int) -> str | None:
 
 
 def _rounded(number: pa.Array, whole: int, scale: int) -> pa.Array:
-    """Decimals, with room for one digit more, at another scale; null with more than `whole` digits before the point."""
+    """Round decimals to another scale; null for more than `whole` digits before the point."""
     number = _below(pc.round(_below(number, whole), scale, "half_towards_infinity"), whole)
     return number.cast(_decimal(whole + scale, scale))
 
@@ -110,7 +113,7 @@ def _below(number: pa.Array, whole: int) -> pa.Array:
 
 
 def plain(number: pa.Array) -> pa.Array:
-    """Text of decimals without an exponent, which Arrow's own has for what is below 0.000001."""
+    """Return the text of decimals without an exponent. Arrow prints one below 0.000001."""
     text = number.cast(pa.string())
     if number.type.scale <= 6 or not has(text, "E"):
         return text
@@ -118,7 +121,7 @@ def plain(number: pa.Array) -> pa.Array:
 
 
 def _tiny(text: pa.Array, scale: int) -> pa.Array:
-    """`-1.5E-7` with as many digits behind the point."""
+    """Convert `-1.5E-7` to a text with `scale` fractional digits."""
     found = pc.extract_regex(text, r"^(?P<sign>-?)(?P<first>[0-9])\.?(?P<rest>[0-9]*)E-(?P<places>[0-9]+)$")
     sign, first, rest, places = (pc.struct_field(found, name) for name in ("sign", "first", "rest", "places"))
     digits = pc.binary_join_element_wise(first, rest, "")

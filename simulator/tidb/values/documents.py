@@ -1,6 +1,6 @@
-"""JSON and VECTOR values as TiDB prints them.
+"""Convert text to JSON and VECTOR.
 
-One law: equal documents have one text (keys sorted by their bytes, the last of equal keys, numbers as stored).
+Equal documents have equal texts: keys are sorted by bytes, and the last of equal keys counts.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _CONTROL = re.compile('[\\x00-\\x1f"\\\\\u2028\u2029]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.])[0-9]{12}[0-9]*(\.|[0-9]{4})"
-"""In documents that Python could print otherwise than Go: escapes, exponents, integral floats, long numbers."""
+"""Parts of documents that Python may print differently from Go: escapes, exponents, integral floats, long numbers."""
 
 
 def document(text: pa.Array) -> pa.Array:
-    """JSON from text."""
+    """Convert text to JSON."""
     usual = pc.invert(pc.match_substring_regex(text, _SPECIAL))
     made = each_distinct(only(usual, text), _usual_json)
     return otherwise(text, usual, lambda odd: each_distinct(odd, normal_json), made)
 
 
 def normal_json(text: str) -> str | None:
-    """The text TiDB prints for a JSON document, None for text that is none (tidb pkg/types/json_binary.go)."""
+    """Return the text that TiDB prints for a JSON document, or None if it is invalid (tidb pkg/types/json_binary.go)."""
     try:
         return _printed(_READER.decode(text))
     except (ValueError, RecursionError):
@@ -41,7 +41,7 @@ def normal_json(text: str) -> str | None:
 
 
 def _usual_json(text: str) -> str | None:
-    """The same of a document without escapes and long numbers."""
+    """Return the text of a document without escapes and long numbers."""
     try:
         return _PRINTER.encode(_READER.decode(text))
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def printed_string(text: str) -> str:
 
 
 def printed_number(value: int | float) -> str:
-    """An integer of 64 bits as it is, any other number as Go's encoding/json prints a float64."""
+    """Print an integer of 64 bits as it is, and other numbers as Go's encoding/json prints a float64."""
     if isinstance(value, int) and -(2**63) <= value < 2**64:
         return str(value)
     number = float(value)
@@ -90,11 +90,11 @@ def printed_number(value: int | float) -> str:
 _JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _VECTOR = rf"\s*\[\s*({_JSON_NUMBER}(\s*,\s*{_JSON_NUMBER})*)?\s*\]\s*"
 _DIMENSIONS = 16383
-"""The most that a VECTOR may have (tidb pkg/types/vector.go)."""
+"""The largest number of dimensions of a VECTOR (tidb pkg/types/vector.go)."""
 
 
 def vector(dimensions: int, text: pa.Array) -> pa.Array:
-    """VECTOR from text, `[1,2.5]`: the fewest digits of float32; of as many dimensions as the type says, if it does."""
+    """Convert text `[1,2.5]` to VECTOR, with the shortest digits of float32; null for other dimensions than the type's."""
     inside = pc.replace_substring_regex(only(matches(text, _VECTOR), text), r"[\[\]\s]", "")
     given = pc.split_pattern(only(pc.not_equal(inside, ""), inside), ",")
     size = pc.fill_null(pc.list_value_length(given), 0)
