@@ -15,7 +15,7 @@ import pyarrow as pa
 from simulator.errors import UserError, did_you_mean
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.conversion import accepted, tidb_text
+from simulator.tidb.values.conversion import accepted_values, tidb_text
 from simulator.tso import DEFAULT_START_TS, FOREVER
 
 LONG = (-1 << 63, FOREVER)
@@ -96,7 +96,7 @@ def parse_value(value: Any, column: Column) -> str | None:
     data, type = _data(value, column), column.type
     text = _tidb_text(type, data)
     if text is None:
-        wanted = accepted(type)
+        wanted = accepted_values(type)
         raise _refused(value, column, f"{wanted} are" if family(type) == "integer" else f"accepted: {wanted}")
     same = KEEPS_VALUE.get(family(type))
     if same and not same(data.decode(), text):

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes
-from simulator.tidb.collations.compare import sortable
+from simulator.tidb.collations.compare import sort_keys
 from simulator.tidb.model.types import ColumnType, family, is_text
 from simulator.tidb.values.strings import enum_numbers, set_bits
 
 SIGN = np.uint64(1 << 63)
 
 
-def prefix(texts: pa.Array, length: int) -> pa.Array:
+def index_prefix(texts: pa.Array, length: int) -> pa.Array:
     """Return the first characters of texts, as in an index with a prefix length."""
     _, offsets = buffers(texts)
     if np.diff(offsets).max(initial=0) <= length:
@@ -29,9 +29,9 @@ def prefix(texts: pa.Array, length: int) -> pa.Array:
     return pc.utf8_slice_codeunits(texts.view(pa.string()), 0, length)
 
 
-def ordered(type: ColumnType, texts: pa.Array) -> pa.Array:
+def encode_sort_keys(type: ColumnType, texts: pa.Array) -> pa.Array:
     """Return the sort keys of a column's values, from their TiDB text. Null stays null."""
-    return sortable(type.collation, texts) if is_text(type) else ORDERED[family(type)](type, texts)
+    return sort_keys(type.collation, texts) if is_text(type) else ORDERED[family(type)](type, texts)
 
 
 def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:

@@ -45,10 +45,10 @@ def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
 
 @functools.lru_cache(256)
 def _ordinal(table: Table, rule: Partitioning, columns: tuple[str, ...]) -> Sql:
-    return ordinal_of(table, rule, {column: identifier(column) for column in columns})
+    return partition_ordinal(table, rule, {column: identifier(column) for column in columns})
 
 
-def ordinal_of(table: Table, rule: Partitioning, cells: Mapping[str, Sql]) -> Sql:
+def partition_ordinal(table: Table, rule: Partitioning, cells: Mapping[str, Sql]) -> Sql:
     """Return the SQL of a row's partition ordinal, from the SQL of the TiDB text of its columns."""
     return sql("{}::INTEGER", _ORDERS[rule.kind](TableScope(table, cells), rule))
 
@@ -134,7 +134,7 @@ def _key(scope: TableScope, rule: Partitioning) -> Sql:
     parts = []
     for column in _members(scope.table, rule):
         type = column.type
-        if type.name not in KEY_TYPES or type.collation.endswith("_ci") or compare.is_weighed(type.collation):
+        if type.name not in KEY_TYPES or type.collation.endswith("_ci") or compare.has_weights(type.collation):
             raise SchemaError(
                 f"table {scope.table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
                 f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "

@@ -28,7 +28,7 @@ from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
 from simulator.errors import UserError, uri_without_secrets
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.values.conversion import shown as as_text
+from simulator.tidb.values.conversion import insert_text as as_text
 from simulator.tidb.values.conversion import tidb_text
 
 Notes = tuple[str, ...]

@@ -19,7 +19,7 @@ from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, find_column_sources
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
-from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.changed_types import convert_text
 
 LOST_BYTES = LOST.encode()
 
@@ -123,7 +123,7 @@ def _source_cells(source: ColumnSource, cells: Sequence[pa.Array], rows: int) ->
                 return cell
             hidden = is_unknown(cell)
             text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cell)
-            now = text_as(before, after, text).cast(pa.binary())
+            now = convert_text(before, after, text).cast(pa.binary())
             lost = as_mask(pc.is_null(now)) & (hidden | as_mask(pc.is_valid(cell)))
             return pc.if_else(pa.array(lost), pa.scalar(UNKNOWN_CELL), now)
         case FromDefault(text):

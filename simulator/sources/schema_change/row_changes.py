@@ -34,7 +34,7 @@ from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.ddl.converted_rows import convert_column, repeat_text
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.changed_types import convert_text
 from simulator.tso import ROW_LOGICAL, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
@@ -249,7 +249,7 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None
     for place, column in enumerate(columns):
         if place in back:
             index, source = back[place]
-            yield text_as(source.after, source.before, new[index]) if source.cast_back else new[index]
+            yield convert_text(source.after, source.before, new[index]) if source.cast_back else new[index]
         else:
             default = None if column.default_expression else column.default
             yield were[place] if were else repeat_text(default, rows)

@@ -21,7 +21,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
-from simulator.tidb.values.conversion import accepted, tidb_text
+from simulator.tidb.values.conversion import accepted_values, tidb_text
 
 SHOWN = 80
 """Maximum bytes of a rejected value in an error."""
@@ -85,7 +85,7 @@ def _rejection(piece: FilePiece, raw: RawRows, row: int, place: int) -> Snapshot
     column, value = visible_columns(table)[place], raw.columns[place][row]
     if value.is_valid:
         type = column.type.name + (" unsigned" if column.type.unsigned else "")
-        cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted(column.type)}"
+        cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted_values(column.type)}"
     else:
         cause = "NULL in a NOT NULL column"
     return SnapshotError(printable(f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))

@@ -20,24 +20,24 @@ SPACE = 0x20
 
 def is_exact(type: ColumnType) -> bool:
     """Whether different texts of the type are never equal."""
-    return not is_text(type) or not pads(type.collation) and not is_weighed(type.collation)
+    return not is_text(type) or not pads_spaces(type.collation) and not has_weights(type.collation)
 
 
-def pads(collation: str) -> bool:
+def pads_spaces(collation: str) -> bool:
     """Whether the collation ignores trailing spaces."""
     return collation != "binary" and "_0900_" not in collation
 
 
-def is_weighed(collation: str) -> bool:
+def has_weights(collation: str) -> bool:
     """Whether the collation compares texts by weights, not by bytes."""
     return collation in WEIGHTS
 
 
-def sortable(collation: str, texts: pa.Array) -> pa.Array:
+def sort_keys(collation: str, texts: pa.Array) -> pa.Array:
     """Return binary keys of texts, each with an end mark, so that other keys may follow it."""
     if collation == "latin1_bin":
         texts = surrogate_unescaped(texts)
-    if pads(collation):
+    if pads_spaces(collation):
         texts = padded(texts)
     weights = WEIGHTS.get(collation)
     return _ended(texts) if weights is None else _weighed(texts, weights())
@@ -76,7 +76,7 @@ def _weighed(texts: pa.Array, table: Weights) -> pa.Array:
     return binary(keys.view(np.uint8), 2 * rows, texts)
 
 
-def alike(collation: str, texts: pa.Array) -> pa.Array:
+def like_representatives(collation: str, texts: pa.Array) -> pa.Array:
     """Replace each character by the first one with the same weight, for LIKE, which compares single characters.
 
     In _unicode_ci, characters outside of the basic plane stay different (tidb: pkg/util/collate/

@@ -7,15 +7,15 @@ import pyarrow as pa
 from simulator.tidb.datums import documents, members, strings, times
 from simulator.tidb.datums.decimals import cast_decimal
 from simulator.tidb.datums.floats import cast_float
-from simulator.tidb.datums.kinds import Datum, shown
+from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import signed, unsigned
-from simulator.tidb.datums.problems import TRUNCATED, Problem, truncated_wrong
+from simulator.tidb.datums.problems import TRUNCATED, CastProblem, truncated_value
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 
-Cast = tuple[bytes | None, Problem | None]
+Cast = tuple[bytes | None, CastProblem | None]
 """TiDB text, None for NULL, and what is wrong; with a problem the text is what a mode that forgives it keeps."""
 
 
@@ -27,11 +27,11 @@ def cast_value(type: ColumnType, column: str, datum: Datum, mode: Mode) -> Cast:
         return (value.decode("latin-1").encode() if is_binary(type) else value), problem
     text, problem = _cast(type, kind, datum, mode)
     if problem is TRUNCATED and kind not in ("enum", "set"):
-        problem = truncated_wrong(mysql_type(type, True).partition(" ")[0], shown(datum))
+        problem = truncated_value(mysql_type(type, True).partition(" ")[0], datum_text(datum))
     return (None if text is None else text.encode()), problem
 
 
-def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | None, Problem | None]:
+def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
     if kind == "integer":
         low, high = bounds(type)
         if type.unsigned:
@@ -57,9 +57,9 @@ def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | 
         return members.cast_bit(type, datum, mode.lenient)
     if kind == "json":
         return documents.cast_json(datum)
-    return _vector(type, shown(datum))
+    return _vector(type, datum_text(datum))
 
 
-def _vector(type: ColumnType, text: str) -> tuple[str | None, Problem | None]:
+def _vector(type: ColumnType, text: str) -> tuple[str | None, CastProblem | None]:
     found = tidb_text(type, pa.array([text]))[0].as_py()
-    return found, None if found is not None else Problem(1105, f"Invalid vector text: {text[:128]}", "other")
+    return found, None if found is not None else CastProblem(1105, f"Invalid vector text: {text[:128]}", "other")

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.datums.cast import cast_value
-from simulator.tidb.datums.kinds import DATUMS, Datum, as_datums, cells_of, datums
+from simulator.tidb.datums.kinds import DATUMS, Datum, as_datums, datum_list, datums
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.datums.problems import Problem
+from simulator.tidb.datums.problems import CastProblem
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import tidb_text
@@ -45,7 +45,7 @@ class Misfit(NamedTuple):
 
     row: int
     datum: Datum
-    problem: Problem
+    problem: CastProblem
 
 
 class CastColumn(NamedTuple):
@@ -75,7 +75,7 @@ def cast_column(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
 def _one_by_one(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
     made: list[bytes | None] = []
     misfits = []
-    for row, datum in enumerate(cells_of(values)):
+    for row, datum in enumerate(datum_list(values)):
         text, problem = (None, None) if datum is None else cast_value(column.type, column.name, datum, mode)
         made.append(text)
         if datum is not None and problem is not None:

@@ -6,12 +6,12 @@ import json
 import re
 from decimal import ROUND_HALF_UP, Decimal
 
-from simulator.tidb.datums.kinds import Datum, number_of_members, real
+from simulator.tidb.datums.kinds import Datum, float_value, number_of_members
 from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, WIDE, go_float, literal_number
-from simulator.tidb.datums.problems import TRUNCATED, Problem, overflow, truncated_wrong
+from simulator.tidb.datums.problems import TRUNCATED, CastProblem, overflow, truncated_value
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.durations import clock_number
-from simulator.tidb.values.moments import moment_number, read_moment
+from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
 WORDS, DIGITS = 9, 9
 TOO_LARGE = overflow("%s", "%s")
@@ -21,7 +21,7 @@ _EXPONENT = re.compile(r"([+-]?)([0-9]*)", re.ASCII)
 _LARGEST = Decimal("9" * WORDS * DIGITS)
 
 
-def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | None, Problem | None]:
+def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | None, CastProblem | None]:
     """pkg/types/datum.go, convertToMysqlDecimal."""
     number, problem = _number(datum, lenient)
     if number is None:
@@ -36,19 +36,19 @@ def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | N
     return f"{made if made else abs(made):f}", problem
 
 
-def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, Problem | None]:
+def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem | None]:
     kind = datum.kind
     if kind in ("int", "uint", "decimal"):
         return Decimal(datum.body.decode()), None
     if kind in ("double", "float"):
-        return text_decimal(go_float(real(datum)))
+        return text_decimal(go_float(float_value(datum)))
     if kind in ("enum", "set"):
         return text_decimal(go_float(float(number_of_members(datum))))
     if kind in ("literal", "bit"):
         bits, problem = literal_number(datum.body)
         return Decimal(bits), problem
     if kind in ("date", "datetime", "timestamp"):
-        return Decimal(moment_number(read_moment(datum.body.decode()), kind == "date")), None
+        return Decimal(moment_number(parse_stored_moment(datum.body.decode()), kind == "date")), None
     if kind == "time":
         return Decimal(clock_number(datum.body.decode())), None
     if kind == "json":
@@ -57,24 +57,24 @@ def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, Problem | None
     return text_decimal(datum.body.decode("utf-8", "replace"))
 
 
-def _of_json(shown: str) -> tuple[Decimal, Problem | None]:
+def _of_json(shown: str) -> tuple[Decimal, CastProblem | None]:
     """pkg/types/convert.go, ConvertJSONToDecimal."""
     value = json.loads(shown)
     if value is None or isinstance(value, (list, dict)):
-        return Decimal(0), truncated_wrong("DECIMAL", shown)
+        return Decimal(0), truncated_value("DECIMAL", shown)
     if isinstance(value, str):
         return text_decimal(value)
     return text_decimal(go_float(value)) if isinstance(value, float) else (Decimal(int(value)), None)
 
 
-def text_decimal(text: str) -> tuple[Decimal, Problem | None]:
+def text_decimal(text: str) -> tuple[Decimal, CastProblem | None]:
     """FromString: what a text begins with."""
     text = text.lstrip(" \t")
     found = _NUMBER.match(text)
     assert found is not None
     sign, whole, fraction = found[1], found[2], found[3] or ""
     if not whole and not fraction:
-        return Decimal(0), truncated_wrong("DECIMAL", text[len(sign) :])
+        return Decimal(0), truncated_value("DECIMAL", text[len(sign) :])
     problem = None
     if _words(len(whole)) + _words(len(fraction)) > WORDS:
         if _words(len(whole)) > WORDS:
@@ -92,7 +92,7 @@ def _words(digits: int) -> int:
     return -(-digits // DIGITS)
 
 
-def _shifted(number: Decimal, shown: str, problem: Problem | None) -> tuple[Decimal, Problem | None]:
+def _shifted(number: Decimal, shown: str, problem: CastProblem | None) -> tuple[Decimal, CastProblem | None]:
     """With its exponent (Shift)."""
     shown = shown.strip(SPACE)
     found = _EXPONENT.match(shown)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 
-from simulator.tidb.datums.kinds import Datum, real, shown
-from simulator.tidb.datums.problems import Problem, other
+from simulator.tidb.datums.kinds import Datum, datum_text, float_value
+from simulator.tidb.datums.problems import CastProblem, other_problem
 from simulator.tidb.values.documents import normal_json
-from simulator.tidb.values.durations import duration_text, read_duration
+from simulator.tidb.values.durations import duration_micros, duration_text
 
-EMPTY = other(3140, "Invalid JSON text: The document is empty")
-NONE = other(3140, "Invalid JSON text: The document root must not be followed by other values.")
-BINARY = other(3144, "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+EMPTY = other_problem(3140, "Invalid JSON text: The document is empty")
+NONE = other_problem(3140, "Invalid JSON text: The document root must not be followed by other values.")
+BINARY = other_problem(3144, "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
 
 
-def cast_json(datum: Datum) -> tuple[str | None, Problem | None]:
-    kind, text = datum.kind, shown(datum)
+def cast_json(datum: Datum) -> tuple[str | None, CastProblem | None]:
+    kind, text = datum.kind, datum_text(datum)
     if kind == "json":
         return text, None
     if kind == "literal":
@@ -28,12 +28,12 @@ def cast_json(datum: Datum) -> tuple[str | None, Problem | None]:
     if kind == "decimal":
         return _number(float(text)), None
     if kind in ("double", "float"):
-        return _number(real(datum)), None
+        return _number(float_value(datum)), None
     if kind in ("datetime", "timestamp"):
         whole, _, fraction = text.partition(".")
         return f'"{whole}.{fraction.ljust(6, "0")}"', None
     if kind == "time":
-        return f'"{duration_text(read_duration(text), 6)}"', None
+        return f'"{duration_text(duration_micros(text), 6)}"', None
     if kind == "bit":
         return normal_json(json.dumps(text)), None
     return f'"{text}"', None

@@ -7,28 +7,28 @@ import math
 
 import numpy as np
 
-from simulator.tidb.datums.kinds import Datum, number_of_members, real
+from simulator.tidb.datums.kinds import Datum, float_value, number_of_members
 from simulator.tidb.datums.numbers import SPACE, float_prefix, go_float, literal_number
-from simulator.tidb.datums.problems import Problem, overflow, overflows, truncated_wrong
+from simulator.tidb.datums.problems import CastProblem, overflow, overflows, truncated_value
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.durations import clock_number
-from simulator.tidb.values.moments import moment_number, read_moment
+from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
 LARGEST = 1.7976931348623157e308
 LARGEST_FLOAT = 3.4028234663852886e38
 
 
-def cast_float(type: ColumnType, datum: Datum) -> tuple[str, Problem | None]:
+def cast_float(type: ColumnType, datum: Datum) -> tuple[str, CastProblem | None]:
     """The text of the number as a column stores it: there is no -0 in storage (pkg/util/codec/float.go)."""
     number, problem = _number(datum)
     number, wrong = _produced(number, type)
     return float_text(number + 0.0, type.name == "float"), problem or wrong
 
 
-def _number(datum: Datum) -> tuple[float, Problem | None]:
+def _number(datum: Datum) -> tuple[float, CastProblem | None]:
     kind = datum.kind
     if kind in ("double", "float"):
-        return real(datum), None
+        return float_value(datum), None
     if kind in ("int", "uint", "decimal"):
         return float(datum.body), None
     if kind in ("enum", "set"):
@@ -37,7 +37,7 @@ def _number(datum: Datum) -> tuple[float, Problem | None]:
         number, problem = literal_number(datum.body)
         return float(number), problem
     if kind in ("date", "datetime", "timestamp"):
-        return float(moment_number(read_moment(datum.body.decode()), kind == "date")), None
+        return float(moment_number(parse_stored_moment(datum.body.decode()), kind == "date")), None
     if kind == "time":
         return float(clock_number(datum.body.decode())), None
     if kind == "json":
@@ -45,25 +45,25 @@ def _number(datum: Datum) -> tuple[float, Problem | None]:
     return text_float(datum.body.decode("utf-8", "replace"))
 
 
-def _of_json(shown: str) -> tuple[float, Problem | None]:
+def _of_json(shown: str) -> tuple[float, CastProblem | None]:
     """pkg/types/convert.go, ConvertJSONToFloat."""
     value = json.loads(shown)
     if value is None or isinstance(value, (list, dict)):
-        return 0.0, truncated_wrong("FLOAT", shown)
+        return 0.0, truncated_value("FLOAT", shown)
     return text_float(value) if isinstance(value, str) else (float(value), None)
 
 
-def text_float(text: str) -> tuple[float, Problem | None]:
+def text_float(text: str) -> tuple[float, CastProblem | None]:
     """StrToFloat: what a text begins with; beyond the range the largest."""
     text = text.strip(SPACE)
     prefix, problem = float_prefix(text)
     number = float(prefix)
     if math.isinf(number):
-        return math.copysign(LARGEST, number), truncated_wrong("DOUBLE", text)
+        return math.copysign(LARGEST, number), truncated_value("DOUBLE", text)
     return number, problem
 
 
-def _produced(number: float, type: ColumnType) -> tuple[float, Problem | None]:
+def _produced(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
     """Within the type (ProduceFloatWithSpecifiedTp)."""
     problem = None
     if math.isinf(number):
@@ -77,7 +77,7 @@ def _produced(number: float, type: ColumnType) -> tuple[float, Problem | None]:
     return number, problem
 
 
-def _fixed(number: float, type: ColumnType) -> tuple[float, Problem | None]:
+def _fixed(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
     """FLOAT(M,D): a half goes to the even number (pkg/types/helper.go, TruncateFloat)."""
     shift = float(f"1e{type.decimal}")
     moved = number * shift

@@ -54,7 +54,7 @@ def datums(kind: str, body: pa.Array) -> pa.StructArray:
     )
 
 
-def each(cells: Iterable[Datum | None]) -> pa.StructArray:
+def datums_of(cells: Iterable[Datum | None]) -> pa.StructArray:
     """Datums one by one."""
     found = list(cells)
     kinds = pa.array([cell and cell.kind for cell in found], pa.string())
@@ -66,7 +66,7 @@ def nulls(rows: int) -> pa.StructArray:
     return datums("string", pa.nulls(rows, pa.binary()))
 
 
-def cells_of(values: pa.StructArray) -> list[Datum | None]:
+def datum_list(values: pa.StructArray) -> list[Datum | None]:
     """Each datum; None for NULL."""
     kinds, bodies = values.field(0).to_pylist(), values.field(1).to_pylist()
     return [None if body is None else Datum(kind, body) for kind, body in zip(kinds, bodies, strict=True)]
@@ -86,7 +86,9 @@ def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
     if pa.types.is_floating(kind):
         return datums("double", values.cast(pa.float64()).cast(pa.string()))
     if pa.types.is_decimal(kind):
-        return each(None if cell is None else Datum("decimal", f"{cell:f}".encode()) for cell in values.to_pylist())
+        return datums_of(
+            None if cell is None else Datum("decimal", f"{cell:f}".encode()) for cell in values.to_pylist()
+        )
     values = values.cast(pa.binary())
     if type.name == "bit":
         is_number = pc.starts_with(values, b"n")
@@ -96,7 +98,7 @@ def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
     return datums("bytes" if is_binary(type) else "string", values)
 
 
-def bodies(type: ColumnType, values: pa.StructArray) -> pa.Array:
+def tagged_bodies(type: ColumnType, values: pa.StructArray) -> pa.Array:
     """The bodies of datums as a file has them: a BIT's are tagged."""
     body = values.field(1)
     if type.name != "bit":
@@ -150,12 +152,12 @@ def _bits(type: ColumnType, members: str) -> int:
     return sum(1 << type.elements.index(member) for member in members.split(",")) if members else 0
 
 
-def shown(datum: Datum) -> str:
+def datum_text(datum: Datum) -> str:
     """A datum in an error (pkg/types/datum.go, ToString)."""
     if datum.kind in ("enum", "set"):
         return member_names(datum)
     if datum.kind in ("double", "float"):
-        return positional(datum)
+        return positional_text(datum)
     return datum.body.decode("utf-8", "replace")
 
 
@@ -167,12 +169,12 @@ def number_of_members(datum: Datum) -> int:
     return int(datum.body.partition(b":")[0])
 
 
-def real(datum: Datum) -> float:
+def float_value(datum: Datum) -> float:
     """The 64 bits of a double or a float."""
     return float(np.float32(datum.body)) if datum.kind == "float" else float(datum.body)
 
 
-def positional(datum: Datum) -> str:
+def positional_text(datum: Datum) -> str:
     """Without an exponent, with the fewest digits (Go's FormatFloat 'f', -1)."""
     number = np.float32(datum.body) if datum.kind == "float" else np.float64(datum.body)
     return np.format_float_positional(number, unique=True, trim="-")

@@ -6,22 +6,22 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from simulator.tidb.collations.compare import sortable
-from simulator.tidb.datums.kinds import Datum, member_names, shown
+from simulator.tidb.collations.compare import sort_keys
+from simulator.tidb.datums.kinds import Datum, datum_text, member_names
 from simulator.tidb.datums.numbers import literal_number, unsigned
-from simulator.tidb.datums.problems import TRUNCATED, Problem, too_long
+from simulator.tidb.datums.problems import TRUNCATED, CastProblem, too_long
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.strings import whole_number
 
 STRINGS = ("string", "gbk", "bytes", "literal")
 
 
-def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Problem | None]:
+def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
     """convertToMysqlEnum; the error value is the empty text."""
     if datum.kind == "enum" and datum.body.startswith(b"0:"):
         return "", None
     if datum.kind in (*STRINGS, "enum", "set"):
-        name = shown(datum)
+        name = datum_text(datum)
         place = _places(type, (name,))[0]
         number = place if place is not None else whole_number(name)
         if place is not None:
@@ -34,10 +34,10 @@ def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Probl
     return type.elements[number - 1], None
 
 
-def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Problem | None]:
+def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
     """convertToMysqlSet."""
     if datum.kind in (*STRINGS, "enum", "set"):
-        name = member_names(datum) if datum.kind in ("enum", "set") else shown(datum)
+        name = member_names(datum) if datum.kind in ("enum", "set") else datum_text(datum)
         if not name:
             return "", None
         places = _places(type, tuple(name.split(",")))
@@ -60,16 +60,16 @@ def _joined(type: ColumnType, places: set[int]) -> str:
 def _places(type: ColumnType, names: tuple[str, ...]) -> list[int | None]:
     """Which member each name is, by the column's collation."""
     known = _keys(type)
-    return [known.get(key) for key in sortable(type.collation, pa.array(names, pa.string())).to_pylist()]
+    return [known.get(key) for key in sort_keys(type.collation, pa.array(names, pa.string())).to_pylist()]
 
 
 @lru_cache(1024)
 def _keys(type: ColumnType) -> dict[bytes, int]:
-    keys = sortable(type.collation, pa.array(type.elements, pa.string())).to_pylist()
+    keys = sort_keys(type.collation, pa.array(type.elements, pa.string())).to_pylist()
     return {key: place for place, key in reversed(list(enumerate(keys)))}
 
 
-def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Problem | None]:
+def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
     """convertToMysqlBit: a text is its bytes, or what b'101' and 0b101 say."""
     length = max(type.length, 1)
     if datum.kind in ("string", "gbk", "bytes"):
@@ -83,7 +83,7 @@ def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Proble
     return str(number), problem
 
 
-def _of_text(body: bytes, length: int) -> tuple[int, Problem | None]:
+def _of_text(body: bytes, length: int) -> tuple[int, CastProblem | None]:
     if length == 1 and body.lower() in (b"true", b"1", b"false", b"0"):
         return int(body.lower() in (b"true", b"1")), None
     digits = None

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime, timezone, tzinfo
 from typing import NamedTuple
 
-from simulator.tidb.datums.problems import NOT_SIMULATED, TRUNCATIONS, Problem
+from simulator.tidb.datums.problems import NOT_SIMULATED, TRUNCATIONS, CastProblem
 
 STRICT = frozenset(("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"))
 
@@ -43,7 +43,7 @@ class Mode(NamedTuple):
         """Whether a month or a day may be zero while a text is read."""
         return self.lenient or self.any_day or not {"NO_ZERO_DATE", "NO_ZERO_IN_DATE"} <= self.sql_mode
 
-    def forgives(self, problem: Problem) -> bool:
+    def forgives(self, problem: CastProblem) -> bool:
         """Whether a problem is a warning."""
         if problem.number == NOT_SIMULATED:
             return False

@@ -6,11 +6,11 @@ import json
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from simulator.tidb.datums.kinds import Datum, number_of_members, real
-from simulator.tidb.datums.problems import Problem, overflow, overflows, truncated_wrong
+from simulator.tidb.datums.kinds import Datum, float_value, number_of_members
+from simulator.tidb.datums.problems import CastProblem, overflow, overflows, truncated_value
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.durations import clock_number, round_duration
-from simulator.tidb.values.moments import moment_number, read_moment
+from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
 SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 """What Go's TrimSpace cuts."""
@@ -23,17 +23,17 @@ _PREFIX = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", r
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-def float_prefix(text: str) -> tuple[str, Problem | None]:
+def float_prefix(text: str) -> tuple[str, CastProblem | None]:
     """The number that a text begins with (getValidFloatPrefix)."""
     found = _PREFIX.match(text)
     prefix = found[0] if found else "0"
     rest = text[len(prefix) :] if found else text or " "
     if not rest or found and rest[0] == "\0":
         return prefix, None
-    return prefix, truncated_wrong("DOUBLE", text)
+    return prefix, truncated_value("DOUBLE", text)
 
 
-def _integer_prefix(text: str, lenient: bool) -> tuple[str, Problem | None]:
+def _integer_prefix(text: str, lenient: bool) -> tuple[str, CastProblem | None]:
     """getValidIntPrefix: a text that is no number stays as it is cut, and in strict mode is no integer then."""
     prefix, problem = float_prefix(text)
     if problem and not lenient:
@@ -42,7 +42,7 @@ def _integer_prefix(text: str, lenient: bool) -> tuple[str, Problem | None]:
     return whole, problem or cut
 
 
-def _rounded(prefix: str, text: str) -> tuple[str, Problem | None]:
+def _rounded(prefix: str, text: str) -> tuple[str, CastProblem | None]:
     """The whole number nearest to a number's text, a half away from zero (floatStrToIntStr)."""
     if _INTEGER.fullmatch(prefix):
         return prefix, None
@@ -59,7 +59,7 @@ def _rounded(prefix: str, text: str) -> tuple[str, Problem | None]:
     return f"{number if number else abs(number):f}", None
 
 
-def text_integer(text: str, lenient: bool) -> tuple[int, Problem | None]:
+def text_integer(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
     """StrToInt."""
     prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
     if not _INTEGER.fullmatch(prefix):
@@ -70,7 +70,7 @@ def text_integer(text: str, lenient: bool) -> tuple[int, Problem | None]:
     return number, problem
 
 
-def text_unsigned(text: str, lenient: bool) -> tuple[int, Problem | None]:
+def text_unsigned(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
     """StrToUint."""
     prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
     if not _INTEGER.fullmatch(prefix) or int(prefix) < 0:
@@ -81,18 +81,18 @@ def text_unsigned(text: str, lenient: bool) -> tuple[int, Problem | None]:
     return number, problem
 
 
-def literal_number(body: bytes) -> tuple[int, Problem | None]:
+def literal_number(body: bytes) -> tuple[int, CastProblem | None]:
     """pkg/types/binary_literal.go, ToInt."""
     if len(body.lstrip(b"\0")) > 8:
-        return MOST_UNSIGNED, truncated_wrong("BINARY", f"0x{body.hex()}")
+        return MOST_UNSIGNED, truncated_value("BINARY", f"0x{body.hex()}")
     return int.from_bytes(body, "big"), None
 
 
-def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -> tuple[int, Problem | None]:
+def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -> tuple[int, CastProblem | None]:
     """A datum as a signed integer between two bounds (pkg/types/datum.go, toSignedInteger)."""
     kind, problem = datum.kind, None
     if kind in ("double", "float"):
-        return _within_float(real(datum), low, high, type)
+        return _within_float(float_value(datum), low, high, type)
     if kind in ("enum", "set"):
         return _within_float(float(number_of_members(datum)), low, high, type)
     if kind == "json":
@@ -110,9 +110,9 @@ def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -
     elif kind == "time":
         number = int(clock_number(round_duration(datum.body.decode(), 0)))
     elif kind in ("date", "datetime", "timestamp"):
-        moment = read_moment(datum.body.decode()).rounded(0)
+        moment = parse_stored_moment(datum.body.decode()).rounded(0)
         if moment is None:
-            return 0, truncated_wrong("time", datum.body.decode())
+            return 0, truncated_value("time", datum.body.decode())
         number = int(moment_number(moment, kind == "date"))
     else:
         number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient)
@@ -121,11 +121,11 @@ def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -
     return (low if number < low else high), problem or overflows(number, type)
 
 
-def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[int, Problem | None]:
+def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[int, CastProblem | None]:
     """A datum as an unsigned integer (convertToUint)."""
     kind, problem = datum.kind, None
     if kind in ("double", "float"):
-        return _unsigned_float(real(datum), high, type)
+        return _unsigned_float(float_value(datum), high, type)
     if kind in ("enum", "set"):
         return _unsigned_float(float(number_of_members(datum)), high, type)
     if kind == "json":
@@ -141,7 +141,7 @@ def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[
     elif kind == "time":
         return _unsigned_decimal(_half_up(clock_number(datum.body.decode())), high, type)
     elif kind in ("date", "datetime", "timestamp"):
-        number = int(_half_up(moment_number(read_moment(datum.body.decode()), kind == "date")))
+        number = int(_half_up(moment_number(parse_stored_moment(datum.body.decode()), kind == "date")))
     else:
         number, problem = text_unsigned(datum.body.decode("utf-8", "replace"), lenient)
         return (high, overflows(number, type)) if number > high else (number, problem)
@@ -154,7 +154,7 @@ def _half_up(shown: str) -> str:
     return f"{Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
 
 
-def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple[int, Problem | None]:
+def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
     """ConvertFloatToInt: a half goes to the even number."""
     number = _even(number)
     if number < float(low):
@@ -164,7 +164,7 @@ def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple
     return int(number), None
 
 
-def _unsigned_float(number: float, high: int, type: ColumnType) -> tuple[int, Problem | None]:
+def _unsigned_float(number: float, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
     number = _even(number)
     if number < 0:
         return 0, overflows(go_float(number), type)
@@ -183,7 +183,7 @@ def go_float(number: float) -> str:
     return f"{Decimal(repr(number)):f}".removesuffix(".0")
 
 
-def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, Problem | None]:
+def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
     """convertDecimalStrToUint: whatever has a sign is too small."""
     if shown.startswith("-"):
         return 0, overflows(shown, type)
@@ -193,12 +193,12 @@ def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, Pro
 
 def json_integer(
     datum: Datum, is_unsigned: bool, low: int, high: int, type: ColumnType, lenient: bool
-) -> tuple[int, Problem | None]:
+) -> tuple[int, CastProblem | None]:
     """ConvertJSONToInt."""
     shown = datum.body.decode()
     value = json.loads(shown)
     if value is None or isinstance(value, (list, dict)):
-        return 0, truncated_wrong("INTEGER", shown)
+        return 0, truncated_value("INTEGER", shown)
     if isinstance(value, bool):
         return int(value), None
     if isinstance(value, str):

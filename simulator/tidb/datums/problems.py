@@ -21,45 +21,45 @@ TRUNCATIONS = frozenset((1264, 1265, 1292, 1366, 1406, 1441, 1690, 8029, 8033))
 NOT_SIMULATED = 1235
 
 
-class Problem(NamedTuple):
+class CastProblem(NamedTuple):
     number: int
     text: str
     name: str
-    """`overflow`, `too long`, `truncated`, `wrong value`, `out of range`, `characters` or `other`."""
+    """`overflow`, `too long`, `truncated`, `wrong value`, `out of range`, `characters` or `other_problem`."""
 
     forced: bool = False
     """Whether it stays an error of UPDATE IGNORE."""
 
 
-TRUNCATED = Problem(1265, "Data truncated for column '%s' at row %d", "truncated")
-OUT_OF_RANGE = Problem(1264, "Out of range value for column '%s' at row %d", "out of range")
+TRUNCATED = CastProblem(1265, "Data truncated for column '%s' at row %d", "truncated")
+OUT_OF_RANGE = CastProblem(1264, "Out of range value for column '%s' at row %d", "out of range")
 
 
-def overflow(what: str, value: str) -> Problem:
-    return Problem(1690, f"{what} value is out of range in '{value}'", "overflow")
+def overflow(what: str, value: str) -> CastProblem:
+    return CastProblem(1690, f"{what} value is out of range in '{value}'", "overflow")
 
 
-def overflows(value: object, type: ColumnType) -> Problem:
+def overflows(value: object, type: ColumnType) -> CastProblem:
     """pkg/types/etc.go, overflow."""
-    return Problem(1690, f"constant {value} overflows {type.name}", "overflow")
+    return CastProblem(1690, f"constant {value} overflows {type.name}", "overflow")
 
 
-def too_long(length: int, size: int) -> Problem:
-    return Problem(1406, f"Data Too Long, field len {length}, data len {size}", "too long")
+def too_long(length: int, size: int) -> CastProblem:
+    return CastProblem(1406, f"Data Too Long, field len {length}, data len {size}", "too long")
 
 
-def truncated_wrong(what: str, value: str) -> Problem:
-    return Problem(1292, f"Truncated incorrect {what[:64]} value: '{value[:SHOWN]}'", "wrong value")
+def truncated_value(what: str, value: str) -> CastProblem:
+    return CastProblem(1292, f"Truncated incorrect {what[:64]} value: '{value[:SHOWN]}'", "wrong value")
 
 
-def wrong(what: str, value: str) -> Problem:
-    return Problem(1292, f"Incorrect {what[:32]} value: '{value[:SHOWN]}'", "wrong value")
+def incorrect_value(what: str, value: str) -> CastProblem:
+    return CastProblem(1292, f"Incorrect {what[:32]} value: '{value[:SHOWN]}'", "wrong value")
 
 
-def unlike(datum: Datum, type: ColumnType) -> Problem:
+def inconvertible(datum: Datum, type: ColumnType) -> CastProblem:
     """A kind that the type takes nothing of (pkg/types/datum.go, invalidConv)."""
-    return Problem(1105, f"cannot convert datum from {NAMES[datum.kind]} to type {type.name}", "other")
+    return CastProblem(1105, f"cannot convert datum from {NAMES[datum.kind]} to type {type.name}", "other")
 
 
-def other(number: int, text: str) -> Problem:
-    return Problem(number, text, "other")
+def other_problem(number: int, text: str) -> CastProblem:
+    return CastProblem(number, text, "other")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from simulator.columns.cells import escaped, unescaped
-from simulator.tidb.datums.kinds import Datum, shown
+from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import literal_number
-from simulator.tidb.datums.problems import Problem, too_long
+from simulator.tidb.datums.problems import CastProblem, too_long
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.strings import BYTES
 
@@ -21,7 +21,7 @@ class Invalid(Exception):
         self.bytes, self.instead = bytes, instead
 
 
-def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tuple[bytes, Problem | None]:
+def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tuple[bytes, CastProblem | None]:
     """The bytes of binary strings, the text of a column of characters; gbk is kept in UTF-8.
 
     latin1 takes any bytes as they are (pkg/parser/charset/encoding_latin1.go): what is no UTF-8 is `escaped`.
@@ -30,7 +30,7 @@ def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tupl
         value = _encoded(type, datum)
     except Invalid as invalid:
         text = "".join(f"\\x{byte:02X}" for byte in invalid.bytes)
-        problem = Problem(1366, f"Incorrect string value '{text}' for column '{column}'", "characters")
+        problem = CastProblem(1366, f"Incorrect string value '{text}' for column '{column}'", "characters")
         return _trimmed(type, invalid.instead), problem
     value, cut = _of_length(type, value)
     value = _trimmed(type, value)
@@ -52,7 +52,7 @@ def _encoded(type: ColumnType, datum: Datum) -> bytes:
     if kind == "gbk" and charset == "binary":
         return datum.body.decode().encode("gbk", "ignore")
     if kind not in ("string", "gbk"):
-        return shown(datum).encode()
+        return datum_text(datum).encode()
     body = unescaped(datum.body)
     if charset not in ("binary", "latin1"):
         _check(body, charset)
@@ -120,7 +120,7 @@ def _in_gbk(character: str) -> bool:
     return True
 
 
-def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, Problem | None]:
+def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, CastProblem | None]:
     """ProduceStrWithSpecifiedTp: as much as the column holds; spaces alone may be cut off silently."""
     limit = BYTES.get(type.name, type.length)
     if type.charset == "binary" or type.name in BYTES:

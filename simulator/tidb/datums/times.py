@@ -6,44 +6,51 @@ import json
 from datetime import timedelta
 from typing import NamedTuple
 
-from simulator.tidb.datums.kinds import Datum, shown
+from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
-from simulator.tidb.datums.problems import OUT_OF_RANGE, Problem, other, truncated_wrong, unlike, wrong
+from simulator.tidb.datums.problems import (
+    OUT_OF_RANGE,
+    CastProblem,
+    inconvertible,
+    incorrect_value,
+    other_problem,
+    truncated_value,
+)
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.durations import LONGEST, duration_text, read_duration, round_duration, text_duration
+from simulator.tidb.values.durations import LONGEST, duration_micros, duration_text, round_duration, text_duration
 from simulator.tidb.values.moments import (
     ZERO,
-    Broken,
-    Moment,
+    CoreTime,
+    InvalidDigits,
     as_utc,
     in_century,
     in_range,
     number_moment,
-    read_moment,
+    parse_stored_moment,
     text_moment,
 )
 
 BIGINT = ColumnType("bigint")
 MOST_CLOCK, LEAST_LONG_NUMBER = 8385959, 10_000_000_000
-UNREADABLE = other(1105, "strconv.Atoi: parsing: invalid syntax")
+UNREADABLE = other_problem(1105, "strconv.Atoi: parsing: invalid syntax")
 
 
-class Converted(NamedTuple):
-    moment: Moment | None
+class ConvertedMoment(NamedTuple):
+    moment: CoreTime | None
     """None for NULL."""
 
-    problem: Problem | None = None
+    problem: CastProblem | None = None
 
 
-def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, Problem | None]:
+def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
     """A datum for a DATE, a DATETIME or a TIMESTAMP, that in UTC (pkg/table/column.go, CastColumnValue)."""
     digits = max(type.decimal, 0) if type.name != "date" else 0
     made, problem = _converted(type, datum, digits, mode)
     if made is None:
         return None, problem
     if type.name == "date":
-        made = Moment(*made[:3])
+        made = CoreTime(*made[:3])
     made, problem = _allowed(type, datum, made, problem, mode)
     if type.name == "date":
         return made.text()[:10], problem
@@ -54,11 +61,11 @@ def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None,
 
 
 def _allowed(
-    type: ColumnType, datum: Datum, made: Moment, problem: Problem | None, mode: Mode
-) -> tuple[Moment, Problem | None]:
+    type: ColumnType, datum: Datum, made: CoreTime, problem: CastProblem | None, mode: Mode
+) -> tuple[CoreTime, CastProblem | None]:
     """What sql_mode says of zeros and of what is no date (pkg/table/column.go, handleZeroDatetime)."""
     invalid = problem is not None and problem.number == 1292
-    refused = wrong(type.name, shown(datum))
+    refused = incorrect_value(type.name, datum_text(datum))
     if type.name == "timestamp":
         if made.is_zero():
             return ZERO, refused if invalid or "NO_ZERO_DATE" in mode.sql_mode else None
@@ -71,76 +78,76 @@ def _allowed(
     return made, problem
 
 
-def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> Converted:
+def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> ConvertedMoment:
     """convertToMysqlTime, convertToMysqlTimestamp."""
-    kind, text = datum.kind, shown(datum)
+    kind, text = datum.kind, datum_text(datum)
     if kind in ("date", "datetime", "timestamp"):
-        moment = read_moment(text)
+        moment = parse_stored_moment(text)
         if kind != type.name and not moment.is_zero() and not _checked(type, moment, mode):
-            return Converted(moment, wrong(type.name, text))
+            return ConvertedMoment(moment, incorrect_value(type.name, text))
         return _rounded(type, moment, digits, text)
     if kind == "time":
         day = mode.now.astimezone(mode.zone).replace(tzinfo=None)
-        made = Moment(day.year, day.month, day.day).later(timedelta(microseconds=read_duration(text)))
+        made = CoreTime(day.year, day.month, day.day).later(timedelta(microseconds=duration_micros(text)))
         assert made is not None
         made = made._replace(digits=len(text.partition(".")[2]))
         if not _checked(type, made, mode):
-            return Converted(made, wrong("time", text))
+            return ConvertedMoment(made, incorrect_value("time", text))
         return _rounded(type, made, digits, text)
     if kind == "int" or kind == "uint" and type.name != "timestamp":
         return _of_number(type, int(text), text, mode)
     if kind == "decimal":
         if text.startswith("0.0"):
-            return Converted(ZERO)
+            return ConvertedMoment(ZERO)
         return _of_text(type, text, digits, mode, number=True)
     if kind in ("string", "gbk", "bytes"):
         return _of_text(type, text, digits, mode)
     if kind == "json":
         value = json.loads(text)
         return _of_text(type, value if isinstance(value, str) else text, digits, mode)
-    return Converted(None, unlike(datum, type))
+    return ConvertedMoment(None, inconvertible(datum, type))
 
 
-def _rounded(type: ColumnType, moment: Moment, digits: int, text: str) -> Converted:
+def _rounded(type: ColumnType, moment: CoreTime, digits: int, text: str) -> ConvertedMoment:
     if type.name == "date":
-        return Converted(moment)
+        return ConvertedMoment(moment)
     made = moment.rounded(digits)
-    return Converted(moment, wrong("time", text)) if made is None else Converted(made)
+    return ConvertedMoment(moment, incorrect_value("time", text)) if made is None else ConvertedMoment(made)
 
 
-def _checked(type: ColumnType, moment: Moment, mode: Mode) -> bool:
+def _checked(type: ColumnType, moment: CoreTime, mode: Mode) -> bool:
     if type.name == "timestamp":
         return as_utc(moment, mode.zone) is not None
     return in_range(moment, mode.zero_in_date, mode.any_day)
 
 
-def _of_number(type: ColumnType, number: int, text: str, mode: Mode) -> Converted:
+def _of_number(type: ColumnType, number: int, text: str, mode: Mode) -> ConvertedMoment:
     made = number_moment(number) if number <= MOST else None
     if made is None or not (made.is_zero() or in_range(made, mode.zero_in_date, mode.any_day)):
-        return Converted(ZERO, wrong("time", text))
-    return Converted(made) if _checked(type, made, mode) else Converted(ZERO, wrong("time", text))
+        return ConvertedMoment(ZERO, incorrect_value("time", text))
+    return ConvertedMoment(made) if _checked(type, made, mode) else ConvertedMoment(ZERO, incorrect_value("time", text))
 
 
-def _of_text(type: ColumnType, text: str, digits: int, mode: Mode, number: bool = False) -> Converted:
+def _of_text(type: ColumnType, text: str, digits: int, mode: Mode, number: bool = False) -> ConvertedMoment:
     try:
         made = text_moment(text, digits, mode.zone, number)
-    except Broken:
-        return Converted(ZERO, UNREADABLE)
+    except InvalidDigits:
+        return ConvertedMoment(ZERO, UNREADABLE)
     if made is None or not _checked(type, made, mode):
-        return Converted(ZERO, wrong("datetime", text))
-    return Converted(made)
+        return ConvertedMoment(ZERO, incorrect_value("datetime", text))
+    return ConvertedMoment(made)
 
 
 # -- TIME --------------------------------------------------------------------------------------------------------------
 
 
-def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, Problem | None]:
+def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
     """convertToMysqlDuration."""
-    digits, kind, text = max(type.decimal, 0), datum.kind, shown(datum)
+    digits, kind, text = max(type.decimal, 0), datum.kind, datum_text(datum)
     if kind == "time":
         return round_duration(text, digits), None
     if kind in ("date", "datetime", "timestamp"):
-        moment = read_moment(text)
+        moment = parse_stored_moment(text)
         micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
         return round_duration(duration_text(micros, moment.digits), digits), None
     if kind in ("int", "uint", "decimal", "double", "float"):
@@ -148,24 +155,24 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, P
         if problem:
             return None, problem
         if MOST_CLOCK < number < LEAST_LONG_NUMBER:
-            return duration_text(LONGEST, digits), wrong("time", text)
+            return duration_text(LONGEST, digits), incorrect_value("time", text)
         if number < -MOST_CLOCK:
-            return None, wrong("time", text)
+            return None, incorrect_value("time", text)
     elif kind == "json":
         value = json.loads(text)
         text = value if isinstance(value, str) else text
     elif kind not in ("string", "gbk", "bytes"):
-        return None, unlike(datum, type)
+        return None, inconvertible(datum, type)
     found = text_duration(text, digits, mode.zone, mode.zero_in_date, mode.any_day)
-    return duration_text(found.micros, digits), truncated_wrong("time", text) if found.wrong else None
+    return duration_text(found.micros, digits), truncated_value("time", text) if found.wrong else None
 
 
 # -- YEAR --------------------------------------------------------------------------------------------------------------
 
 
-def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, Problem | None]:
+def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, CastProblem | None]:
     """ConvertToMysqlYear."""
-    kind, text, zero = datum.kind, shown(datum), False
+    kind, text, zero = datum.kind, datum_text(datum), False
     if kind in ("string", "gbk", "bytes"):
         trimmed = text.strip(SPACE)
         year, problem = text_integer(trimmed, mode.lenient)
@@ -176,7 +183,7 @@ def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, Problem 
         year, problem = int(text[:4]), None
     elif kind == "time":
         day = mode.now.astimezone(mode.zone).replace(hour=0, minute=0, second=0, microsecond=0)
-        year, problem = (day + timedelta(microseconds=read_duration(text))).year, None
+        year, problem = (day + timedelta(microseconds=duration_micros(text))).year, None
     elif kind == "json":
         year, problem = json_integer(datum, False, LEAST, MOST, BIGINT, mode.lenient)
         if problem and not (mode.lenient and problem.name == "wrong value"):
@@ -184,7 +191,7 @@ def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, Problem 
     else:
         year, problem = signed(datum, LEAST, MOST, BIGINT, mode.lenient)
         if problem:
-            return "0", unlike(datum, type)
+            return "0", inconvertible(datum, type)
     if not year and not zero:
         return "0", problem
     year = in_century(year) if year >= 0 else year

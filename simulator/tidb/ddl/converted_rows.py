@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.changed_types import convert_text
 
 
 class ConvertedRows(NamedTuple):
@@ -49,7 +49,7 @@ def convert_column(source: ColumnSource, texts: Sequence[pa.Array], rows: int, t
     """Return the texts of a column from those of the table before; nulls for a generated column."""
     match source:
         case FromColumn(index, before, after):
-            return text_as(before, after, texts[index], today) if source.cast else texts[index]
+            return convert_text(before, after, texts[index], today) if source.cast else texts[index]
         case FromDefault(text):
             return repeat_text(text, rows)
         case FromExpression():

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import SchemaError, SnapshotError
 from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.datums.kinds import bodies, datums, nulls
+from simulator.tidb.datums.kinds import datums, nulls, tagged_bodies
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.expressions.datums import datum_sql
 from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
@@ -55,7 +55,7 @@ def compute_generated_columns(table: Table, texts: Mapping[str, pa.Array]) -> Ge
         scope = TableScope(table, {text: identifier(text) for text in result.texts})
         for column in ready:
             values = _expression_values(column, scope, result.texts, rows)
-            result.given[column.name], result.raw[column.name] = values, bodies(column.type, values)
+            result.given[column.name], result.raw[column.name] = values, tagged_bodies(column.type, values)
             result.texts[column.name] = _strict_texts(column, values)
         waiting = [column for column in waiting if column not in ready]
     return result

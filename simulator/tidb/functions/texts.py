@@ -261,9 +261,9 @@ def from_base64(text: str) -> Text:
 def weights(text: str, collation: str) -> Text:
     """Return the bytes by which a collation sorts a text, one character per byte."""
     if collation not in WEIGHTS:
-        shown = text.rstrip(" ") if compare.pads(collation) else text
+        shown = text.rstrip(" ") if compare.pads_spaces(collation) else text
         return shown.encode("utf-8", "replace").decode("latin-1")
-    key: bytes = compare.sortable(collation, pa.array([text]))[0].as_py()[:-2]
+    key: bytes = compare.sort_keys(collation, pa.array([text]))[0].as_py()[:-2]
     if collation.endswith("_general_ci"):
         key = (np.frombuffer(key, ">u2") - 1).astype(">u2").tobytes()
     return key.decode("latin-1")

@@ -16,7 +16,7 @@ from simulator.columns import cells
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import documents, durations, numbers, spellings, strings
 from simulator.tidb.values.conversion import tagged, tidb_text
-from simulator.tidb.values.kernels import each_distinct, matches, only, otherwise, utf8
+from simulator.tidb.values.kernels import map_distinct, matches, null_unless, replace_unusual, utf8
 
 COUNTED = frozenset(("integer", "decimal", "float", "year", "bit"))
 DATED = frozenset(("date", "datetime"))
@@ -28,21 +28,21 @@ _SECONDS = {"time": ColumnType("time"), "date": ColumnType("date"), "datetime": 
 """Types without fractional seconds, by family."""
 
 
-def text_as(source: ColumnType, target: ColumnType, text: pa.Array, today: str = "") -> pa.Array:
+def convert_text(source: ColumnType, target: ColumnType, text: pa.Array, today: str = "") -> pa.Array:
     """Convert TiDB text to another type. A TIME becomes a DATETIME of `today` (`2020-02-20`), or null without it."""
     text = utf8(text)
     if source == target:
         return text
     before, after = family(source), family(target)
     if after in COUNTED:
-        number = counted(source, target, text)
+        number = number_text(source, target, text)
         return tidb_text(target, number) if after not in COUNTS else COUNTS[after](target, number)
     if after in TIMED and before in (*COUNTED, *TIMED, "json"):
         return _timed(source, target, text, today)
     if after in ("enum", "set") and before == "integer":
         return _member(target, text)
     if after == "enum" and before in ("string", "text"):
-        text = only(pc.not_equal(text, ""), text)
+        text = null_unless(pc.not_equal(text, ""), text)
     if after == "json" and before not in ("string", "text", "enum", "set"):
         return _document(source, text)
     if is_binary(source):
@@ -51,14 +51,14 @@ def text_as(source: ColumnType, target: ColumnType, text: pa.Array, today: str =
 
 
 def convertible(source: ColumnType, target: ColumnType) -> bool:
-    """Whether `text_as` needs no `today`."""
+    """Whether `convert_text` needs no `today`."""
     return family(source) != "time" or family(target) not in DATED
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def counted(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
+def number_text(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
     """Return the text of the number that a value converts to, with TiDB's intermediate rounding."""
     before, after = family(source), family(target)
     whole = after in ("integer", "year", "bit")
@@ -70,13 +70,13 @@ def counted(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
     if before == "float":
         return _rounded(widened(source, text)) if whole else numbers.positional(widened(source, text))
     if before == "json":
-        return each_distinct(text, lambda cell: _scalar(cell, whole))
+        return map_distinct(text, lambda cell: _scalar(cell, whole))
     if before in DATED and after == "year":
         return pc.utf8_slice_codeunits(text, 0, 4)
     if before in TIMED:
         text = _rounded_time(_SECONDS[before], text) if whole and not target.unsigned else text
         return pc.replace_substring_regex(text, ":" if before == "time" else "[-: ]", "")
-    return each_distinct(text, _bits) if before == "integer" and after == "bit" else text
+    return map_distinct(text, _bits) if before == "integer" and after == "bit" else text
 
 
 def widened(source: ColumnType, text: pa.Array) -> pa.Array:
@@ -123,7 +123,7 @@ COUNTS = MappingProxyType({"year": _year, "bit": _bit})
 
 def _member(target: ColumnType, number: pa.Array) -> pa.Array:
     """Convert numbers to ENUM and SET."""
-    return each_distinct(number, lambda cell: strings.member_of(target, int(cell)))
+    return map_distinct(number, lambda cell: strings.member_of(target, int(cell)))
 
 
 # -- moments -----------------------------------------------------------------------------------------------------------
@@ -132,14 +132,14 @@ def _member(target: ColumnType, number: pa.Array) -> pa.Array:
 def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -> pa.Array:
     before, after = family(source), family(target)
     if before == "json":
-        text = each_distinct(text, _unquoted)
+        text = map_distinct(text, _unquoted)
     elif before in COUNTED and after == "time":
-        text = each_distinct(numbers.positional(widened(source, text)) if before == "float" else text, _clock_of)
+        text = map_distinct(numbers.positional(widened(source, text)) if before == "float" else text, _clock_of)
     elif before in COUNTED:
         unsigned = target.name == "timestamp" and source.unsigned
-        text = pa.nulls(len(text), pa.string()) if unsigned else each_distinct(text, moment_of)
+        text = pa.nulls(len(text), pa.string()) if unsigned else map_distinct(text, moment_of)
     elif before == "time" and after in DATED:
-        text = each_distinct(text, lambda cell: _on(today, cell))
+        text = map_distinct(text, lambda cell: _on(today, cell))
     elif before == "time":
         return _rounded_time(target, text)
     elif target.name == "date":
@@ -153,10 +153,10 @@ def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -
 def _rounded_time(target: ColumnType, text: pa.Array) -> pa.Array:
     """Round times to fewer fractional digits, half up, also below zero (Duration.RoundFrac)."""
     usual, digits = pc.invert(pc.starts_with(text, "-")), max(target.decimal, 0)
-    return otherwise(
+    return replace_unusual(
         text,
         usual,
-        lambda odd: each_distinct(odd, lambda cell: durations.round_duration(cell, digits)),
+        lambda odd: map_distinct(odd, lambda cell: durations.round_duration(cell, digits)),
         tidb_text(target, text),
     )
 
@@ -222,7 +222,7 @@ def _document(source: ColumnType, text: pa.Array) -> pa.Array:
         return documents.document(numbers.shortest(text.cast(pa.float64())))
     if before == "bit":
         size = (max(source.length, 1) + 7) // 8
-        return each_distinct(text, lambda cell: _quoted(int(cell).to_bytes(size, "big")))
+        return map_distinct(text, lambda cell: _quoted(int(cell).to_bytes(size, "big")))
     if source.name != "date":
         text = tidb_text(ColumnType("time" if before == "time" else "datetime", decimal=6), text)
     return pc.binary_join_element_wise('"', text, '"', "")

@@ -36,7 +36,7 @@ def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
     for kinds, read in _TYPED.get(family(type), ()):
         if _is(raw.type, kinds):
             return read(type, raw)
-    return _READERS[family(type)](type, shown(raw))
+    return _READERS[family(type)](type, insert_text(raw))
 
 
 def _is(kind: pa.DataType, tests: tuple[Test, ...]) -> bool:
@@ -71,7 +71,7 @@ _READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
 """The conversions from text, by family."""
 
 
-def shown(raw: pa.Array) -> pa.Array:
+def insert_text(raw: pa.Array) -> pa.Array:
     """Return values as text that an INSERT could contain, null if there is none."""
     kind = raw.type
     if _is(kind, _BYTES):
@@ -90,7 +90,7 @@ def shown(raw: pa.Array) -> pa.Array:
         return _bare(times.time_of_day(ColumnType("time", decimal=6), raw))
     if _is(kind, _LISTS) and not pa.types.is_nested(kind.value_type):
         lists = raw.cast(pa.list_(kind.value_type))
-        numbers_of = pa.ListArray.from_arrays(lists.offsets, shown(lists.values), mask=lists.is_null())
+        numbers_of = pa.ListArray.from_arrays(lists.offsets, insert_text(lists.values), mask=lists.is_null())
         return pc.binary_join_element_wise("[", pc.binary_join(numbers_of, ","), "]", "")
     return pa.nulls(len(raw), pa.string())
 
@@ -101,7 +101,7 @@ def _bare(text: pa.Array) -> pa.Array:
 
 
 def _bytes(raw: pa.Array) -> pa.Array:
-    return (raw if _is(raw.type, _BYTES) else shown(raw)).cast(pa.binary())
+    return (raw if _is(raw.type, _BYTES) else insert_text(raw)).cast(pa.binary())
 
 
 def tagged(raw: pa.Array) -> pa.Array:
@@ -124,7 +124,7 @@ _SHAPES = {
 }
 
 
-def accepted(type: ColumnType) -> str:
+def accepted_values(type: ColumnType) -> str:
     """Describe the accepted values of a type, for error messages."""
     name = type.name
     if name in INTEGER_BITS:

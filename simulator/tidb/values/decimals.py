@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise
+from simulator.tidb.values.kernels import contains_character, map_distinct, matches, null_unless, replace_unusual
 
 PRECISION = 76
 """The digits of Arrow's widest decimal. TiDB's have at most 65."""
@@ -39,7 +39,7 @@ def decimal(type: ColumnType, text: pa.Array) -> pa.Array:
     zero = "-0." + scale * "0" if scale else "-0"
     usual = matches(text, ("" if type.unsigned else "-?") + before + (rf"\.[0-9]{{{scale}}}" if scale else ""))
     usual = pc.and_(usual, pc.not_equal(text, zero))
-    return otherwise(text, usual, lambda odd: _signed(type, rounded(odd, type.length, scale)))
+    return replace_unusual(text, usual, lambda odd: _signed(type, rounded(odd, type.length, scale)))
 
 
 def fixed(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -54,7 +54,7 @@ def fixed(type: ColumnType, number: pa.Array) -> pa.Array:
 
 
 def _signed(type: ColumnType, text: pa.Array) -> pa.Array:
-    return only(pc.invert(pc.starts_with(text, "-")), text) if type.unsigned else text
+    return null_unless(pc.invert(pc.starts_with(text, "-")), text) if type.unsigned else text
 
 
 def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
@@ -63,22 +63,22 @@ def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
     size = 38 if precision < 38 else PRECISION
     kind = _decimal(size, min(size - whole - 1, scale + _CUT))
     known = matches(text, rf"[+-]?([0-9]{{1,{whole + 1}}}(\.[0-9]{{0,{kind.scale}}})?|\.[0-9]{{1,{kind.scale}}})")
-    made = plain(_rounded(only(known, text).cast(kind), whole, scale))
-    return otherwise(text, known, lambda odd: _long(odd, whole, scale), made)
+    made = plain(_rounded(null_unless(known, text).cast(kind), whole, scale))
+    return replace_unusual(text, known, lambda odd: _long(odd, whole, scale), made)
 
 
 def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
     """Round numbers with many digits or with an exponent."""
     pattern = rf"^(?P<sign>-?)\+?0*(?P<whole>[0-9]{{0,{whole}}})(?:\.(?P<part>[0-9]{{0,{scale + 1}}})[0-9]*)?$"
-    found = pc.extract_regex(only(matches(text, NUMBER), text), pattern)
+    found = pc.extract_regex(null_unless(matches(text, NUMBER), text), pattern)
     parts = (pc.struct_field(found, name) for name in ("sign", "whole", "part"))
-    sign, before, behind = (only(found.is_valid(), part) for part in parts)
+    sign, before, behind = (null_unless(found.is_valid(), part) for part in parts)
     number = pc.binary_join_element_wise(sign, "0", before, ".", behind, "")
     made = plain(_rounded(number.cast(pa.decimal256(PRECISION, scale + 1)), whole, scale))
     with_exponent = pc.fill_null(matches(text, NUMBER + _EXPONENT), False)
     if not pc.any(with_exponent).as_py():
         return made
-    odd = each_distinct(text.filter(with_exponent), lambda number: _without_exponent(Decimal(number), whole, scale))
+    odd = map_distinct(text.filter(with_exponent), lambda number: _without_exponent(Decimal(number), whole, scale))
     return pc.replace_with_mask(made, with_exponent, odd)
 
 
@@ -109,15 +109,15 @@ def _decimal(precision: int, scale: int) -> pa.DataType:
 def _below(number: pa.Array, whole: int) -> pa.Array:
     if whole + number.type.scale >= number.type.precision:
         return number
-    return only(pc.less(pc.abs(number), pa.scalar(Decimal(10**whole), number.type)), number)
+    return null_unless(pc.less(pc.abs(number), pa.scalar(Decimal(10**whole), number.type)), number)
 
 
 def plain(number: pa.Array) -> pa.Array:
     """Return the text of decimals without an exponent. Arrow prints one below 0.000001."""
     text = number.cast(pa.string())
-    if number.type.scale <= 6 or not has(text, "E"):
+    if number.type.scale <= 6 or not contains_character(text, "E"):
         return text
-    return otherwise(text, pc.invert(pc.match_substring(text, "E")), lambda odd: _tiny(odd, number.type.scale))
+    return replace_unusual(text, pc.invert(pc.match_substring(text, "E")), lambda odd: _tiny(odd, number.type.scale))
 
 
 def _tiny(text: pa.Array, scale: int) -> pa.Array:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.values import numbers
-from simulator.tidb.values.kernels import each_distinct, matches, only, otherwise
+from simulator.tidb.values.kernels import map_distinct, matches, null_unless, replace_unusual
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -28,8 +28,8 @@ _SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.
 def document(text: pa.Array) -> pa.Array:
     """Convert text to JSON."""
     usual = pc.invert(pc.match_substring_regex(text, _SPECIAL))
-    made = each_distinct(only(usual, text), _usual_json)
-    return otherwise(text, usual, lambda odd: each_distinct(odd, normal_json), made)
+    made = map_distinct(null_unless(usual, text), _usual_json)
+    return replace_unusual(text, usual, lambda odd: map_distinct(odd, normal_json), made)
 
 
 def normal_json(text: str) -> str | None:
@@ -95,12 +95,12 @@ _DIMENSIONS = 16383
 
 def vector(dimensions: int, text: pa.Array) -> pa.Array:
     """Convert text `[1,2.5]` to VECTOR, with the shortest digits of float32; null for other dimensions than the type's."""
-    inside = pc.replace_substring_regex(only(matches(text, _VECTOR), text), r"[\[\]\s]", "")
-    given = pc.split_pattern(only(pc.not_equal(inside, ""), inside), ",")
+    inside = pc.replace_substring_regex(null_unless(matches(text, _VECTOR), text), r"[\[\]\s]", "")
+    given = pc.split_pattern(null_unless(pc.not_equal(inside, ""), inside), ",")
     size = pc.fill_null(pc.list_value_length(given), 0)
     number = given.flatten().cast(pa.float64()).cast(pa.float32())
-    spelt = numbers.positional(numbers.shortest(only(pc.is_finite(number), number)))
+    spelt = numbers.positional(numbers.shortest(null_unless(pc.is_finite(number), number)))
     joined = pc.binary_join(pa.ListArray.from_arrays(given.offsets, spelt), ",")
     made = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
     fits = pc.equal(size, dimensions) if dimensions > 0 else pc.less_equal(size, _DIMENSIONS)
-    return only(fits, made)
+    return null_unless(fits, made)

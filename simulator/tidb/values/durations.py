@@ -6,7 +6,7 @@ import re
 from datetime import tzinfo
 from typing import NamedTuple
 
-from simulator.tidb.values.moments import Broken, fraction_micros, in_range, text_moment
+from simulator.tidb.values.moments import InvalidDigits, fraction_micros, in_range, text_moment
 
 LONGEST = (838 * 3600 + 59 * 60 + 59) * 1_000_000
 """Microseconds of the longest TIME."""
@@ -23,7 +23,7 @@ _PUNCTUATION = r"[!\"#%&'()*,\-./:;?@\[\\\]_{}]"
 _WITH_DATE = re.compile(rf"(?:\d{{12}}|\d{{14}})(?!\d)|\d+{_PUNCTUATION}\d+{_PUNCTUATION}\d+[ T]", re.ASCII)
 
 
-class Read(NamedTuple):
+class ParsedDuration(NamedTuple):
     micros: int
     wrong: bool
     """Whether strict mode refuses the text; the microseconds are what others keep of it."""
@@ -32,10 +32,10 @@ class Read(NamedTuple):
     """Whether an expression has NULL of it."""
 
 
-NOTHING = Read(0, True, True)
+NO_DURATION = ParsedDuration(0, True, True)
 
 
-def read_duration(text: str) -> int:
+def duration_micros(text: str) -> int:
     """A TIME as TiDB prints it."""
     hours, minutes, seconds = text.lstrip("-").split(":")
     whole, _, fraction = seconds.partition(".")
@@ -55,7 +55,7 @@ def round_duration(text: str, digits: int) -> str:
     if len(text.partition(".")[2]) == digits:
         return text
     unit: int = 10 ** (6 - digits)
-    return duration_text((read_duration(text) + unit // 2) // unit * unit, digits)
+    return duration_text((duration_micros(text) + unit // 2) // unit * unit, digits)
 
 
 def clock_number(text: str) -> str:
@@ -65,7 +65,7 @@ def clock_number(text: str) -> str:
 
 def text_duration(
     text: str, digits: int, zone: tzinfo | None = None, zero_in_date: bool = True, any_day: bool = False
-) -> Read:
+) -> ParsedDuration:
     """Days, `HH:MM`, `HHMMSS`, or the time of a moment, rounded (ParseDuration)."""
     text = text.strip("\t\n\v\f\r \x85\xa0")
     found = _matched(text, digits)
@@ -73,35 +73,35 @@ def text_duration(
         return found
     try:
         moment = text_moment(text, 6, zone)
-    except Broken:
+    except InvalidDigits:
         moment = None
     if moment is None or not in_range(moment, zero_in_date, any_day):
-        return NOTHING
+        return NO_DURATION
     micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
     unit: int = 10 ** (6 - digits)
-    return Read((micros + unit // 2) // unit * unit, False)
+    return ParsedDuration((micros + unit // 2) // unit * unit, False)
 
 
-def _matched(text: str, digits: int) -> Read:
+def _matched(text: str, digits: int) -> ParsedDuration:
     """matchDuration."""
     rest = text.removeprefix("-").lstrip("\t\n\v\f\r \x85\xa0")
     sign, size = -1 if text.startswith("-") else 1, len(rest)
     found, parts = _parts(rest)
     if parts is None:
-        return NOTHING
+        return NO_DURATION
     behind = _FRACTION.match(rest, found)
     assert behind is not None
     left = rest[behind.end() :]
     if left and size >= 12:
-        return NOTHING
+        return NO_DURATION
     hours, minutes, seconds = parts
     micros = fraction_micros(behind[1] or "", digits)
     total = (hours * 3600 + minutes * 60 + seconds) * 1_000_000 + micros
     if minutes > 59 or seconds > 59:
-        return NOTHING
+        return NO_DURATION
     if total > LONGEST:
-        return Read(sign * LONGEST, True)
-    return Read(sign * total, bool(left))
+        return ParsedDuration(sign * LONGEST, True)
+    return ParsedDuration(sign * total, bool(left))
 
 
 def _parts(rest: str) -> tuple[int, tuple[int, int, int] | None]:

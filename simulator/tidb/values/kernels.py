@@ -25,12 +25,12 @@ def utf8(raw: pa.Array) -> pa.Array:
         return pa.concat_arrays([utf8(raw.slice(0, half)), utf8(raw.slice(half))])
 
 
-def only(mask: pa.Array, cells: pa.Array) -> pa.Array:
+def null_unless(mask: pa.Array, cells: pa.Array) -> pa.Array:
     """The cells where the mask holds, null elsewhere."""
     return pc.if_else(mask, cells, pa.scalar(None, cells.type))
 
 
-def otherwise(
+def replace_unusual(
     cells: pa.Array, usual: pa.Array, odd: Callable[[pa.Array], pa.Array], made: pa.Array | None = None
 ) -> pa.Array:
     """The usual cells, as they are or as `made`, and what `odd` makes of the others (`usual` is false or null)."""
@@ -41,14 +41,14 @@ def otherwise(
     return pc.replace_with_mask(made, others, odd(cells.filter(others)))
 
 
-def each_distinct(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
+def map_distinct(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
     """A function of one text, called once for each different one: for what no kernel does and hardly ever comes."""
     distinct = texts.dictionary_encode()
     made = [None if text is None else function(text) for text in distinct.dictionary.to_pylist()]
     return pa.array(made, pa.string()).take(distinct.indices)
 
 
-def parsed(text: pa.Array, kind: pa.DataType) -> pa.Array | None:
+def cast_or_none(text: pa.Array, kind: pa.DataType) -> pa.Array | None:
     """Text as another type; None where Arrow does not take all of it."""
     try:
         return text.cast(kind)
@@ -61,7 +61,7 @@ def matches(text: pa.Array, pattern: str) -> pa.Array:
     return pc.match_substring_regex(text, f"^(?:{pattern})$")
 
 
-def has(cells: pa.Array, character: str) -> bool:
+def contains_character(cells: pa.Array, character: str) -> bool:
     """Whether an ASCII character stands anywhere in a string array."""
     return bool((buffers(cells)[0] == ord(character)).any())
 

@@ -33,7 +33,7 @@ _BITS = (1 << 14, 1 << 4, 1 << 5, 1 << 5, 1 << 6, 1 << 6)
 """What fits into the parts of a stored moment (FromDateChecked)."""
 
 
-class Moment(NamedTuple):
+class CoreTime(NamedTuple):
     year: int
     month: int
     day: int
@@ -54,7 +54,7 @@ class Moment(NamedTuple):
         except ValueError:
             return None
 
-    def later(self, span: timedelta) -> Moment | None:
+    def later(self, span: timedelta) -> CoreTime | None:
         """Some time later; None beside the calendar."""
         there = self.go_time()
         if there is None:
@@ -71,7 +71,7 @@ class Moment(NamedTuple):
             micros=moved.microsecond,
         )
 
-    def rounded(self, digits: int) -> Moment | None:
+    def rounded(self, digits: int) -> CoreTime | None:
         """With so many digits, a half rounded up (RoundFrac); None where that is a day that is not in the calendar."""
         if self.is_zero() or digits == self.digits:
             return self
@@ -90,25 +90,25 @@ class Moment(NamedTuple):
         return shown + (f".{self.micros:06}"[: self.digits + 1] if self.digits else "")
 
 
-ZERO = Moment(0, 0, 0)
+ZERO = CoreTime(0, 0, 0)
 
 
-class Broken(Exception):
+class InvalidDigits(Exception):
     """A text that TiDB's own conversion of digits fails on, which is none of MySQL's errors."""
 
 
-def read_moment(text: str) -> Moment:
+def parse_stored_moment(text: str) -> CoreTime:
     """A date or a moment as TiDB prints it."""
     date, _, clock = text.partition(" ")
     year, month, day = map(int, date.split("-"))
     if not clock:
-        return Moment(year, month, day)
+        return CoreTime(year, month, day)
     whole, _, fraction = clock.partition(".")
     hour, minute, second = map(int, whole.split(":"))
-    return Moment(year, month, day, hour, minute, second, int(fraction.ljust(6, "0")), len(fraction))
+    return CoreTime(year, month, day, hour, minute, second, int(fraction.ljust(6, "0")), len(fraction))
 
 
-def moment_number(moment: Moment, is_date: bool = False) -> str:
+def moment_number(moment: CoreTime, is_date: bool = False) -> str:
     """YYYYMMDDhhmmss (ToNumber)."""
     if moment.is_zero():
         return "0"
@@ -119,7 +119,7 @@ def moment_number(moment: Moment, is_date: bool = False) -> str:
     return shown + (f".{moment.micros:06}"[: moment.digits + 1] if moment.digits else "")
 
 
-def in_range(moment: Moment, zero_in_date: bool = True, any_day: bool = False) -> bool:
+def in_range(moment: CoreTime, zero_in_date: bool = True, any_day: bool = False) -> bool:
     """Whether a DATE or a DATETIME may be so (checkDatetimeType)."""
     year, month, day = moment[:3]
     if not (year or month or day):
@@ -141,7 +141,7 @@ LATEST = datetime(2038, 1, 19, 3, 14, 8, tzinfo=timezone.utc)
 """TIMESTAMP's first moment and the first one beyond it."""
 
 
-def as_utc(moment: Moment, zone: tzinfo) -> Moment | None:
+def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
     """A TIMESTAMP of a zone in UTC; None outside its range and for one that the zone skips (checkTimestampType)."""
     if moment.is_zero():
         return moment
@@ -152,7 +152,7 @@ def as_utc(moment: Moment, zone: tzinfo) -> Moment | None:
         return None
     if not EARLIEST <= found < LATEST or found.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
         return None
-    return Moment(
+    return CoreTime(
         found.year, found.month, found.day, found.hour, found.minute, found.second, found.microsecond, moment.digits
     )
 
@@ -167,7 +167,7 @@ def _told(there: datetime) -> datetime:
     return late if offset == late.utcoffset() else there
 
 
-def number_moment(number: int) -> Moment | None:
+def number_moment(number: int) -> CoreTime | None:
     """A whole number: YYMMDD, YYYYMMDD and with the time (parseDateTimeFromNum)."""
     if number == 0:
         return ZERO
@@ -184,10 +184,10 @@ def number_moment(number: int) -> Moment | None:
     parts = (date // 10000, date // 100 % 100, date % 100, clock // 10000, clock // 100 % 100, clock % 100)
     if any(part >= most for part, most in zip(parts, _BITS, strict=True)):
         return None
-    return Moment(*parts)
+    return CoreTime(*parts)
 
 
-def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool = False) -> Moment | None:
+def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool = False) -> CoreTime | None:
     """A moment in any spelling that MySQL takes, rounded to so many digits; None for what is none (parseDatetime).
 
     One that names its time zone is turned into that of the session, `zone`. `number`: the text is that of a decimal.
@@ -216,7 +216,7 @@ def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool
     if any(part >= most for part, most in zip(parts, _BITS, strict=True)):
         return None
     year, month, day, hour, minute, second = parts
-    made: Moment | None = Moment(year, month, day, hour, minute, second, micros % 1_000_000, digits)
+    made: CoreTime | None = CoreTime(year, month, day, hour, minute, second, micros % 1_000_000, digits)
     if made is not None and micros == 1_000_000:
         made = made.later(timedelta(seconds=1))
     if named is None or made is None:
@@ -236,7 +236,7 @@ def _goes_on(pieces: list[str]) -> bool:
 
 def _whole(piece: str) -> int:
     if not piece.isascii() or not piece.isdigit() or len(piece) > 18:
-        raise Broken
+        raise InvalidDigits
     return int(piece)
 
 
@@ -344,7 +344,7 @@ def _of_number(piece: str) -> tuple[list[int], bool] | None:
     return list(found[:6]), piece == "0" or 9 <= len(piece) <= 14
 
 
-def _in_zone(moment: Moment, named: _Zone, zone: tzinfo) -> Moment | None:
+def _in_zone(moment: CoreTime, named: _Zone, zone: tzinfo) -> CoreTime | None:
     """A moment of the zone that its text names in the session's."""
     hours, minutes = int(named.hours or 0), int(named.minutes or 0)
     if hours > 14 or minutes > 59 or hours == 14 and minutes or named.sign == "-" and not hours and not minutes:
@@ -354,6 +354,6 @@ def _in_zone(moment: Moment, named: _Zone, zone: tzinfo) -> Moment | None:
         there = datetime(*moment[:7], tzinfo=timezone(offset)).astimezone(zone)
     except (ValueError, OverflowError):
         return None
-    return Moment(
+    return CoreTime(
         there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond, moment.digits
     )

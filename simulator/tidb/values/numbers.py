@@ -14,7 +14,15 @@ import pyarrow.compute as pc
 from simulator.columns import cells
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
-from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed, utf8
+from simulator.tidb.values.kernels import (
+    cast_or_none,
+    contains_character,
+    map_distinct,
+    matches,
+    null_unless,
+    replace_unusual,
+    utf8,
+)
 
 _WIDE = pa.decimal128(20, 0)
 """What holds every integer of 64 bits, signed or not."""
@@ -29,7 +37,7 @@ def bounds(type: ColumnType) -> tuple[int, int]:
 def integer(type: ColumnType, text: pa.Array) -> pa.Array:
     """An integer type from text: `007` is 7, `1.5` is 2 (MySQL rounds)."""
     low, high = bounds(type)
-    return otherwise(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
+    return replace_unusual(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
 
 
 def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -38,13 +46,13 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
     kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
     bytes, offsets = cells.buffers(text)
     digits = ((bytes - ord("0") < 10) | (bytes == ord("-"))).all() and len(bytes)
-    number = parsed(text, kind) if digits else None
+    number = cast_or_none(text, kind) if digits else None
     if number is not None:
         starts = offsets[:-1] + (bytes.take(offsets[:-1], mode="clip") == ord("-"))
         padded = (bytes.take(starts, mode="clip") == ord("0")) & (np.diff(offsets) > 1)
         usual = pa.array(~padded)
     else:
-        number = only(matches(text, shape), text).cast(kind)
+        number = null_unless(matches(text, shape), text).cast(kind)
         usual = number.is_valid()
     if INTEGER_BITS[type.name] < 64:
         usual = pc.and_(usual, pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high)))
@@ -54,7 +62,7 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
 def _within(text: pa.Array, low: int, high: int) -> pa.Array:
     number = text.cast(_WIDE)
     lowest, highest = (pa.scalar(Decimal(bound), _WIDE) for bound in (low, high))
-    return only(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
+    return null_unless(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
 
 
 def whole(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -72,7 +80,7 @@ def floating(type: ColumnType, number: pa.Array) -> pa.Array:
         number = _fixed(type, number.cast(pa.float64()))
     number = number.cast(pa.float32() if type.name == "float" else pa.float64())
     taken = pc.is_finite(number)
-    return shortest(only(pc.and_(taken, pc.greater_equal(number, 0)) if type.unsigned else taken, number))
+    return shortest(null_unless(pc.and_(taken, pc.greater_equal(number, 0)) if type.unsigned else taken, number))
 
 
 def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -85,39 +93,43 @@ def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
     few = pc.less(pc.abs(shifted), 2.0**53)
     rounded = pc.if_else(few, pc.divide(pc.round(shifted, round_mode="half_to_even"), shift), number)
     most = 10.0 ** (type.length - type.decimal) - 1 / shift
-    return only(pc.less_equal(pc.abs(rounded), most), rounded)
+    return null_unless(pc.less_equal(pc.abs(rounded), most), rounded)
 
 
 def number(text: pa.Array) -> pa.Array:
     """float64 of text where it is a number as MySQL writes one, else null."""
-    known = parsed(text, pa.float64())
+    known = cast_or_none(text, pa.float64())
     if known is not None:
         return known
     trimmed = pc.ascii_trim_whitespace(text)
-    return only(matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
+    return null_unless(matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
 
 
 def shortest(number: pa.Array) -> pa.Array:
     """Floats as a MySQL client prints them: the fewest digits, an exponent below 1e-15 and from 1e15 on."""
     text = number.cast(pa.string())
-    return otherwise(text, pc.invert(pc.match_substring(text, "e")), _respelt) if has(text, "e") else text
+    return (
+        replace_unusual(text, pc.invert(pc.match_substring(text, "e")), _respelt)
+        if contains_character(text, "e")
+        else text
+    )
 
 
 def _respelt(text: pa.Array) -> pa.Array:
     """Arrow has an exponent below 1e-6 and from 1e10 on."""
     usual = pc.match_substring_regex(text, r"e(-[0-9]|-1[0-5]|\+1[0-4])$")
-    digits = pc.utf8_rtrim(plain(only(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
+    digits = pc.utf8_rtrim(plain(null_unless(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
     return pc.coalesce(pc.utf8_rtrim(digits, "."), pc.replace_substring(text, "e+", "e"))
 
 
 def positional(text: pa.Array) -> pa.Array:
     """Text of floats without exponents."""
-    if not has(text, "e"):
+    if not contains_character(text, "e"):
         return text
-    return otherwise(
+    return replace_unusual(
         text,
         pc.invert(pc.match_substring(text, "e")),
-        lambda odd: each_distinct(odd, lambda number: format(Decimal(number), "f")),
+        lambda odd: map_distinct(odd, lambda number: format(Decimal(number), "f")),
     )
 
 
@@ -125,27 +137,27 @@ def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
     """BIT from binary of which the first byte says whether a number's text (`n`) or big-endian bytes (`x`) follow."""
     body = pc.binary_slice(tagged, 1, 2**31 - 1)
     is_number = pc.equal(pc.binary_slice(tagged, 0, 1), b"n")
-    digits = integer(ColumnType("bigint", unsigned=True), utf8(only(is_number, body))).cast(pa.uint64())
-    return bits(type, pc.coalesce(digits, _big_endian(only(pc.invert(is_number), body))))
+    digits = integer(ColumnType("bigint", unsigned=True), utf8(null_unless(is_number, body))).cast(pa.uint64())
+    return bits(type, pc.coalesce(digits, _big_endian(null_unless(pc.invert(is_number), body))))
 
 
 def bits(type: ColumnType, number: pa.Array) -> pa.Array:
     """BIT from unsigned 64-bit numbers."""
     most = pa.scalar(2 ** max(type.length, 1) - 1, pa.uint64())
-    return only(pc.less_equal(number, most), number).cast(pa.string())
+    return null_unless(pc.less_equal(number, most), number).cast(pa.string())
 
 
 def _big_endian(bytes: pa.Array) -> pa.Array:
     """Numbers of at most 64 bits; null for what has more."""
     bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
-    bytes = only(pc.less_equal(pc.binary_length(bytes), 8), bytes)
+    bytes = null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
     data, offsets = cells.buffers(bytes)
     data = np.append(data, np.uint8(0)).astype(np.uint64)
     values = np.zeros(len(bytes), np.uint64)
     for place in range(8):
         at = offsets[1:] - 1 - place
         values |= data[np.where(at >= offsets[:-1], at, -1)] << np.uint64(8 * place)
-    return only(bytes.is_valid(), pa.array(values))
+    return null_unless(bytes.is_valid(), pa.array(values))
 
 
 _YEARS = {

@@ -7,7 +7,7 @@ mode refuses is None, but for zero dates, which are values like others to whoeve
 from __future__ import annotations
 
 from simulator.tidb.values.durations import LONGEST, duration_text, text_duration
-from simulator.tidb.values.moments import Broken, in_range, text_moment
+from simulator.tidb.values.moments import InvalidDigits, in_range, text_moment
 
 __all__ = ["LONGEST"]
 
@@ -34,7 +34,7 @@ def moment(text: str, digits: int) -> str | None:
     session, into which TiDB turns it, is not known."""
     try:
         found = text_moment(text, digits)
-    except Broken:
+    except InvalidDigits:
         return None
     return found.text() if found is not None and in_range(found) else None
 

@@ -17,7 +17,7 @@ from simulator.columns.cells import Places, buffers
 from simulator.columns.hashing import Hashes
 from simulator.tidb.collations import compare
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.kernels import each_distinct, latin1_text, only, otherwise
+from simulator.tidb.values.kernels import latin1_text, map_distinct, null_unless, replace_unusual
 
 BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
 
@@ -26,11 +26,11 @@ def text(type: ColumnType, value: pa.Array) -> pa.Array:
     """CHAR, VARCHAR or a TEXT: of no more characters (a TEXT: bytes) than the column holds."""
     value = _of_charset(type.charset, value)
     if type.name in BYTES:
-        return otherwise(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
+        return replace_unusual(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
     if type.name == "char" and pc.any(pc.ends_with(value, " ")).as_py():
         value = pc.utf8_rtrim(value, " ")
     short = pc.less_equal(pc.binary_length(value), type.length)
-    return otherwise(value, short, lambda odd: _cut(type.length, odd))
+    return replace_unusual(value, short, lambda odd: _cut(type.length, odd))
 
 
 def _none(cells: pa.Array) -> pa.Array:
@@ -40,29 +40,29 @@ def _none(cells: pa.Array) -> pa.Array:
 def _of_charset(charset: str, value: pa.Array) -> pa.Array:
     """Null where a character is not one of the charset's."""
     if charset == "ascii":
-        return otherwise(value, pc.string_is_ascii(value), _none)
+        return replace_unusual(value, pc.string_is_ascii(value), _none)
     if charset in ("utf8", "utf8mb3") and (buffers(value)[0] >= 0xF0).any():
-        return only(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
+        return null_unless(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
     return value
 
 
 def _cut(length: int, value: pa.Array) -> pa.Array:
     """Strings of more bytes than `length` cut to so many characters, where only spaces go."""
     fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
-    return pc.utf8_slice_codeunits(only(fits, value), 0, length)
+    return pc.utf8_slice_codeunits(null_unless(fits, value), 0, length)
 
 
 def binary(type: ColumnType, value: pa.Array) -> pa.Array:
     """BINARY (padded with zero bytes), VARBINARY or a BLOB from its bytes."""
     limit = BYTES.get(type.name, type.length)
-    text = latin1_text(otherwise(value, pc.less_equal(pc.binary_length(value), limit), _none))
+    text = latin1_text(replace_unusual(value, pc.less_equal(pc.binary_length(value), limit), _none))
     return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
 
 
 def enum(type: ColumnType, value: pa.Array) -> pa.Array:
     """ENUM by name, or by number where no member has that name; the empty string stands for the error value."""
     usual = pc.is_in(value, value_set=_members(type, ""))
-    return otherwise(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
+    return replace_unusual(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
 
 
 def _member(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -74,12 +74,12 @@ def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
     number = _numbers(value)
     least, most = (pa.scalar(bound, pa.uint64()) for bound in (1, len(type.elements)))
     known = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
-    return _members(type).take(pc.subtract(only(known, number), pa.scalar(1, pa.uint64())))
+    return _members(type).take(pc.subtract(null_unless(known, number), pa.scalar(1, pa.uint64())))
 
 
 def _numbers(value: pa.Array) -> pa.Array:
     """uint64 of texts that are whole numbers as Go spells them; null for others (tidb: pkg/types/enum.go, set.go)."""
-    return each_distinct(value, _number).cast(pa.uint64())
+    return map_distinct(value, _number).cast(pa.uint64())
 
 
 _NUMBER = re.compile(
@@ -109,8 +109,8 @@ def _places(type: ColumnType, value: pa.Array) -> pa.Array:
     exactly = pc.index_in(value, value_set=_members(type))
     if not exactly.null_count:
         return exactly
-    members = compare.sortable(type.collation, _members(type))
-    return pc.index_in(compare.sortable(type.collation, value), value_set=members)
+    members = compare.sort_keys(type.collation, _members(type))
+    return pc.index_in(compare.sort_keys(type.collation, value), value_set=members)
 
 
 def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -140,14 +140,14 @@ def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
     starts = given.offsets.to_numpy()[:-1]
     named = np.logical_and.reduceat(found.is_valid().to_numpy(zero_copy_only=False), starts)
     bits = np.left_shift(np.uint64(1), found.fill_null(0).to_numpy().astype(np.uint64))
-    bitmaps = only(pa.array(named), pa.array(np.bitwise_or.reduceat(bits, starts)))
+    bitmaps = null_unless(pa.array(named), pa.array(np.bitwise_or.reduceat(bits, starts)))
     return pc.if_else(pc.equal(value, ""), pa.scalar(0, pa.uint64()), bitmaps)
 
 
 def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
     """A SET that is given by its number."""
     number = _numbers(value)
-    return only(pc.less_equal(number, pa.scalar(2 ** len(type.elements) - 1, pa.uint64())), number)
+    return null_unless(pc.less_equal(number, pa.scalar(2 ** len(type.elements) - 1, pa.uint64())), number)
 
 
 def _members(type: ColumnType, *others: str) -> pa.Array:
@@ -158,7 +158,7 @@ def number_of(type: ColumnType, text: pa.Array) -> pa.Array:
     """The number that stands for members, as text: of an ENUM its place from 1 (0 for none), of a SET one bit each."""
     if type.name == "set":
         return _bitmaps(type, text).cast(pa.string())
-    return only(text.is_valid(), pa.array(enum_numbers(type.elements, text))).cast(pa.string())
+    return null_unless(text.is_valid(), pa.array(enum_numbers(type.elements, text))).cast(pa.string())
 
 
 def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:

@@ -14,7 +14,14 @@ import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings
-from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed
+from simulator.tidb.values.kernels import (
+    cast_or_none,
+    contains_character,
+    map_distinct,
+    matches,
+    null_unless,
+    replace_unusual,
+)
 
 Integers = npt.NDArray[np.int64]
 
@@ -30,7 +37,9 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def date(text: pa.Array) -> pa.Array:
     """DATE from text."""
     usual = _usual(text, pa.date32(), "", "")
-    return otherwise(text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(ColumnType("datetime"), odd), 0, 10))
+    return replace_unusual(
+        text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(ColumnType("datetime"), odd), 0, 10)
+    )
 
 
 def datetime(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -38,7 +47,7 @@ def datetime(type: ColumnType, text: pa.Array) -> pa.Array:
     digits = max(type.decimal, 0)
     clock = " ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]" + (rf"\.[0-9]{{{digits}}}" if digits else "")
     usual = _usual(text, pa.timestamp("us" if digits else "s"), clock, _zero(digits))
-    return _in_range(type, otherwise(text, usual, lambda odd: _spelled(type, odd)))
+    return _in_range(type, replace_unusual(text, usual, lambda odd: _spelled(type, odd)))
 
 
 def _zero(digits: int) -> str:
@@ -49,14 +58,14 @@ def _in_range(type: ColumnType, text: pa.Array) -> pa.Array:
     if type.name == "datetime":
         return text
     known = pc.and_(pc.greater_equal(text, spellings.EARLIEST), pc.less_equal(text, spellings.LATEST))
-    return otherwise(text, known, lambda odd: only(pc.starts_with(odd, "0000-00-00"), odd))
+    return replace_unusual(text, known, lambda odd: null_unless(pc.starts_with(odd, "0000-00-00"), odd))
 
 
 def _usual(text: pa.Array, kind: pa.DataType, clock: str, midnight: str) -> pa.Array:
     """Whether a date, or a moment, is of the calendar, or all zeros, and spelt as TiDB spells it."""
     lengths = pc.min_max(pc.binary_length(text)).as_py()
-    spelt = set(lengths.values()) == {10 + len(midnight)} and not has(text, "T")
-    moments = parsed(text, kind) if spelt else None
+    spelt = set(lengths.values()) == {10 + len(midnight)} and not contains_character(text, "T")
+    moments = cast_or_none(text, kind) if spelt else None
     if moments is not None:
         return moments.is_valid()
     return matches(text, f"[0-9]{{4}}-{_CALENDAR}{clock}|0000-00-00{midnight.replace('.', '[.]')}")
@@ -69,7 +78,7 @@ def moment(type: ColumnType, value: pa.Array) -> pa.Array:
         value = value.cast(pa.timestamp("s"))
     unit = _PER_SECOND[value.type.unit]
     ticks = value.view(pa.int64())
-    ticks = only(pc.and_(pc.greater_equal(ticks, _YEARS[0] * unit), pc.less(ticks, _YEARS[1] * unit)), ticks)
+    ticks = null_unless(pc.and_(pc.greater_equal(ticks, _YEARS[0] * unit), pc.less(ticks, _YEARS[1] * unit)), ticks)
     counted = _rescaled(_numbers(ticks), unit, 10**digits, up=type.name != "date")
     text = _formatted(counted, digits, ticks.is_valid())
     return pc.utf8_slice_codeunits(text, 0, 10) if type.name == "date" else _in_range(type, text)
@@ -89,7 +98,7 @@ def _formatted(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
     known = (ticks >= _YEARS[0] * 10**digits) & (ticks < _YEARS[1] * 10**digits)
     moments = pa.array(ticks * 10 ** (places - digits))
     valid = valid if known.all() else pc.and_(valid, pa.array(known))
-    text = only(valid, moments).cast(pa.timestamp(kind)).cast(pa.string())
+    text = null_unless(valid, moments).cast(pa.timestamp(kind)).cast(pa.string())
     return text if digits == places else pc.utf8_slice_codeunits(text, 0, 20 + digits)
 
 
@@ -104,9 +113,9 @@ def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
     digits = max(type.decimal, 0)
     text = pc.replace_substring_regex(text, "^([0-9]{4})[/.]([0-9]{2})[/.]([0-9]{2})( |$)", r"\1-\2-\3\4")
     known = matches(text, rf"[0-9]{{4}}-{_CALENDAR}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?)?")
-    made = moment(ColumnType("datetime", decimal=digits), only(known, text).cast(pa.timestamp("us")))
+    made = moment(ColumnType("datetime", decimal=digits), null_unless(known, text).cast(pa.timestamp("us")))
     read = spellings.timestamp if type.name == "timestamp" else spellings.moment
-    return otherwise(text, known, lambda odd: each_distinct(odd, lambda cell: read(cell, digits)), made)
+    return replace_unusual(text, known, lambda odd: map_distinct(odd, lambda cell: read(cell, digits)), made)
 
 
 def duration(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -118,7 +127,7 @@ def duration(type: ColumnType, text: pa.Array) -> pa.Array:
         + (rf"\.[0-9]{{{digits}}}" if digits else ""),
     )
     usual = pc.and_(usual, pc.not_equal(text, "-" + _zero(digits).strip()))
-    return otherwise(text, usual, lambda odd: each_distinct(odd, lambda cell: spellings.time(cell, digits)))
+    return replace_unusual(text, usual, lambda odd: map_distinct(odd, lambda cell: spellings.time(cell, digits)))
 
 
 def time_of_day(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -138,7 +147,7 @@ def _clock(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
     if digits:
         clock = pc.binary_join_element_wise(clock, *_padded([(part, digits)]), ".")
     signed = pc.if_else(pa.array(ticks < 0), pc.binary_join_element_wise("-", clock, ""), clock)
-    return only(pc.and_(valid, pa.array(size <= spellings.LONGEST * 10**digits // 10**6)), signed)
+    return null_unless(pc.and_(valid, pa.array(size <= spellings.LONGEST * 10**digits // 10**6)), signed)
 
 
 def _padded(columns: Sequence[tuple[Integers, int]]) -> list[pa.Array]:

@@ -24,7 +24,7 @@ from simulator.sources.generate.values.probe_rows import ProbeTimes
 from simulator.sources.generate.values.reading import parse_columns
 from simulator.sources.generate.values.table_values import TableValues, table_values
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.changed_types import convert_text
 
 EVERY = """CREATE TABLE every (id BIGINT PRIMARY KEY AUTO_RANDOM, a BIGINT UNSIGNED, b TINYINT, c FLOAT, d DOUBLE(6, 2),
   e DECIMAL(65, 30), f BIT(9), g YEAR, h DATE, i TIME(3), j DATETIME, k TIMESTAMP(6), l CHAR(2), m BINARY(3), n TEXT,
@@ -97,7 +97,7 @@ def test_every_column_of_every_type_is_as_tidb_keeps_it_and_another_process_make
     found = values.texts(names, asked)
     for column in visible_columns(values.table):
         text = found[column.name]
-        assert text.null_count == 0 and text.equals(text_as(column.type, column.type, text).cast(pa.binary()))
+        assert text.null_count == 0 and text.equals(convert_text(column.type, column.type, text).cast(pa.binary()))
     assert row_image.pack(list(found.values())).equals(values.images(asked))
     again = pickle.loads(pickle.dumps(values))
     assert again.images(asked).equals(values.images(asked)) and len(pickle.dumps(values)) < 20_000

@@ -14,7 +14,7 @@ import pytest
 from simulator import TiCDC
 from simulator.errors import SqlError, UserError
 from simulator.tidb.datums.columns import FEW, cast_column
-from simulator.tidb.datums.kinds import Datum, each
+from simulator.tidb.datums.kinds import Datum, datums_of
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -279,8 +279,8 @@ def test_a_value_is_cast_alike_alone_and_among_many(type: str, sql_mode: str) ->
     column, mode = create_table(f"CREATE TABLE t (c {type})", "d").columns[0], Mode(frozenset(sql_mode.split(",")))
     given = [Datum(kind, text.encode()) for kind, texts in TEXTS.items() for text in texts]
     assert len(given) > FEW
-    among = cast_column(column, each([*given, None]), mode)
-    alone = [cast_column(column, each([datum]), mode) for datum in given]
+    among = cast_column(column, datums_of([*given, None]), mode)
+    alone = [cast_column(column, datums_of([datum]), mode) for datum in given]
     assert among.texts.to_pylist() == [*(found.texts[0].as_py() for found in alone), None]
     assert [(misfit.row, misfit.problem) for misfit in among.misfits] == [
         (row, misfit.problem) for row, found in enumerate(alone) for misfit in found.misfits

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import SqlError
 from simulator.releases import V8_5
-from simulator.tidb.datums.kinds import Datum, cells_of
+from simulator.tidb.datums.kinds import Datum, datum_list
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
@@ -214,7 +214,7 @@ def test_an_update_sees_the_old_row_and_returns_datums_for_its_columns(
         COLUMNS,
     )
 
-    assert cells_of(found.values[column]) == [expected]
+    assert datum_list(found.values[column]) == [expected]
 
 
 def test_a_timestamp_is_seen_in_the_time_zone_of_the_session() -> None:
@@ -227,7 +227,7 @@ def raw(column: str, *expressions: str) -> list[bytes | None]:
     (found,) = evaluate_rows(
         [(parse_expression(expression),) for expression in expressions], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL
     )
-    return [None if cell is None else cell.body for cell in cells_of(found.raw)]
+    return [None if cell is None else cell.body for cell in datum_list(found.raw)]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_literal_has_the_value_of_its_evaluation(column: str, expression: str)
     (evaluated,) = evaluate([parse_expression(expression)], [COLUMNS[column]], UPSTREAM, NOW)
 
     (given,) = evaluate_rows([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
-    assert cells_of(given.raw) == cells_of(evaluated)
+    assert datum_list(given.raw) == datum_list(evaluated)
 
 
 def test_values_are_literals_expressions_and_defaults() -> None:
@@ -272,8 +272,8 @@ def test_values_are_literals_expressions_and_defaults() -> None:
 
     ids, texts = evaluate_rows(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
 
-    assert cells_of(ids.raw) == [("int", b"1"), ("int", b"2"), ("int", b"3")] and ids.default is None
-    assert cells_of(texts.raw) == [("string", b"a"), None, ("string", b"3x")]
+    assert datum_list(ids.raw) == [("int", b"1"), ("int", b"2"), ("int", b"3")] and ids.default is None
+    assert datum_list(texts.raw) == [("string", b"a"), None, ("string", b"3x")]
     assert texts.default is not None and texts.default.to_pylist() == [False, True, False]
 
 
@@ -296,7 +296,7 @@ def test_values_of_the_inserted_row_are_available_beside_the_old_row() -> None:
         [parse_expression("id + fresh.k"), parse_expression("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new]
     )
 
-    assert cells_of(found[0]) == [("int", b"11"), ("int", b"22")] and found[1].to_pylist() == [b"old", None]
+    assert datum_list(found[0]) == [("int", b"11"), ("int", b"22")] and found[1].to_pylist() == [b"old", None]
 
 
 def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
@@ -306,6 +306,6 @@ def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
 
 
 def test_sleeping_takes_no_time() -> None:
-    assert cells_of(evaluate([parse_expression("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
+    assert datum_list(evaluate([parse_expression("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
     with pytest.raises(SqlError, match="SLEEP is not computed"):
         evaluate([parse_expression("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)

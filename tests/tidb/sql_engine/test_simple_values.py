@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.releases import V8_5
-from simulator.tidb.datums.kinds import cells_of
+from simulator.tidb.datums.kinds import datum_list
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
@@ -97,7 +97,7 @@ def test_simple_conditions_agree_with_the_evaluator(name: str) -> None:
     for condition, held in zip(conditions, asked):
         assert (condition, places(condition)) == (
             condition,
-            [place for place, value in enumerate(cells_of(held)) if value == ("int", b"1")],
+            [place for place, value in enumerate(datum_list(held)) if value == ("int", b"1")],
         )
 
 
@@ -135,7 +135,7 @@ def test_simple_values_agree_with_the_evaluator(target: str) -> None:
     found = {}
     for shown in EXPRESSIONS:
         with suppress(simple_values.NotSimple):
-            found[shown] = cells_of(
+            found[shown] = datum_list(
                 simple_values.simple_columns(
                     [parse_expression(shown)],
                     [column],
@@ -146,15 +146,15 @@ def test_simple_values_agree_with_the_evaluator(target: str) -> None:
             )
     nodes = [parse_expression(shown) for shown in found]
     asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW, rows)
-    assert found == {shown: cells_of(values) for shown, values in zip(found, asked)}
+    assert found == {shown: datum_list(values) for shown, values in zip(found, asked)}
 
 
 @pytest.mark.parametrize("target", ["n", "s", "f"])
 def test_values_of_an_insert_agree_with_the_evaluator(target: str) -> None:
     column, nodes = COLUMNS[target], [parse_expression(each) for each in WITHOUT_COLUMNS]
-    found = cells_of(evaluate_rows([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
+    found = datum_list(evaluate_rows([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
     asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
-    assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [cells_of(value)[0] for value in asked]))
+    assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [datum_list(value)[0] for value in asked]))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from simulator.tidb.ddl.definitions import from_sql as create_table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.changed_types import convertible, text_as
-from simulator.tidb.values.conversion import accepted, tagged, tidb_text
+from simulator.tidb.values.changed_types import convert_text, convertible
+from simulator.tidb.values.conversion import accepted_values, tagged, tidb_text
 from simulator.tidb.values.documents import normal_json
 
 REJECTED = None
@@ -397,7 +397,7 @@ def test_bytes_are_kept_as_latin_1_and_text_only_where_it_is_utf_8(values: list[
     assert text("varbinary(9)", values) == [value.decode("latin-1") for value in values]
     assert text("varchar(9)", values) == list(map(utf8, values))
     binary, longer = of("varbinary(9)"), of("blob")
-    assert text_as(binary, longer, tidb_text(binary, pa.array(values))).to_pylist() == [
+    assert convert_text(binary, longer, tidb_text(binary, pa.array(values))).to_pylist() == [
         value.decode("latin-1") for value in values
     ]
 
@@ -458,21 +458,21 @@ def test_modify_column_turns_a_value_as_tidb_does(source: str, target: str, valu
     assert convertible(of(source), of(target))
     for kind in (pa.string(), pa.binary()):
         texts = pa.array([value, None]).cast(kind)
-        assert text_as(of(source), of(target), texts).to_pylist() == [wanted, None]
-    assert text_as(of(source), of(source), pa.array([value.encode()])).to_pylist() == [value]
+        assert convert_text(of(source), of(target), texts).to_pylist() == [wanted, None]
+    assert convert_text(of(source), of(source), pa.array([value.encode()])).to_pylist() == [value]
 
 
 def test_a_time_becomes_a_moment_of_a_day_that_is_known() -> None:
     """Whoever asks says so by name."""
     assert not convertible(of("time"), of("date")) and convertible(of("datetime"), of("int"))
     clock = pa.array(["-838:59:59"])
-    assert text_as(of("time"), of("datetime"), clock, "2020-02-20").to_pylist() == ["2020-01-16 01:00:01"]
-    assert text_as(of("time"), of("datetime"), clock).to_pylist() == [None]
+    assert convert_text(of("time"), of("datetime"), clock, "2020-02-20").to_pylist() == ["2020-01-16 01:00:01"]
+    assert convert_text(of("time"), of("datetime"), clock).to_pylist() == [None]
 
 
 def test_people_are_told_what_a_column_takes() -> None:
     """Of each type."""
-    assert accepted(of("tinyint")) == "-128 to 127"
-    assert accepted(of("decimal(5,2)")) == "at most 3 digits before the point"
-    assert accepted(of("varchar(3)")) == "at most 3 characters of valid UTF-8"
-    assert accepted(of("blob")) == "at most 65535 bytes" and accepted(of("enum('a')")) == "'a'"
+    assert accepted_values(of("tinyint")) == "-128 to 127"
+    assert accepted_values(of("decimal(5,2)")) == "at most 3 digits before the point"
+    assert accepted_values(of("varchar(3)")) == "at most 3 characters of valid UTF-8"
+    assert accepted_values(of("blob")) == "at most 65535 bytes" and accepted_values(of("enum('a')")) == "'a'"

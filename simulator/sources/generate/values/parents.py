@@ -19,7 +19,7 @@ from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed
 from simulator.sources.generate.values.recipes import Recipe
 from simulator.tidb.ddl.column_sources import text_changes
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.changed_types import convert_text
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class ReferenceRecipe:
             TableRows(parent_keys, np.zeros_like(parent_keys), since, rows.lives, self.parents.place)
         )
         if text_changes(self.before, self.after):
-            made = raw(text_as(self.before, self.after, texts))
+            made = raw(convert_text(self.before, self.after, texts))
             if made.null_count > texts.null_count:
                 raise UserError(f"{self.parents.where}: {self.after.name} does not hold every value that it refers to")
             texts = made

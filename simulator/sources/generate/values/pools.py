@@ -27,7 +27,7 @@ from simulator.errors import UserError
 from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.conversion import accepted, tidb_text
+from simulator.tidb.values.conversion import accepted_values, tidb_text
 
 SLOTS = 1 << 16
 """Number of slots that weights are divided into."""
@@ -92,7 +92,7 @@ def pool(values: PooledValues, type: ColumnType, seed: int) -> Pool:
 def misfit(type: ColumnType, value: object) -> UserError:
     """Return the error for a value that a column does not accept."""
     shown = str(value) if len(str(value)) <= SHOWN else f"{str(value)[:SHOWN]}… ({len(str(value))} characters)"
-    return UserError(f"{type.name} does not take {shown!r}; accepted: {accepted(type)}")
+    return UserError(f"{type.name} does not take {shown!r}; accepted: {accepted_values(type)}")
 
 
 Given: TypeAlias = tuple[pa.Array, npt.NDArray[np.int64] | None]

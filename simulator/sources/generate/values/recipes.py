@@ -20,7 +20,7 @@ from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.values.draws import GOLDEN, MASK, hashed, random_below, random_share
 from simulator.sources.generate.values.pools import PooledValues, misfit, numbers, pool
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.changed_types import convert_text
 from simulator.tidb.values.conversion import tidb_text
 
 
@@ -187,7 +187,7 @@ class ConvertedRecipe:
 
     def texts(self, rows: TableRows) -> pa.Array:
         texts = self.recipe.texts(rows)
-        converted = raw(text_as(self.before, self.after, texts))
+        converted = raw(convert_text(self.before, self.after, texts))
         _check(converted, texts, self.after, self.where)
         return converted
 

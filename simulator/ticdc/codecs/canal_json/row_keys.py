@@ -19,7 +19,7 @@ from simulator.ticdc import table_info
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import OperationRows
-from simulator.tidb.collations.compare import is_weighed, padded, pads
+from simulator.tidb.collations.compare import has_weights, padded, pads_spaces
 from simulator.tidb.keys import SIGN
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle
@@ -65,7 +65,7 @@ def _part(table: Table, part: IndexColumn, data: Image) -> pa.Array:
 
 def _sorts_by_bytes(type: ColumnType) -> bool:
     """Return whether the texts of a column sort by their stored bytes."""
-    return types.is_binary(type) or type.collation.endswith("_bin") and not is_weighed(type.collation)
+    return types.is_binary(type) or type.collation.endswith("_bin") and not has_weights(type.collation)
 
 
 def _integers(cells: pa.Array, unsigned: bool) -> pa.Array:
@@ -85,7 +85,7 @@ def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
         cells = pc.utf8_slice_codeunits(cells.view(pa.string()), 0, length).cast(pa.binary())
     if types.is_binary(column.type):
         return latin1(cells)
-    return surrogate_unescaped(padded(cells) if pads(column.type.collation) else cells)
+    return surrogate_unescaped(padded(cells) if pads_spaces(column.type.collation) else cells)
 
 
 def _big_endian(numbers: npt.NDArray[np.uint64], like: pa.Array) -> pa.Array:

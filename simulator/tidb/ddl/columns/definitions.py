@@ -112,7 +112,7 @@ def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
     if not type.elements:
         return
     seen: set[bytes] = set()
-    weights = compare.sortable(type.collation, pa.array(type.elements, pa.string())).to_pylist()
+    weights = compare.sort_keys(type.collation, pa.array(type.elements, pa.string())).to_pylist()
     for member, weight in zip(type.elements, weights):
         if len(member.encode()) > 255 or len(member.encode()) * CHARSETS[type.charset][1] > 1020:
             raise tidb_error("ddl:3505", syntax.name)

@@ -157,7 +157,7 @@ def sort_key(value: ConstantValue, column: Column) -> bytes | None:
         return (int(text) + WRAP).to_bytes(10, "big")
     if family(column.type) != "string":
         return text.encode()
-    return bytes(compare.sortable(column.type.collation, pa.array([text], pa.string()))[0].as_py())
+    return bytes(compare.sort_keys(column.type.collation, pa.array([text], pa.string()))[0].as_py())
 
 
 def check_lists(partitioning: Partitioning, table: Table) -> None:

@@ -67,19 +67,23 @@ def regexp(value: Value, pattern: Value) -> Sql:
 
 def collation_key(expression: Sql, collation: str) -> Sql:
     """Return a text or BLOB that compares as the collation compares the text."""
-    if compare.is_weighed(collation):
+    if compare.has_weights(collation):
         return sql(f"sort_key_{collation}({{}})", expression)
-    return sql("rtrim({}, ' ')", expression) if compare.pads(collation) else expression
+    return sql("rtrim({}, ' ')", expression) if compare.pads_spaces(collation) else expression
 
 
 def fold_case(expression: Sql, collation: str) -> Sql:
     """Return the text with each character replaced by one for all characters that the collation finds equal."""
-    return sql(f"alike_{collation}({{}})", expression) if compare.is_weighed(collation) else expression
+    return sql(f"alike_{collation}({{}})", expression) if compare.has_weights(collation) else expression
 
 
 def fold_literal(expression: str, collation: str) -> str:
     """Return a constant with its case folded; see `fold_case`."""
-    return str(compare.alike(collation, pa.array([expression]))[0]) if compare.is_weighed(collation) else expression
+    return (
+        str(compare.like_representatives(collation, pa.array([expression]))[0])
+        if compare.has_weights(collation)
+        else expression
+    )
 
 
 def is_exact(collation: str) -> bool:

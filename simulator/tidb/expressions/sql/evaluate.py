@@ -25,7 +25,7 @@ from simulator.tidb.expressions.sql import python_functions, wide_decimals
 from simulator.tidb.expressions.sql.graph import Sql, quote, select_query
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings, times
-from simulator.tidb.values.kernels import each_distinct
+from simulator.tidb.values.kernels import map_distinct
 
 if TYPE_CHECKING:
     import duckdb
@@ -179,7 +179,7 @@ def _moment(cells: pa.Array) -> pa.Array:
 
 def _time(cells: pa.Array) -> pa.Array:
     """Parse durations, limited to the longest TIME; other text becomes the empty text."""
-    return pc.fill_null(each_distinct(cells, lambda cell: spellings.time(cell, 6, cut=True)), "")
+    return pc.fill_null(map_distinct(cells, lambda cell: spellings.time(cell, 6, cut=True)), "")
 
 
 def _wide(cells: pa.Array) -> pa.Array:
@@ -196,9 +196,12 @@ ARROW_FUNCTIONS: dict[str, ArrowFunction] = {
         for name in ("sha224", "sha384", "sha512")
     },
     **{
-        f"sort_key_{name}": ArrowFunction("VARCHAR", "BLOB", partial(compare.sortable, name))
+        f"sort_key_{name}": ArrowFunction("VARCHAR", "BLOB", partial(compare.sort_keys, name))
         for name in weights.WEIGHTS
     },
-    **{f"alike_{name}": ArrowFunction("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},
+    **{
+        f"alike_{name}": ArrowFunction("VARCHAR", "VARCHAR", partial(compare.like_representatives, name))
+        for name in weights.WEIGHTS
+    },
 }
 """Functions of one argument that Arrow and numpy compute, by name in SQL."""

@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Conte
 import pyarrow as pa
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, text
-from simulator.tidb.values.kernels import each_distinct
+from simulator.tidb.values.kernels import map_distinct
 
 MAX_DIGITS, MAX_INTEGER_DIGITS, MAX_SCALE = 65, 81, 30
 """Digits of a type; digits before the point of a result, which fill TiDB's nine words; digits behind the point."""
@@ -36,7 +36,7 @@ def as_text(number: Sql) -> Sql:
 
 def run_operations(cells: pa.Array) -> pa.Array:
     """Return the results of operations, written `operation number number`."""
-    return each_distinct(cells, _result)
+    return map_distinct(cells, _result)
 
 
 def _result(request: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.columns import Misfit
-from simulator.tidb.datums.kinds import shown
+from simulator.tidb.datums.kinds import datum_text
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
@@ -33,6 +33,6 @@ def cast_error(column: Column, misfit: Misfit, row: int, origin: str) -> SqlErro
             return sql_error(problem.number, column.name, row)
         if problem.name == "wrong value":
             number = 1292 if family(column.type) in ("date", "datetime", "time") else 1366
-            value = shown(misfit.datum)[: MAX_CHARACTERS[number]]
+            value = datum_text(misfit.datum)[: MAX_CHARACTERS[number]]
             return sql_error(number, column.type.name, value, column.name, row)
     return sql_error_with_text(problem.number, problem.text)

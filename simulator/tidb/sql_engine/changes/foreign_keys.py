@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Places, raw
 from simulator.errors import SqlError
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.keys import ordered
+from simulator.tidb.keys import encode_sort_keys
 from simulator.tidb.model.table import ForeignKey, Table
 from simulator.tidb.sql_engine.changes.assign import assign_values
 from simulator.tidb.sql_engine.changes.checks import check_rows
@@ -124,7 +124,7 @@ def _key_changed(change: RowDelta, columns: Sequence[str]) -> Mask:
 def _key_values(table: Table, columns: Sequence[str], texts: Mapping[str, pa.Array]) -> pa.Array:
     """Return the values of some columns as bytes, which are equal for equal values; null if one is NULL."""
     key_columns = [columns_by_name(table)[name.lower()] for name in columns]
-    parts = [raw(ordered(column.type, texts[column.name])) for column in key_columns]
+    parts = [raw(encode_sort_keys(column.type, texts[column.name])) for column in key_columns]
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
 

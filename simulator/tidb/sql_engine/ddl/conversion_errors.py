@@ -19,7 +19,7 @@ from simulator.errors import SqlError
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
-from simulator.tidb.values.changed_types import COUNTED, TIMED, counted, widened
+from simulator.tidb.values.changed_types import COUNTED, TIMED, number_text, widened
 from simulator.tidb.values.numbers import bounds, positional
 
 _FLOAT = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\Z")
@@ -187,7 +187,7 @@ def _numeric_text(column: Column, type: ColumnType, text: str) -> str:
     if family(column.type) == "float":
         number = float(widened(column.type, pa.array([text]))[0].as_py())
         return go_float(round(number) if family(type) in ("integer", "bit") else number)
-    return str(counted(column.type, type, pa.array([text], pa.string()))[0].as_py())
+    return str(number_text(column.type, type, pa.array([text], pa.string()))[0].as_py())
 
 
 def go_float(number: float) -> str:

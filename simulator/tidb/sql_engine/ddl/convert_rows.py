@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.errors import SnapshotError
 from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.datums.kinds import cell_datum, each
+from simulator.tidb.datums.kinds import cell_datum, datums_of
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_column_sources
 from simulator.tidb.ddl.converted_rows import ConvertedRows, convert_rows, rows_that_fit
@@ -136,7 +136,7 @@ def _clip_values(
         unfit = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
         unfit_texts = texts[source.index].filter(unfit).dictionary_encode()
         cells = [text.encode() for text in unfit_texts.dictionary.to_pylist()]
-        cast = cast_column(column, each(cell_datum(source.before, cell) for cell in cells), mode)
+        cast = cast_column(column, datums_of(cell_datum(source.before, cell) for cell in cells), mode)
         if not cells or not all(mode.forgives(misfit.problem) for misfit in cast.misfits):
             continue
         casted = cast.texts.view(pa.string()).take(unfit_texts.indices)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from simulator.tidb.datums.kinds import Datum, cells_of, each
+from simulator.tidb.datums.kinds import Datum, datum_list, datums_of
 from simulator.tidb.ddl.columns.definitions import implicit_default
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.sql.graph import text as text_of
@@ -77,12 +77,13 @@ def evaluate_rows(
         ]
         values = evaluate(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
         for (number, node, own_row), value in zip(batch, values, strict=True):
-            datum = cells_of(value.slice(0, 1))[0]
+            datum = datum_list(value.slice(0, 1))[0]
             for place in waiting[number, node, own_row]:
                 datums_by_column[number][place] = datum
     return tuple(
         InputValues(
-            each(cells), pa.array([place in default_places for place in range(len(rows))]) if default_places else None
+            datums_of(cells),
+            pa.array([place in default_places for place in range(len(rows))]) if default_places else None,
         )
         for cells, default_places in zip(datums_by_column, defaults, strict=True)
     )

@@ -19,7 +19,7 @@ from simulator.tidb.expressions.sql.graph import Sql, quote, sql
 from simulator.tidb.expressions.translate import KnownValue, translate
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.expressions.values.value import Value, as_text
-from simulator.tidb.keys import ordered
+from simulator.tidb.keys import encode_sort_keys
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, is_text
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
@@ -339,7 +339,8 @@ def _new_rows(existing: pa.Table, rows: pa.Table, level_table: Table) -> pa.Tabl
     """Return the rows that are not among the existing ones, without repetition."""
     both = pa.concat_tables([existing, rows]).combine_chunks()
     keys = {
-        column.name: ordered(column.type, both.column(column.name).combine_chunks()) for column in level_table.columns
+        column.name: encode_sort_keys(column.type, both.column(column.name).combine_chunks())
+        for column in level_table.columns
     }
     places = pa.table({**keys, "place": pa.array(np.arange(both.num_rows))})
     first = places.group_by([*keys]).aggregate([("place", "min")]).column("place_min").to_numpy()

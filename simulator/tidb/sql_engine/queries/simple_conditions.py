@@ -139,6 +139,6 @@ def _mask(condition: Condition, cells: pa.ChunkedArray) -> pa.Array:
 
 def _comparable(collation: str, texts: pa.Array) -> pa.Array:
     """Return texts in the form in which a collation compares them."""
-    if compare.is_weighed(collation):
-        return raw(compare.sortable(collation, as_valid_utf8(texts)))
-    return raw(compare.padded(texts)) if compare.pads(collation) else raw(texts)
+    if compare.has_weights(collation):
+        return raw(compare.sort_keys(collation, as_valid_utf8(texts)))
+    return raw(compare.padded(texts)) if compare.pads_spaces(collation) else raw(texts)

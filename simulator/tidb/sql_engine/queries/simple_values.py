@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from simulator.tidb.datums.kinds import DATUMS, Datum, cell_datum, datums, each
+from simulator.tidb.datums.kinds import DATUMS, Datum, cell_datum, datums, datums_of
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.syntax.dml import InsertedValue
@@ -59,7 +59,7 @@ def _simple_column(node: Node, column: Column | None, resolve: ResolveColumn, re
     if type.name == "timestamp" or not 0 < rows <= MAX_ROWS:
         raise NotSimple
     cells = read(node).cast(pa.binary()).to_pylist()
-    return each(None if cell is None else cell_datum(type, cell) for cell in cells)
+    return datums_of(None if cell is None else cell_datum(type, cell) for cell in cells)
 
 
 def _repeat(value: Datum | None, rows: int) -> pa.Array:

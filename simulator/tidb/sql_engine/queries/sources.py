@@ -23,7 +23,7 @@ from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.partitions import ordinal_of
+from simulator.tidb.partitions import partition_ordinal
 from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, all_true
 from simulator.tidb.sql_engine.sessions.session_functions import is_utc
@@ -197,7 +197,7 @@ def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql
     """Return whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
     wanted = resolve_partitions(table, names)
     assert table.partitioning is not None, "checked before"
-    ordinal = ordinal_of(table, table.partitioning, _cells(table, number))
+    ordinal = partition_ordinal(table, table.partitioning, _cells(table, number))
     return sql(f"{{}} IN ({', '.join(map(str, wanted))})", ordinal)
 
 

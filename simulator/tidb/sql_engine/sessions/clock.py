@@ -16,7 +16,7 @@ from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.columns.definitions import NOW
 from simulator.tidb.model.table import Column
 from simulator.tidb.sql_engine.storage.state import SqlSession
-from simulator.tidb.values.kernels import only
+from simulator.tidb.values.kernels import null_unless
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 ZERO = "0000-00-00"
@@ -74,7 +74,7 @@ def to_utc(session: SqlSession, text: pa.Array) -> pa.Array:
     in_range = pc.and_(pc.greater_equal(shifted, EARLIEST), pc.less(shifted, LATEST))
     if pc.all(in_range).as_py():
         return shifted
-    return only(pc.or_(in_range, pc.starts_with(shifted, ZERO)), shifted)
+    return null_unless(pc.or_(in_range, pc.starts_with(shifted, ZERO)), shifted)
 
 
 def to_session_zone(session: SqlSession, text: pa.Array) -> pa.Array:
@@ -82,7 +82,7 @@ def to_session_zone(session: SqlSession, text: pa.Array) -> pa.Array:
     if session.time_zone == "UTC":
         return text
     zero = pc.starts_with(text, ZERO)
-    moments = pc.assume_timezone(only(pc.invert(zero), text).cast(pa.timestamp("us")), "UTC")
+    moments = pc.assume_timezone(null_unless(pc.invert(zero), text).cast(pa.timestamp("us")), "UTC")
     shown = pc.local_timestamp(moments.cast(pa.timestamp("us", session.time_zone))).cast(pa.string())
     width = pc.max(pc.utf8_length(text)).as_py() or 19
     return pc.if_else(zero, text, pc.utf8_slice_codeunits(shown, 0, width))
@@ -107,10 +107,10 @@ def _to_instants(local: pa.Array, name: str) -> pa.Array:
 def _shift_to_utc(text: pa.Array, name: str) -> pa.Array:
     zero = pc.starts_with(text, ZERO)
     kind = pa.timestamp("us")
-    local_times = only(pc.invert(zero), text).cast(kind)
+    local_times = null_unless(pc.invert(zero), text).cast(kind)
     moments = _to_instants(local_times, name)
     round_trip = pc.local_timestamp(moments)
-    shifted = only(pc.equal(round_trip, local_times), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(
+    shifted = null_unless(pc.equal(round_trip, local_times), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(
         pa.string()
     )
     width = pc.max(pc.utf8_length(text)).as_py() or 19

@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, binary, buffers, fixed, latin1, raw, surrogate_unescaped
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.collations.compare import sortable
+from simulator.tidb.collations.compare import sort_keys
 from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
 from simulator.tidb.expressions.sql.graph import identifier as named
 from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import definition_tree
 from simulator.tidb.expressions.values.value import as_text
-from simulator.tidb.keys import SIGN, ordered, prefix
+from simulator.tidb.keys import SIGN, encode_sort_keys, index_prefix
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.syntax.expressions import ColumnName
@@ -107,10 +107,10 @@ def encode_key(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> p
 def _encode_part(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array]) -> pa.Array:
     if part.expression:
         collation, cells = _expression_cells(table, part.expression, texts)
-        return raw(cells) if collation is None else sortable(collation, cells)
+        return raw(cells) if collation is None else sort_keys(collation, cells)
     column = columns_by_name(table)[part.name.lower()]
     cells = column_cells(table, column, texts)
-    return raw(ordered(column.type, cells if part.length < 0 else prefix(cells, part.length)))
+    return raw(encode_sort_keys(column.type, cells if part.length < 0 else index_prefix(cells, part.length)))
 
 
 def column_cells(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.Array:
