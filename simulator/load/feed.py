@@ -1,7 +1,7 @@
-"""The driver's side of a load run: hands out one window after the other, and sends what lies between them.
+"""The driver's side of a load run: hands out windows one after the other, and sends the control events between them.
 
-One law: a window's rows are all acknowledged before the checkpoint says so, the checkpoint says so before the
-statements and the watermark behind them are sent, and these are acknowledged before the next window is handed out.
+The rows of a window are acknowledged before the checkpoint is written. The checkpoint is written before the statements
+and the watermark are sent. These are acknowledged before the next window is handed out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Observer = Callable[[SentWindow], None]
 
 
 class Feed:
-    """Holds where the run stands, and the sink of its marks."""
+    """The position of a run, and the sink of its control events."""
 
     def __init__(
         self,
@@ -49,21 +49,23 @@ class Feed:
         clock: Callable[[], float] = time.time,
         reporter: Reporter | None = None,
     ) -> None:
-        """`epochs` from that in which the checkpoint lies; the reporter is the sink's. Sends the statements and the
-        watermark there: raises DeliveryError."""
+        """`epochs` begins with that of the checkpoint; the reporter is the one of the sink.
+
+        The statements and the watermark at the checkpoint are sent at once; raises DeliveryError.
+        """
         self.checkpoint = checkpoint
         self.over = False
-        """Whether the run came to its end; otherwise it was stop_request to end, or goes on."""
+        """Whether the run is complete; False while it goes on, and after a stop request."""
 
         self._epochs, self._epoch = epochs, next(epochs)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
         self.stop_request, self._clock, self._reporter = stop_request or StopRequest(), clock, reporter
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
-        self._mark()
+        self._send_control_events()
 
     def next(self) -> Window | None:
-        """The next window, when it is due; None where the run is over, or a signal has stop_request for its end."""
+        """Return the next window when it is due; None if the run is over, or after a stop request."""
         first_ms = self.checkpoint.acknowledged_ms
         due = None if self.stop_request.number else self._control.next(first_ms, self._epoch.end_ms, self._clock())
         while due is not None and not self.stop_request.number and (left := due.at - self._clock()) > 0:
@@ -75,9 +77,9 @@ class Feed:
         return Window(self._epoch, due.first_ms, due.end_ms, due.pace(self._handed_out))
 
     def sent(self, window: Window, reports: Iterable[TaskReport], retried: int = 0) -> SentWindow:
-        """All tasks have sent the window; `retried` is how often some of them had to begin anew.
+        """Finish a window that all tasks have sent; `retried` is how often some of them began again.
 
-        Raises DeliveryError where a partition did not get everything, or not what comes behind.
+        Raises DeliveryError if a partition did not get everything, or not the control events after the window.
         """
         reports = list(reports)
         delivered = [DeliveryReport(**account) for report in reports for account in report.delivered]
@@ -93,11 +95,11 @@ class Feed:
         if window.end_ms == self._epoch.end_ms:
             self._epoch = next(self._epochs)
         self._save()
-        self._mark()
-        return self._observed(window, reports, partitions, retried)
+        self._send_control_events()
+        return self._notify(window, reports, partitions, retried)
 
     def close(self) -> None:
-        """Ends the sink; of a run that came to its end no checkpoint is left. Raises DeliveryError."""
+        """Close the sink. The checkpoint of a complete run is removed. Raises DeliveryError."""
         try:
             self._require(self._sink.close())
             if self.over and self._store is not None:
@@ -106,10 +108,11 @@ class Feed:
             if self._store is not None:
                 self._store.close()
 
-    def _mark(self) -> None:
-        """Sends the statements that lie there, each written down before anything behind it is sent, and the watermark.
+    def _send_control_events(self) -> None:
+        """Send the statements at the checkpoint and the watermark. Each statement is recorded before anything else is
+        sent.
 
-        What was sent already is passed over, but for the watermark, which may come again.
+        Statements that were sent already are skipped. The watermark may be sent again.
         """
         epoch, sent = self._epoch, self.checkpoint.statements
         batches = list(_split_by_commit_ts(epoch_control_events(epoch, self.checkpoint.acknowledged_ms)))
@@ -133,7 +136,7 @@ class Feed:
             self._store.write(self.checkpoint)
 
     def _require(self, delivered: Iterable[DeliveryReport]) -> None:
-        """Raises DeliveryError for what did not arrive, with what did."""
+        """Raise DeliveryError for what was not delivered, with what was."""
         try:
             require_delivered(delivered)
         except DeliveryError as error:
@@ -144,14 +147,14 @@ class Feed:
         if self._store is not None:
             yield resume_hint(self.checkpoint.watermark)
 
-    def _observed(
+    def _notify(
         self,
         window: Window,
         reports: Sequence[TaskReport],
         partitions: Mapping[tuple[str, int], tuple[int, int, int]],
         retried: int,
     ) -> SentWindow:
-        assert self._due is not None, "it was handed out"
+        assert self._due is not None, "the window was handed out"
         ended = self._clock()
         began = min((report.sending[0] for report in reports if report.sending), default=self._handed_out)
         sent = SentWindow(
@@ -176,7 +179,7 @@ class Feed:
 
 
 def _split_by_commit_ts(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The statements, or watermarks, of one commit-ts."""
+    """Split into the statements, or watermarks, of one commit-ts."""
     commit_ts, kind = ints(events, "commit_ts"), ints(events, "kind")
     cuts = np.flatnonzero((np.diff(commit_ts) != 0) | (np.diff(kind) != 0)) + 1
     bounds = [0, *cuts.tolist(), events.num_rows]
@@ -184,23 +187,23 @@ def _split_by_commit_ts(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _count_rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int], int]:
-    """Rows by place in the model, and op."""
+    """Count rows by index in the model, and operation."""
     places = {
         index: number
         for number, table in enumerate(window.epoch.tables)
         if table is not None
         for index in table.place.indexes
     }
-    found: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for table, op, _, rows in (change for report in reports for change in report.changes):
-        found[places[table], op] += rows
-    return dict(found)
+        counts[places[table], op] += rows
+    return dict(counts)
 
 
 def _count_by_partition(
     window: Window, reports: Iterable[TaskReport], delivered: Iterable[DeliveryReport]
 ) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """Rows, messages and bytes of each partition that got any."""
+    """Count rows, messages and bytes of each partition with rows."""
     to = window.epoch.spec.destinations
     rows: Counter[tuple[int, int]] = Counter()
     for _, _, destination, count in (change for report in reports for change in report.changes):

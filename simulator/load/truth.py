@@ -1,7 +1,4 @@
-"""The truth of a load: the rows that every table has at a watermark, written as a snapshot.
-
-One law: memory is bounded by a chunk of rows, however many there are.
-"""
+"""The truth of a load: the rows of every table at a watermark, written as a snapshot a chunk of rows at a time."""
 
 from __future__ import annotations
 
@@ -36,10 +33,10 @@ def write(
     directory: Path,
     format: str = directories.FORMATS[0],
 ) -> Mapping[str, int]:
-    """Writes the rows at the watermark of a simulated millisecond of the stream, the statements in it included; gives
-    how many each table has. Tables that the changefeed's filter leaves out are not there.
+    """Write the rows at the watermark of a simulated millisecond, and return how many each table has.
 
-    Raises UserError for a directory that is not to be replaced, DeliveryError where the disk refuses.
+    Statements at that millisecond are included. Tables that the filter of the changefeed excludes are left out. Raise
+    UserError if the directory must not be replaced, DeliveryError if the disk refuses.
     """
     plan, epoch = prepared.load, next(schema_epochs(prepared, output, ms))
     tables = [
@@ -81,7 +78,7 @@ def _metadata(prepared: PreparedLoad, output: Output, changefeed: Changefeed, ms
 
 
 def _empty_tables(first: SchemaEpoch, plan: LoadPlan) -> tuple[str, ...]:
-    """Of the tables that are there from the start those without rows; others begin with their CREATE TABLE."""
+    """Return the empty ones of the tables that exist from the start. The others begin with their CREATE TABLE."""
     tables = [(number, loaded) for number, loaded in enumerate(first.tables) if loaded is not None]
     names = {number: _routed_table(loaded, first) for number, loaded in tables}
     return tuple(
@@ -92,7 +89,7 @@ def _empty_tables(first: SchemaEpoch, plan: LoadPlan) -> tuple[str, ...]:
 
 
 def _routed_table(loaded: EpochTable, epoch: SchemaEpoch) -> Table:
-    """The table as messages call it."""
+    """Return the table under its name in messages."""
     return dispatch.sent_table(epoch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
 
 

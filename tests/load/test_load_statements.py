@@ -60,7 +60,7 @@ def played(wanted: Sequence[DdlSchedule], count: int, seed: int = 7) -> tuple[li
     chooser = DdlChooser(wanted, seed, [table.last_ids for table in SHOP], truncate_refusals(SHOP, NOTHING))
     said: list[ChosenDdl] = []
     for turn in islice(schedule_ddl(wanted, seed, 0), count):
-        said.append(chooser.chosen(turn, tables(known), False))
+        said.append(chooser.choose(turn, tables(known), False))
         statement = parse_ddl(said[-1].text)
         assert statement is not None
         known = behind(statement, said[-1].text, known, "shop")
@@ -133,7 +133,7 @@ def test_a_column_comes_with_a_default_and_a_name_that_no_other_had() -> None:
 
 def test_a_name_that_the_table_has_already_is_passed_over() -> None:
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, ADDED_3 INT)", "shop")
-    chosen = DdlChooser([every(ADD_COLUMN)], 7, [table.last_ids], [""]).chosen(ScheduledDdl(1, 0, 0), [table], False)
+    chosen = DdlChooser([every(ADD_COLUMN)], 7, [table.last_ids], [""]).choose(ScheduledDdl(1, 0, 0), [table], False)
     assert "ADD COLUMN `added_3_2`" in chosen.text
 
 

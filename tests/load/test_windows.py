@@ -92,7 +92,7 @@ def test_a_window_that_is_begun_again_is_given_out_anew_when_its_senders_have_en
     old.ask("take", 100, None)
     assert old._file is not None
     old._file.close()
-    windows.again()
+    windows.reset_open_window()
 
     with pytest.raises(EOFError):
         DriverConnection(stale).ask("next")

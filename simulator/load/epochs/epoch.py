@@ -1,4 +1,4 @@
-"""The parts of a load run between two statements that change its tables, and the windows that are sent of them."""
+"""Schema epochs, the parts of a load run between two DDL statements, and the windows in them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EpochTable:
-    """One table of the stream as it is in a epoch."""
+    """A table of the stream in a schema epoch."""
 
     place: PlacedTable
-    """Its definition, and which of the run's physical tables its partitions are."""
+    """Its definition, and the run's physical tables that hold its partitions."""
 
     values: TableValues
     since: int
@@ -29,42 +29,43 @@ class EpochTable:
 
 @dataclass(frozen=True)
 class SchemaEpoch:
-    """What is sent between two statements; it travels to the tasks."""
+    """The part of the stream between two DDL statements. It is sent to the tasks."""
 
     number: int
     first_ms: int
-    """Simulated milliseconds since the stream's start: where it begins. The statement that made it lies there, above
-    all rows before."""
+    """The start, in simulated milliseconds since the start of the stream. The DDL statement commits there, after all
+    older rows.
+    """
 
     end_ms: int | None
-    """Where the next epoch begins; None where there is no other."""
+    """The start of the next epoch; None if there is none."""
 
     stream: Stream
     tables: tuple[EpochTable | None, ...]
-    """As long as `stream.model.tables`; None for one that the changefeed's filter leaves out."""
+    """Parallel to `stream.model.tables`; None for a table that the filter of the changefeed excludes."""
 
     rules: RowRules
     spec: TaskSpec
-    """Without marks: those are the driver's."""
+    """Without control events, which the driver sends."""
 
     statements: tuple[PlacedDdl, ...]
-    """That go out before its first row; `index` finds them in `spec.statements`."""
+    """The DDL events before its first row. `index` refers to `spec.statements`."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a window is sent."""
+    """The pace of a window."""
 
     speed: float
-    """Simulated seconds for each real one; 0 is as fast as the sink takes it."""
+    """Simulated seconds for each real one; 0 means as fast as the sink takes rows."""
 
     behind: float
-    """How many seconds late it already was when it was handed out; below 0 where it is early."""
+    """How many seconds late the window was handed out; negative if it was early."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Rows from one watermark to the next: those of `first_ms` up to, and not with, `end_ms`."""
+    """The rows between two watermarks, from `first_ms` up to but excluding `end_ms`."""
 
     epoch: SchemaEpoch
     first_ms: int

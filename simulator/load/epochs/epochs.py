@@ -1,7 +1,6 @@
-"""What a changefeed makes of a load plan: the definitions and the statements at intervals, folded as in `run`, cut the
-stream into epochs.
+"""The schema epochs of a load plan: the definitions and the DDL statements, executed in order as in `run`.
 
-One law: a epoch is what the fold from the plan's first statement comes to, wherever a run begins.
+An epoch depends only on the plan, wherever a run begins.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from simulator.tidb.sql_engine.storage.outcome import FailedStatement
 
 @dataclass(frozen=True)
 class PlanState:
-    """What there is between two statements."""
+    """The state of a plan between two DDL statements."""
 
     position: RunPosition
     context: PlanContext
@@ -55,13 +54,13 @@ class PlanState:
 
     values: tuple[TableValues, ...]
     since: tuple[int, ...]
-    """Both as long as `Model.tables`."""
+    """Both are parallel to `Model.tables`."""
 
     jobs: tuple[EmittedJob, ...] = ()
-    """Of the statement that made it so."""
+    """Of the statement that led to this state."""
 
     def tables(self, load: LoadPlan) -> tuple[Table, ...]:
-        """Those of the model, as they are defined now."""
+        """Return the current definitions of `Model.tables`."""
         return _model_tables(load, self.position.catalog)
 
 
@@ -71,11 +70,11 @@ class PreparedLoad:
 
     load: LoadPlan
     plan: Plan
-    """What an Output is made for: its topics are those of the whole run."""
+    """The plan that an Output is opened for: its topics are those of the whole run."""
 
     stream: Stream
     start_ms: int
-    """The stream's: milliseconds since 1970."""
+    """The start of the stream, in milliseconds since 1970."""
 
     state: PlanState
 
@@ -83,8 +82,7 @@ class PreparedLoad:
 def prepare_load(
     load: LoadPlan, segments: Sequence[Segment], changefeed: Changefeed, release: Release, start_ts: int | None = None
 ) -> PreparedLoad:
-    """The run with its tables created, or there from the start; raises UserError and ChangefeedError for what cannot
-    be played, or is refused by TiCDC."""
+    """Execute the definitions; raise UserError or ChangefeedError if the plan cannot be played, or if TiCDC refuses it."""
     seed = load.model.seed
     context = PlanContext(changefeed_rules(changefeed, release), start_ts, None, seed)
     first = starting(start_ts or tso.DEFAULT_START_TS)
@@ -107,7 +105,7 @@ def prepare_load(
 def _create_tables(
     load: LoadPlan, position: RunPosition, context: PlanContext
 ) -> tuple[RunPosition, tuple[StepResult, ...]]:
-    """Databases and tables, each statement in a millisecond of its own."""
+    """Create databases and tables, each statement in a millisecond of its own."""
     results: list[StepResult] = []
 
     def play(text: str) -> None:
@@ -125,7 +123,7 @@ def _create_tables(
 
 
 def _execute(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
-    """Raises UserError for what TiDB refuses, and for what stops the changefeed."""
+    """Execute a statement; raise UserError if TiDB refuses it, or if it stops the changefeed."""
     try:
         position, result, outcome = execute_statement(text, position, context, job_logical=logical)
     except (SqlError, DdlError) as error:
@@ -145,7 +143,7 @@ def _model_tables(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
 
 
 def _verify_changefeed(tables: Iterable[Table], rules: ChangefeedRules, position: RunPosition) -> None:
-    """What TiCDC checks when a changefeed starts."""
+    """Run the checks of TiCDC when a changefeed starts."""
     replicated = [table for table in tables if rules.replicates(table)]
     if not replicated:
         raise UserError("no table to replicate: the changefeed's filter leaves out every table of the plan")
@@ -160,7 +158,7 @@ def _renumber_versions(position: RunPosition) -> RunPosition:
 
 
 def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContext:
-    """Planning whose versions are those of the cursor alone, numbered as `_renumber_versions` does."""
+    """Keep the current versions only, numbered as `_renumber_versions` does."""
     known, routes = context.versions, context.routes
     found = TableVersions(next_id=known.next_id)
     kept: list[dispatch.Route] = []
@@ -177,9 +175,9 @@ def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanConte
 
 
 def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:
-    """The epochs from that in which a simulated millisecond of the stream lies, without end where statements come.
+    """Yield the epochs from that of a simulated millisecond on, without end if the plan has DDL statements.
 
-    Raises UserError for a statement that TiDB refuses, or that stops the changefeed.
+    Raise UserError for a statement that TiDB refuses, or that stops the changefeed.
     """
     load, stream = prepared.load, prepared.stream
     seed, state = load.model.seed, prepared.state
@@ -199,11 +197,11 @@ def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> I
 
 
 def _next_state(prepared: PreparedLoad, state: PlanState, chooser: DdlChooser, turn: ScheduledDdl) -> PlanState:
-    """Behind a statement, which commits at the very beginning of its millisecond."""
+    """Return the state after a statement, which commits at the very beginning of its millisecond."""
     load, context = prepared.load, state.context
     begun = prepared.stream.timetable.transactions_before(turn.ms)
     tables = state.tables(load)
-    chosen = chooser.chosen(turn, tables, not begun)
+    chosen = chooser.choose(turn, tables, not begun)
     position = replace(state.position, now_ms=prepared.start_ms + turn.ms)
     context = replace(context, versions=_copy_versions(context.versions))
     position, result = _execute(chosen.text, position, context, 0)
@@ -221,7 +219,7 @@ def _next_state(prepared: PreparedLoad, state: PlanState, chooser: DdlChooser, t
 
 
 def _copy_versions(versions: TableVersions) -> TableVersions:
-    """As planners add to versions."""
+    """Copy the versions, as planning adds to them."""
     return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])
 
 
@@ -262,9 +260,12 @@ def _schema_epoch(
 
 
 def epoch_control_events(epoch: SchemaEpoch, ms: int) -> pa.RecordBatch:
-    """What the driver sends when all rows below a simulated millisecond of the epoch are acknowledged, as events
-    (EVENTS): the watermark there, and before it, where the epoch begins there, its statements; for all destinations,
-    in order. No rows where the protocol has no watermarks."""
+    """Return the control events (EVENTS) that the driver sends when all rows below a simulated millisecond are
+    acknowledged.
+
+    They are the DDL statements of the epoch, if it begins there, and then the watermark, if the protocol has any; for
+    all destinations, in order.
+    """
     spec, release = epoch.spec, epoch.spec.release
     has_watermarks = CODECS[spec.options.protocol].has_watermarks(spec.options, release)
     placed = epoch.statements if ms == epoch.first_ms else ()

@@ -1,7 +1,7 @@
-"""Statements at intervals: when each comes, of which kind it is, about which table, and what it says.
+"""The DDL statements of a plan: when each commits, its kind, its table and its text.
 
-One law: the n-th statement of an entry is known from the seed, its number and the definitions it finds; with these
-kinds a table never grows without end, and whatever is dropped was added by a statement before.
+A statement depends on the seed, its number and the current definitions. A table never grows without end, and only what
+an earlier statement added is dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.tidb.restore.names import quote_name
 
 MOST_COLUMNS = 16
 MOST_INDEXES = 8
-"""Of a table's, added by statements: where it has so many, the oldest goes instead of another coming."""
+"""The limits of what statements add to a table. At the limit, the oldest is dropped instead."""
 
 TYPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("BIGINT", ("0", "-1", "9223372036854775807")),
@@ -44,31 +44,33 @@ TYPES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("SET('a','b','c')", ("''", "'a,c'")),
     ("BIT(8)", ("b'101'",)),
 )
-"""Of columns that come, each with defaults to choose from."""
+"""Types of added columns, each with possible defaults."""
 
 LONGEST_WHOLE_INDEX = 64
-"""Characters of a string up to which an index has the whole of it."""
+"""The longest string, in characters, that an index holds as a whole."""
 
 INDEX_PREFIX = 16
-"""Characters of a longer one that it has."""
+"""The characters of a longer string that an index holds."""
 
 
 @dataclass(frozen=True)
 class ScheduledDdl:
-    """When a statement comes, and of which entry."""
+    """The time and the schedule of a statement."""
 
     ms: int
-    """Simulated milliseconds since the stream's start."""
+    """Simulated milliseconds since the start of the stream."""
 
     entry: int
-    """Place in `LoadPlan.statements`."""
+    """The index in `LoadPlan.statements`."""
 
     number: int
-    """Of its entry's statements, from 0."""
+    """Its number in the schedule, from 0."""
 
 
 def schedule_ddl(wanted: Sequence[DdlSchedule], seed: int, first_ms: int) -> Iterator[ScheduledDdl]:
-    """All of them in order, without end, counted from `first_ms`; each has a millisecond of its own."""
+    """Yield the statements of all schedules in order, without end, from `first_ms` on; each has a millisecond of its
+    own.
+    """
     last = first_ms
     for ms, entry, number in merge(*(_ddl_times(each, entry, seed) for entry, each in enumerate(wanted))):
         last = max(first_ms + ms, last + 1)
@@ -81,8 +83,7 @@ def _ddl_times(wanted: DdlSchedule, entry: int, seed: int) -> Iterator[tuple[int
 
 
 def ddl_time_ms(wanted: DdlSchedule, seed: int, entry: int, number: int) -> int:
-    """After how many milliseconds the n-th comes: from one to the next it is never less than the least interval, nor
-    more than the most."""
+    """Return the milliseconds before the n-th statement. Intervals stay within the minimum and the maximum."""
     least, most = wanted.every_ms
     return (number + 1) * (least + most) // 2 + _choose((most - least) // 2 + 1, seed, entry, number, "when")
 
@@ -93,7 +94,7 @@ def _choose(choices: int, seed: int, entry: int, number: int, what: str) -> int:
 
 
 def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], values: Sequence[TableGenerators]) -> None:
-    """Raises UserError for TRUNCATE of what rows of other tables refer to."""
+    """Raise UserError for TRUNCATE of tables that others refer to."""
     refused = truncate_refusals(tables, values)
     for each in (each for each in wanted if TRUNCATE in each.kinds):
         chosen = refused if each.table is None else refused[each.table : each.table + 1]
@@ -102,7 +103,7 @@ def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], value
 
 
 def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]) -> tuple[str, ...]:
-    """Of each table why TRUNCATE may not empty it, as rows of another refer to its rows; empty where it may."""
+    """Return for each table why it may not be truncated: other tables refer to its rows. Empty if it may be."""
     known, found = build_catalog(tables), []
     for table in tables:
         place = object_key(table.schema, table.name)
@@ -138,7 +139,7 @@ class ChosenDdl:
     """A statement."""
 
     table: int
-    """Place in `Model.tables`."""
+    """The index in `Model.tables`."""
 
     kind: str
     """What it does in the end."""
@@ -148,40 +149,41 @@ class ChosenDdl:
 
 @dataclass(frozen=True)
 class DdlChooser:
-    """Chooses statements of a plan."""
+    """Chooses the statements of a plan."""
 
     wanted: Sequence[DdlSchedule]
     seed: int
     firsts: Sequence[LastIds]
-    """Of each table of the model: the highest ids it had before the first statement."""
+    """The highest ids of each table before the first statement."""
 
     needed: Sequence[str]
-    """Of each table why it is not truncated; empty where it may be."""
+    """For each table why it is not truncated; empty if it may be."""
 
-    def chosen(self, turn: ScheduledDdl, tables: Sequence[Table], empty: bool) -> ChosenDdl:
-        """The statement of a turn, `tables` being those of the model as they are then; `empty` is whether no change
-        came before, so that TRUNCATE has nothing to do."""
+    def choose(self, turn: ScheduledDdl, tables: Sequence[Table], empty: bool) -> ChosenDdl:
+        """Choose a statement. `tables` are the current definitions; `empty` says that there were no changes yet, so
+        that TRUNCATE has no effect.
+        """
         wanted = self.wanted[turn.entry]
-        place = self._drawn(len(wanted.kinds), turn, "kind") if wanted.random else turn.number % len(wanted.kinds)
+        place = self._choose(len(wanted.kinds), turn, "kind") if wanted.random else turn.number % len(wanted.kinds)
         kind = wanted.kinds[place]
         if kind == TRUNCATE and empty:
             kind = ADD_INDEX
         places = range(len(tables)) if wanted.table is None else (wanted.table,)
         fits: dict[str, Callable[[int], object]] = {
-            DROP_COLUMN: lambda number: self._columns(number, tables[number]),
-            DROP_INDEX: lambda number: self._indexes(number, tables[number]),
-            ADD_INDEX: lambda number: self._parts(number, tables[number]),
+            DROP_COLUMN: lambda number: self._added_columns(number, tables[number]),
+            DROP_INDEX: lambda number: self._added_indexes(number, tables[number]),
+            ADD_INDEX: lambda number: self._index_parts(number, tables[number]),
             TRUNCATE: lambda number: not self.needed[number],
         }
         fitting = [number for number in places if kind not in fits or fits[kind](number)]
         if not fitting:
             kind, fitting = ADD_INDEX if kind == DROP_INDEX else ADD_COLUMN, list(places)
-        number = fitting[self._drawn(len(fitting), turn, "table")]
-        return self._about(kind, number, tables[number], turn)
+        number = fitting[self._choose(len(fitting), turn, "table")]
+        return self._statement(kind, number, tables[number], turn)
 
-    def _about(self, kind: str, number: int, table: Table, turn: ScheduledDdl) -> ChosenDdl:
-        columns, indexes = self._columns(number, table), self._indexes(number, table)
-        parts = self._parts(number, table)
+    def _statement(self, kind: str, number: int, table: Table, turn: ScheduledDdl) -> ChosenDdl:
+        columns, indexes = self._added_columns(number, table), self._added_indexes(number, table)
+        parts = self._index_parts(number, table)
         if kind == ADD_INDEX and not parts:
             kind = ADD_COLUMN
         if kind == ADD_COLUMN and len(columns) >= MOST_COLUMNS:
@@ -191,26 +193,25 @@ class DdlChooser:
         if kind == TRUNCATE:
             return ChosenDdl(number, kind, f"TRUNCATE TABLE {_quoted_name(table)}")
         if kind == DROP_COLUMN:
-            spec = f"DROP COLUMN {quote_name(columns[self._drawn(len(columns), turn, 'which')].name)}"
+            spec = f"DROP COLUMN {quote_name(columns[self._choose(len(columns), turn, 'which')].name)}"
         elif kind == DROP_INDEX:
-            spec = f"DROP INDEX {quote_name(indexes[self._drawn(len(indexes), turn, 'which')].name)}"
+            spec = f"DROP INDEX {quote_name(indexes[self._choose(len(indexes), turn, 'which')].name)}"
         elif kind == ADD_INDEX:
             name = _unused_name(f"added_index_{table.last_ids.index + 1}", [index.name for index in table.indexes])
-            spec = f"ADD INDEX {quote_name(name)} ({parts[self._drawn(len(parts), turn, 'which')]})"
+            spec = f"ADD INDEX {quote_name(name)} ({parts[self._choose(len(parts), turn, 'which')]})"
         else:
             spec = f"ADD COLUMN {self._column(table, turn)}"
         return ChosenDdl(number, kind, f"ALTER TABLE {_quoted_name(table)} {spec}")
 
-    def _columns(self, number: int, table: Table) -> list[Column]:
-        """Those that a statement added, the oldest first."""
+    def _added_columns(self, number: int, table: Table) -> list[Column]:
+        """Return the columns that statements added, the oldest first."""
         return [column for column in table.columns if column.id > self.firsts[number].column]
 
-    def _indexes(self, number: int, table: Table) -> list[Index]:
+    def _added_indexes(self, number: int, table: Table) -> list[Index]:
         return [index for index in table.indexes if index.id > self.firsts[number].index]
 
-    def _parts(self, number: int, table: Table) -> list[str]:
-        """Of indexes that may come: columns that were there from the start and are not generated, of long texts the
-        beginning."""
+    def _index_parts(self, number: int, table: Table) -> list[str]:
+        """Return the possible parts of a new index: original columns that are not generated, long texts with a prefix."""
         found = []
         for column in (column for column in table.columns if column.id <= self.firsts[number].column):
             kind, length = family(column.type), column.type.length
@@ -221,11 +222,11 @@ class DdlChooser:
 
     def _column(self, table: Table, turn: ScheduledDdl) -> str:
         name = _unused_name(f"added_{table.last_ids.column + 1}", [column.name for column in table.columns])
-        type, defaults = TYPES[self._drawn(len(TYPES), turn, "type")]
-        null = "NULL" if self._drawn(2, turn, "null") else "NOT NULL"
-        return f"{quote_name(name)} {type} {null} DEFAULT {defaults[self._drawn(len(defaults), turn, 'default')]}"
+        type, defaults = TYPES[self._choose(len(TYPES), turn, "type")]
+        null = "NULL" if self._choose(2, turn, "null") else "NOT NULL"
+        return f"{quote_name(name)} {type} {null} DEFAULT {defaults[self._choose(len(defaults), turn, 'default')]}"
 
-    def _drawn(self, choices: int, turn: ScheduledDdl, what: str) -> int:
+    def _choose(self, choices: int, turn: ScheduledDdl, what: str) -> int:
         return _choose(choices, self.seed, turn.entry, turn.number, what)
 
 

@@ -1,4 +1,5 @@
-"""Load on Spark Structured Streaming: a micro-batch is a window, its tasks send the rows, its commit the watermark.
+"""Load on Spark Structured Streaming: a micro-batch is a window. Its tasks send the rows, its commit sends the
+watermark.
 
-One law: rows are made, encoded and sent in one Python process each; through Java go descriptors and reports alone.
+Rows are generated, encoded and sent in one Python process each. Only descriptors and reports pass through Java.
 """

@@ -1,5 +1,6 @@
-"""What the process of the run and Spark's Python processes say to each other: pickled values, each behind its length,
-on a connection to `sinks.driver.Server`."""
+"""Messages between the process of the run and Spark's Python processes: pickled values, each with its length before it,
+on a connection to `channel.TaskServer`.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +18,22 @@ LENGTH = 8
 CONNECT_WITHIN = 10.0
 
 END = b""
-"""Said to a process of Spark that is not to go on."""
+"""Ends a process of Spark."""
 
 SEND_NOW = b"hurry"
-"""Said to a process of Spark that is not to hold records back any more; no answer to anything."""
+"""Tells a process of Spark to stop pacing records; it has no answer."""
 
 
 @dataclass(frozen=True)
 class QueryStart:
-    """Where a process of Spark finds the run, and to which start of the query it belongs."""
+    """The address of the run, and the start of the query that a process of Spark belongs to."""
 
     driver: DriverAddress
     attempt: int
     tasks: int
 
     def options(self) -> dict[str, str]:
-        """As Spark hands it on: by names that it hides in what it shows of a plan."""
+        """Return it as options of a data source. Spark hides these names when it prints a plan."""
         return {
             "host": self.driver.host,
             "port": str(self.driver.port),
@@ -43,20 +44,20 @@ class QueryStart:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> QueryStart:
-        """Back from them."""
+        """Parse the options."""
         driver = DriverAddress(options["host"], int(options["port"]), bytes.fromhex(options["secret"]))
         return QueryStart(driver, int(options["attempt"]), int(options["tasks"]))
 
 
 def send_message(file: BufferedIOBase, value: object) -> None:
-    """Says something; raises OSError."""
+    """Send a value; raise OSError."""
     data = value if isinstance(value, bytes) else pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     file.write(len(data).to_bytes(LENGTH, "big") + data)
     file.flush()
 
 
 def receive_bytes(file: BufferedIOBase) -> bytes:
-    """What is said next, as it comes; raises EOFError where nothing more is, or GONE."""
+    """Receive the next message as bytes; raise EOFError after END, or if the connection is closed."""
     head = file.read(LENGTH)
     data = file.read(int.from_bytes(head, "big")) if len(head) == LENGTH else END
     if data == END:
@@ -65,12 +66,12 @@ def receive_bytes(file: BufferedIOBase) -> bytes:
 
 
 def receive_message(file: BufferedIOBase) -> Any:
-    """What is said next; raises EOFError as above."""
+    """Receive the next value; raise EOFError as `receive_bytes` does."""
     return pickle.loads(receive_bytes(file))
 
 
 def connect(driver: DriverAddress) -> BufferedIOBase:
-    """A connection to it, for both ways; raises OSError."""
+    """Connect to the driver; raise OSError."""
     connection = socket.create_connection(driver.address, CONNECT_WITHIN)
     connection.settimeout(None)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -80,14 +81,14 @@ def connect(driver: DriverAddress) -> BufferedIOBase:
 
 
 class DriverConnection:
-    """A process of Spark that asks, and waits for each answer."""
+    """The connection of a Spark process that waits for each answer."""
 
     def __init__(self, start: QueryStart) -> None:
         self._start = start
         self._file: BufferedIOBase | None = None
 
     def ask(self, what: str, *more: object) -> Any:
-        """The answer; raises EOFError or OSError where the run has ended."""
+        """Return the answer; raise EOFError or OSError if the run has ended."""
         if self._file is None:
             self._file = connect(self._start.driver)
         send_message(self._file, (what, self._start.attempt, *more))

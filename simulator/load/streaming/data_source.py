@@ -1,6 +1,6 @@
-"""What Spark sees of a load run: a source whose offsets are simulated time, and a sink whose commit is a watermark.
+"""Spark's view of a load run: a source whose offsets are simulated time, and a sink whose commit is a watermark.
 
-These are imported by each of Spark's Python processes: what takes long to import is left to those that send.
+Each of Spark's Python processes imports this module. Expensive imports are left to the processes that send.
 """
 
 from __future__ import annotations
@@ -46,28 +46,30 @@ class WindowSource(DataSource):
 
 
 class WindowPartition(InputPartition):
-    """What one task is told."""
+    """The window of one task."""
 
     def __init__(self, first_ms: int, end_ms: int) -> None:
         super().__init__((first_ms, end_ms))
 
 
 class WindowReader(DataSourceStreamReader):
-    """Offsets are milliseconds of simulated time; the run says how far the next window goes."""
+    """Offsets are milliseconds of simulated time. The run decides the length of the next window."""
 
     def __init__(self, start: QueryStart) -> None:
         self._start = start
 
     def initialOffset(self) -> dict[str, int]:
-        """Where rows are not acknowledged yet."""
+        """Return the position up to which rows are acknowledged."""
         return {"ms": _connection(self._start).ask("begin")}
 
     def latestOffset(self) -> dict[str, int]:  # type: ignore[override]  # as Spark 4.1 has it; 4.2 takes both
-        """Waits until the next window is due; the same again when the run is over."""
+        """Wait until the next window is due; return the same offset again if the run is over."""
         return {"ms": _connection(self._start).ask("next")}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One for each task, which asks what is its own: if it can be, what its process had in the last window."""
+        """Return one partition for each task. A task asks the run which part it sends: preferably the one that its
+        process had in the last window.
+        """
         return [WindowPartition(start["ms"], end["ms"]) for _ in range(self._start.tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -76,7 +78,7 @@ class WindowReader(DataSourceStreamReader):
 
 
 class WindowSink(DataSource):
-    """`frame.writeStream.format("ticdc-rows")`: a task sends the rows of each window that it is told of."""
+    """`frame.writeStream.format("ticdc-rows")`: tasks send the rows of each window."""
 
     @classmethod
     def name(cls) -> str:
@@ -88,14 +90,14 @@ class WindowSink(DataSource):
 
 @dataclass
 class TaskCommit(WriterCommitMessage):
-    """What a task says when all its rows of a window are acknowledged."""
+    """The report of a task whose rows of a window are all acknowledged."""
 
     report: bytes
-    """`job.TaskReport`, pickled: Spark's processes need not know it."""
+    """A pickled `TaskReport`: Spark's processes need not import it."""
 
 
 class RowWriter(DataSourceStreamArrowWriter):
-    """Its `write` runs in tasks, `commit` and `abort` beside the driver."""
+    """`write` runs in tasks, `commit` and `abort` next to the driver."""
 
     def __init__(self, start: QueryStart) -> None:
         self._start = start
@@ -110,20 +112,20 @@ class RowWriter(DataSourceStreamArrowWriter):
             return TaskCommit(pickle.dumps([send_part(self._start, end) for end in ends]))
 
     def commit(self, messages: list[Any], batchId: int) -> None:
-        """Returns when the watermark of the window is acknowledged."""
+        """Return when the watermark of the window is acknowledged."""
         _connection(self._start).ask("sent", [message.report for message in messages])
 
     def abort(self, messages: list[Any], batchId: int) -> None:
-        """Some task did not send all; whoever started the query sees how it ended."""
+        """Report a failed window; the process that started the query sees the error."""
         _connection(self._start).ask("aborted")
 
 
 def unpickle_reports(messages: Sequence[bytes]) -> list[TaskReport]:
-    """What the tasks of a window have said."""
+    """Return the reports of the tasks of a window."""
     return [report for message in messages for report in pickle.loads(message)]
 
 
 @cache
 def _connection(start: QueryStart) -> DriverConnection:
-    """The connection of this process, which Spark uses for window after window."""
+    """Return the connection of this process, which Spark uses for all windows."""
     return DriverConnection(start)

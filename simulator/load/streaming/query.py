@@ -1,6 +1,6 @@
-"""The streaming query of a load run: started, watched, started again where a process of it was lost, and stopped.
+"""The streaming query of a load run: started, watched, restarted after the loss of a process, and stopped.
 
-One law: Spark's own checkpoint lives as long as one start of the query; where to go on, the run says.
+Spark's own checkpoint lives as long as one start of the query. The run decides where to go on.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from simulator.load.streaming import data_source
 from simulator.load.streaming.window_server import WindowServer
 
 POLL_SECONDS = 0.5
-"""Seconds between two looks at a query that says nothing."""
+"""Seconds between two checks of a running query."""
 
 MOST_RESTARTS, RESTARTS_WITHIN = 3, 60.0
-"""How often in so many seconds a query is started again."""
+"""A query is restarted at most this often in this many seconds."""
 
 MEMORY = Path("/dev/shm")
-"""Linux's files without a disk."""
+"""Linux's file system in memory."""
 
 WORKER_MODULES = {
     data_source.WindowSource: "simulator.load.streaming.data_source",
@@ -45,19 +45,22 @@ SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1",
 }
-"""Windows are rows by the dozen: code made for them does not pay. Nothing is to grow with the windows."""
+"""Windows have a few dozen rows in Spark, so generated code does not pay. Nothing may grow with the number of windows.
+"""
 
 NO_LOG = {
     "asyncProgressTrackingEnabled": "true",
     "asyncProgressTrackingCheckpointIntervalMs": str(1 << 40),
     "_asyncProgressTrackingOverrideSinkSupportCheck": "true",
 }
-"""Spark's log of batches, which nobody reads, takes as long as all else of a micro-batch (for each file of it Hadoop
-starts a chmod). Spark allows its own Kafka sink to go without (4.3: AsyncProgressTrackingMicroBatchExecution)."""
+"""Disables Spark's log of batches, which nobody reads: it takes as long as the rest of a micro-batch (for each file of
+it Hadoop starts a chmod). Spark allows its own Kafka sink to go without (4.3:
+AsyncProgressTrackingMicroBatchExecution).
+"""
 
 
 def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str], None]) -> None:
-    """Sends the windows that the feed gives, until it gives no more; raises SimulatorError, its own and the feed's."""
+    """Send the windows of the feed until there are no more; raise SimulatorError."""
     tasks = max(1, min(slots(spark.sparkContext), destinations))
     lost: list[float] = []
     with closing(WindowServer(feed, tasks, driver_host(str(spark.sparkContext.master)))) as windows:
@@ -68,13 +71,13 @@ def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str],
                 lost = [*(at for at in lost if at > time.monotonic() - RESTARTS_WITHIN), time.monotonic()]
                 if len(lost) > MOST_RESTARTS:
                     raise
-                windows.again()
+                windows.reset_open_window()
                 say(f"{loss}; what was not acknowledged is sent again")
 
 
 @unwrap_errors()
 def _run_query(spark: SparkSession, windows: WindowServer) -> None:
-    """One start of the query."""
+    """Run one start of the query."""
     options = windows.start.options()
     with _settings(spark), _checkpoint() as directory:
         _register(spark)
@@ -83,7 +86,7 @@ def _run_query(spark: SparkSession, windows: WindowServer) -> None:
         query = to.option("checkpointLocation", directory).start()
         try:
             while not windows.ended.wait(POLL_SECONDS) and query.isActive:
-                windows.hurry()
+                windows.send_without_pace()
             if not windows.over and windows.error is None:
                 query.awaitTermination()
         finally:
@@ -123,7 +126,7 @@ def _register(session: SparkSession) -> None:
 
 @contextmanager
 def _checkpoint() -> Iterator[str]:
-    """A directory for what Spark wants to write down."""
+    """Yield a directory for Spark's checkpoint."""
     memory = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ticdc-sim-", dir=memory, ignore_cleanup_errors=True) as directory:
         yield Path(directory).as_uri()

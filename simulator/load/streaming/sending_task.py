@@ -1,7 +1,7 @@
-"""A Python process of Spark that sends: what it keeps from window to window, and what ends it.
+"""A Python process of Spark that sends: its state between windows, and its end.
 
-One law: it lives no longer than its connection to the run, whatever it is doing; so what another process sends in its
-place comes after everything that it sent.
+It exits when its connection to the run ends, whatever it is doing. What its replacement sends therefore comes after
+everything that it sent.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from simulator.signals import StopRequest
 from simulator.sinks import SINKS
 
 EXIT_CODE = 3
-"""Exit code of a process whose run has ended, or has given it up."""
+"""Exit code of a process whose run has ended, or has replaced the process."""
 
 
 class SendingTask:
-    """This process, as the run knows it."""
+    """The state of this process."""
 
     def __init__(self, start: QueryStart) -> None:
         self.start = start
@@ -39,7 +39,7 @@ class SendingTask:
         self._epoch: SchemaEpoch | None = None
 
     def send(self, end_ms: int) -> TaskReport:
-        """Sends a part of the window that ends there: if it can be, the one that this process had before."""
+        """Send a part of the window that ends there, preferably the one that this process had before."""
         known = self._epoch.number if self._epoch else None
         group, first_ms, pace, epoch = self._ask("take", end_ms, known)
         self._epoch = epoch = epoch or self._epoch
@@ -59,16 +59,16 @@ class SendingTask:
         return pickle.loads(self._answers.get())
 
     def _listen(self) -> None:
-        """In a thread of its own, so that an end is heard at any time."""
+        """Receive messages in a thread, so that END takes effect at any time."""
         while True:
             try:
-                said = receive_bytes(self._file)
+                message = receive_bytes(self._file)
             except (EOFError, OSError):
                 _exit()
-            if said == SEND_NOW:
+            if message == SEND_NOW:
                 self._stop_request.number = signal.SIGINT
             else:
-                self._answers.put(said)
+                self._answers.put(message)
 
 
 def _sender(spec: TaskSpec) -> WindowSender:
@@ -80,13 +80,13 @@ def _exit() -> NoReturn:
     os._exit(EXIT_CODE)
 
 
-_kept: list[SendingTask] = []
+_tasks: list[SendingTask] = []
 
 
 def send_part(start: QueryStart, end_ms: int) -> TaskReport:
-    """Sends this process's part of a window."""
-    if not _kept:
-        _kept.append(SendingTask(start))
-    if _kept[0].start != start:  # Of a run that has ended: its connection has, too.
+    """Send this process's part of a window."""
+    if not _tasks:
+        _tasks.append(SendingTask(start))
+    if _tasks[0].start != start:  # the run of the old task has ended, and so has its connection
         _exit()
-    return _kept[0].send(end_ms)
+    return _tasks[0].send(end_ms)

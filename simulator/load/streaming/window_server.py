@@ -1,7 +1,7 @@
-"""The run's side of a query: which window is open, who sends which part of it, and what became of it.
+"""The run's side of a query: the open window, its assignment to processes, and their reports.
 
-One law: one window is open at a time, until its watermark is acknowledged; it is given out again only when every
-process that may have sent rows of it before has ended.
+One window is open at a time, until its watermark is acknowledged. It is handed out again only after every process that
+may have sent rows of it has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simulator.sinks.files import directory
 from simulator.sinks.files.settings import FileSettings
 
 END_WITHIN = 15.0
-"""Seconds in which a process of Spark ends that is told to."""
+"""Seconds in which a process of Spark must end after END."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class SendingProcess:
 
     response: BufferedIOBase
     group: int | None = None
-    """Which part of a window it had last: what it keeps is about that one."""
+    """The part of its last window, whose successor it has prefetched."""
 
     epoch: int | None = None
 
@@ -45,13 +45,13 @@ class OpenWindow:
 
     window: Window
     retried: int = 0
-    given: dict[int, SendingProcess] = field(default_factory=dict)
+    assigned: dict[int, SendingProcess] = field(default_factory=dict)
     before: dict[Path, int] = field(default_factory=dict)
-    """How large files were before it."""
+    """The sizes of files before it."""
 
 
 class WindowServer:
-    """Answers what Spark's processes ask."""
+    """Answers the requests of Spark's processes."""
 
     def __init__(self, feed: Feed, tasks: int, place: DriverHost) -> None:
         self._feed = feed
@@ -65,7 +65,7 @@ class WindowServer:
         self._lock = threading.RLock()
         self._empty = threading.Condition(self._lock)
         self.ended = threading.Event()
-        """Set when the run is over, or when it cannot go on as it is."""
+        """Set when the run is over, or when the query must be restarted."""
 
         self.over = False
         self.error: BaseException | None = None
@@ -73,12 +73,13 @@ class WindowServer:
 
     @property
     def start(self) -> QueryStart:
-        """For those that ask."""
+        """The address for the processes of the next query."""
         return QueryStart(self._server.driver, self._attempt, self._tasks)
 
-    def again(self) -> None:
-        """Ends whoever may still send rows of the open window, and makes it as if it had not been given out; raises
-        DeliveryError where one of them does not end."""
+    def reset_open_window(self) -> None:
+        """End all processes that may send rows of the open window, and reset it; raise DeliveryError if one does not
+        end.
+        """
         with self._lock:
             self._attempt += 1
             self.error = None
@@ -86,12 +87,12 @@ class WindowServer:
             self._end_senders()
             if self._open is not None:
                 self._open.retried += 1
-                self._open.given.clear()
+                self._open.assigned.clear()
                 if isinstance(files := _file_settings(self._open.window), FileSettings):
                     directory.truncate_to(files, self._open.before)
 
-    def hurry(self) -> None:
-        """Has the open window sent without pace, where a signal has stop_request for the end."""
+    def send_without_pace(self) -> None:
+        """Stop pacing the open window after a stop request."""
         if not self._feed.stop_request.number:
             return
         with self._lock:
@@ -100,7 +101,7 @@ class WindowServer:
                     send_message(sender.response, SEND_NOW)
 
     def close(self) -> None:
-        """Ends all that is connected."""
+        """End all connections."""
         with self._lock:
             self._attempt += 1
             self._server.close()
@@ -117,7 +118,7 @@ class WindowServer:
             )
 
     def _serve(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
-        """One process, as long as it asks."""
+        """Serve one process."""
         key = id(response)
         try:
             while True:
@@ -142,15 +143,15 @@ class WindowServer:
                 case "hello":
                     return True
                 case "begin":
-                    opened = self._next()
+                    opened = self._open_window()
                     return opened.window.first_ms if opened else self._reached_ms
                 case "next":
-                    opened = self._next()
+                    opened = self._open_window()
                     return opened.window.end_ms if opened else self._reached_ms
                 case "take":
-                    return self._taken(self._senders[key], *more)
+                    return self._assign(self._senders[key], *more)
                 case "sent":
-                    return self._sent(*more)
+                    return self._finish(*more)
                 case _:
                     self.ended.set()
                     return True
@@ -159,8 +160,8 @@ class WindowServer:
             self.ended.set()
             return None
 
-    def _next(self) -> OpenWindow | None:
-        """The window that is open, or one that is opened."""
+    def _open_window(self) -> OpenWindow | None:
+        """Return the open window, or open the next one."""
         if self._open is None and not self.over:
             window = self._feed.next()
             if window is None:
@@ -171,21 +172,21 @@ class WindowServer:
                 self._open = OpenWindow(window, before={} if files is None else directory.sizes(files))
         return self._open
 
-    def _taken(self, sender: SendingProcess, end_ms: int, epoch: int | None) -> Any:
-        """The part of the window that a process sends: its own, one that is nobody's, or any."""
+    def _assign(self, sender: SendingProcess, end_ms: int, epoch: int | None) -> Any:
+        """Assign a part of the window to a process: its last one, one that no other process had, or any."""
         opened = self._open
         assert opened is not None and opened.window.end_ms == end_ms, "a task was started for another window"
-        left = [group for group in range(self._tasks) if group not in opened.given]
-        if not left:  # whoever had it may still send
+        left = [group for group in range(self._tasks) if group not in opened.assigned]
+        if not left:  # the process that had it may still send
             raise ProcessLost("a task of Spark was lost with its machine, and begun again")
         others = {other.group for other in self._senders.values() if other is not sender}
         group = min(left, key=lambda group: (group != sender.group, group in others, group))
-        opened.given[group] = sender
+        opened.assigned[group] = sender
         sender.group = group
         window = opened.window
         return group, window.first_ms, window.pace, None if window.epoch.number == epoch else window.epoch
 
-    def _sent(self, messages: Sequence[bytes]) -> bool:
+    def _finish(self, messages: Sequence[bytes]) -> bool:
         opened = self._open
         assert opened is not None, "a window is committed once"
         self._feed.sent(opened.window, unpickle_reports(messages), opened.retried)
@@ -195,6 +196,6 @@ class WindowServer:
 
 
 def _file_settings(window: Window) -> FileSettings | None:
-    """Where a run's fixture files grow."""
+    """Return the settings if the run writes fixture files."""
     settings = window.epoch.spec.settings
     return settings if isinstance(settings, FileSettings) else None

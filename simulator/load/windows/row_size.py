@@ -1,6 +1,6 @@
-"""How many bytes a row of a plan has on the wire, before any is sent: what a rate in bytes is in rows.
+"""The size of a plan's rows in messages, which converts a rate in bytes to rows.
 
-One law: it is measured, of rows of the mix, and the same whenever it is asked.
+It is measured on rows of the plan, and always the same for a plan.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PER_SECOND = 100_000.0
 
 
 def measure_bytes_per_row(prepared: PreparedLoad, changefeed: Changefeed) -> float:
-    """Of keys and values, of the rows behind those with which tables start."""
+    """Return the average size of keys and values, measured on the rows after those that tables start with."""
     stream = Stream(prepared.stream.model, (Segment(0, PER_SECOND, PER_SECOND),))
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
     output = outputs.to_nowhere(prepared.plan, changefeed)

@@ -1,8 +1,7 @@
-"""The rows of a window that lie in the partitions of a task: which rows change, where these changes go, and then, of
-those that are the task's, what is in them.
+"""The rows of a window in the partitions of a task.
 
-One law: however the destinations are dealt out to tasks, and wherever a window is cut, a partition gets the same rows
-in the same order.
+First come the keys that change and their destinations, then the values of those that belong to the task. A partition
+gets the same rows in the same order, however destinations are assigned to tasks and wherever windows end.
 """
 
 from __future__ import annotations
@@ -42,26 +41,27 @@ from simulator.tidb.model.table import visible_columns
 from simulator.tso import compose
 
 SLICE_ROWS = 16_384
-"""About how many changes are looked at at a time; a task that owns few destinations looks at more."""
+"""The approximate number of changes in a slice. A task with few destinations has larger slices."""
 
 MOST_SLICES = 8
-"""How many times as many at most."""
+"""A slice is at most this many times as large."""
 
 FIRST_ROWS = 2048
-"""Of how many rows the images are made before it is known how large these are."""
+"""The rows of the first slice, before the size of row images is known."""
 
 SLICE_BYTES = 16 << 20
-"""About how many bytes of images are made at a time: wide rows have much to do for each column, whatever the rows."""
+"""The approximate size of the row images in a slice, which matters for wide rows."""
 
 RANK_LIMIT = 8
-"""More than `SplitRule.ranks` has."""
+"""Greater than all of `SplitRule.ranks`."""
 
 Mask = npt.NDArray[np.bool_]
 
 
 def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_ROWS) -> Iterator[pa.RecordBatch]:
-    """The rows of the owned destinations (EVENTS), in order; raises UserError for a row that no partition of its table
-    takes."""
+    """Yield the rows of the owned destinations (EVENTS) in order; raise UserError for a row that no partition of its
+    table takes.
+    """
     epoch, stream = window.epoch, window.epoch.stream
     mine = np.zeros(epoch.rules.destinations.total, np.bool_)
     mine[list(owned)] = True
@@ -84,10 +84,10 @@ def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_RO
 
 @dataclass(frozen=True)
 class TableChanges:
-    """Changes of one table, of which all is known but the values; columns are equally long."""
+    """Changes of one table without their values, in parallel columns."""
 
     number: int
-    """Place in `Model.tables`."""
+    """The index in `Model.tables`."""
 
     table: EpochTable
     stream: Stream
@@ -99,11 +99,11 @@ class TableChanges:
     """Versions, as in `KeyChanges`."""
 
     physical: Ints
-    """Place of the table, or of the partition that has the row, in the run's list."""
+    """The index of the table, or of the row's partition, among the physical tables of the run."""
 
     handles: pa.Array
     row_ids: pa.Array
-    """Null where the handle tells it."""
+    """Null if the table has a handle key."""
 
     @property
     def op(self) -> Ints:
@@ -112,16 +112,16 @@ class TableChanges:
 
     @property
     def shown(self) -> TableRows:
-        """The new rows, and of DELETEs the old ones."""
+        """The new rows; for DELETE the old ones."""
         return self.rows(np.where(self.after < 0, self.before, self.after))
 
     def rows(self, versions: Ints) -> TableRows:
-        """The rows in these versions, without those that are not there."""
+        """Return the rows of these versions, without missing ones."""
         there = versions >= 0
         return TableRows(self.key[there], versions[there], self.table.since, self.stream, self.number)
 
     def at(self, places: Ints) -> TableChanges:
-        """The changes at these places."""
+        """Return the changes at these indexes."""
         where = pa.array(places)
         return replace(
             self,
@@ -137,7 +137,7 @@ class TableChanges:
 
 
 def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> list[TableChanges]:
-    """The changes of some transactions that may lie in these destinations, by table."""
+    """Return the changes of some transactions that may belong to these destinations, by table."""
     since = [table.since if table else 0 for table in epoch.tables]
     changes = epoch.stream.window(first, end, since)
     timetable, transactions = epoch.stream.timetable, np.arange(first, end)
@@ -165,7 +165,7 @@ def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> l
 
 
 def _add_partitions(changes: TableChanges) -> TableChanges:
-    """The changes with the partitions of their table; one that takes its row into another partition is two."""
+    """Add the partitions of the table. A change that moves a row to another partition becomes two."""
     table = changes.table.place.table
     if table.partitioning is None:
         return changes
@@ -182,7 +182,7 @@ def _add_partitions(changes: TableChanges) -> TableChanges:
 
 
 def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
-    """The place in the run's list of the partition that takes each row; raises UserError where none does."""
+    """Return the index of the physical partition of each row; raise UserError if none takes it."""
     table = changes.table.place.table
     names = [column.name for column in visible_columns(table)]
     places = locate_rows(changes.table.place, changes.table.values.texts(names, rows), len(rows.keys))
@@ -195,8 +195,10 @@ def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
 
 
 def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Mask) -> TableChanges:
-    """The changes that may lie in these destinations. A split UPDATE lies in two; and where it depends on its
-    transaction whether it is split, all of that is looked at."""
+    """Keep the changes that may belong to these destinations.
+
+    A split UPDATE belongs to two. All changes are kept if a split depends on the other changes of the transaction.
+    """
     rules, index = epoch.rules, changes.table.place.indexes[0]
     if mine.all() or rules.splitting[index] and rules.split.several:
         return changes
@@ -208,7 +210,7 @@ def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Ma
 
 
 def _destinations(changes: TableChanges, rows: TableRows, rules: RowRules) -> Ints:
-    """Where the changes go if they are dispatched by these rows."""
+    """Return the destinations if changes are dispatched by these rows."""
     route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
     names = sorted({source for _, source in route.hashed if source})
     texts = changes.table.values.texts(names, rows) if names else {}
@@ -225,7 +227,7 @@ def _row_ids(changes: TableChanges) -> pa.Array:
 
 
 def _add_handles(changes: TableChanges) -> TableChanges:
-    """The changes with their handles; rows of a table without a handle key are known by a `_tidb_rowid`."""
+    """Add the handles. The rows of a table without a handle key have a `_tidb_rowid`."""
     if handle_key(changes.table.place.table):
         return replace(changes, handles=changes.table.values.handles(changes.shown))
     row_ids = changes.key + 1
@@ -234,7 +236,7 @@ def _add_handles(changes: TableChanges) -> TableChanges:
 
 
 def _sort_order(parts: Sequence[TableChanges], epoch: SchemaEpoch, first: int) -> Ints:
-    """`ORDER` of the changes of all tables, one table's behind the other's; numbers sort faster than bytes."""
+    """Return the order by `ORDER` of the changes of all tables, concatenated. Numbers sort faster than bytes."""
     if not parts:
         return np.zeros(0, np.int64)
     ranks, tables = np.array(epoch.rules.split.ranks), len(epoch.rules.tables)
@@ -249,7 +251,7 @@ def _sort_order(parts: Sequence[TableChanges], epoch: SchemaEpoch, first: int) -
 
 
 def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
-    """Numbers in the order of the handles of one table."""
+    """Return numbers in the order of the handles of one table."""
     data, offsets = buffers(handles)
     if len(data) == 8 * len(handles) and (np.diff(offsets) == 8).all():
         return data.view(">u8").astype(np.uint64)
@@ -257,8 +259,9 @@ def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def _change_batch(parts: Sequence[TableChanges], order: Ints) -> pa.RecordBatch:
-    """Changes (SCRIPTED_CHANGES), made of those at these places of all parts, one behind the other, without those that change
-    nothing."""
+    """Return the changes at these indexes of all tables, concatenated, as a batch; changes without a difference are
+    left out.
+    """
     bounds = np.cumsum([0, *(len(part.key) for part in parts)])
     of = np.searchsorted(bounds, order, "right") - 1
     places, made = [], []
@@ -274,7 +277,7 @@ def _change_batch(parts: Sequence[TableChanges], order: Ints) -> pa.RecordBatch:
 
 
 def _table_change_batch(changes: TableChanges) -> tuple[pa.RecordBatch, Ints]:
-    """Changes (SCRIPTED_CHANGES) of one table, and which of them all they are."""
+    """Return the changes of one table as a batch, and their indexes."""
     before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
     batch = pa.RecordBatch.from_arrays(
@@ -292,7 +295,7 @@ def _table_change_batch(changes: TableChanges) -> tuple[pa.RecordBatch, Ints]:
 
 
 def _images(changes: TableChanges, versions: Ints) -> pa.Array:
-    """The rows in these versions; null where they are not there."""
+    """Return the row images of these versions; null for missing rows."""
     images, there = changes.table.values.images(changes.rows(versions)), versions >= 0
     if there.all():
         return images
@@ -301,7 +304,7 @@ def _images(changes: TableChanges, versions: Ints) -> pa.Array:
 
 
 def _events(changes: pa.RecordBatch, epoch: SchemaEpoch, mine: Mask) -> pa.RecordBatch:
-    """What the changefeed makes of the changes (EVENTS), in order."""
+    """Apply the rules of the changefeed to the changes; return events in order."""
     rules = epoch.rules
     if changes.column("row_id").null_count == changes.num_rows:
         changes = changes.select(ROW_CHANGES.names)

@@ -1,7 +1,6 @@
-"""Messages made ahead: while a window's records are held back or acknowledged, and while the driver plans the next one,
-a thread of the task's process goes on making.
+"""Prefetch of messages: while the sink sends a window, or the driver plans the next one, a thread encodes ahead.
 
-One law: what is taken for a window is what would be made for it alone; what does not fit is made anew.
+The messages of a window are the same with and without prefetch.
 """
 
 from __future__ import annotations
@@ -24,41 +23,41 @@ from simulator.ticdc.codecs import CODECS
 from simulator.tso import compose
 
 MOST_BYTES = 32 << 20
-"""Bytes of keys and values that are made ahead."""
+"""The limit of prefetched keys and values, in bytes."""
 
 
 class WindowSender:
-    """What a process keeps between the windows of a run: its sink, and what is made of the next window."""
+    """The sink of a process and its prefetched messages, which outlive a window."""
 
     def __init__(self, sink: Sink, reporter: Reporter | None = None) -> None:
         self._sink, self._reporter = sink, reporter
-        self._ahead: MessagePrefetch | None = None
+        self._prefetch: MessagePrefetch | None = None
         self._length = 0
 
     def send(self, window: Window, owned: Iterable[int], stop_request: StopRequest | None = None) -> TaskReport:
-        """Sends the window's rows of these destinations, as `send_window` does."""
+        """Send the rows of a window as `send_window` does."""
         mine, length = frozenset(owned), window.end_ms - window.first_ms
-        if self._ahead is None or not self._ahead.fits(window, mine):
+        if self._prefetch is None or not self._prefetch.fits(window, mine):
             self.stop()
-            self._ahead = MessagePrefetch(window, mine, length == self._length)
+            self._prefetch = MessagePrefetch(window, mine, length == self._length)
         self._length = length
-        return send_window(window, mine, self._sink, stop_request, self._ahead.taken(window), self._reporter)
+        return send_window(window, mine, self._sink, stop_request, self._prefetch.messages_of(window), self._reporter)
 
     def close(self) -> list[DeliveryReport]:
-        """Makes nothing more, and ends the sink."""
+        """Stop the prefetch, and close the sink."""
         self.stop()
         return self._sink.close()
 
     def stop(self) -> None:
-        """Makes nothing more of what is not stop_request for."""
-        if self._ahead is not None:
-            self._ahead.stop()
-        self._ahead = None
+        """Stop the prefetch."""
+        if self._prefetch is not None:
+            self._prefetch.stop()
+        self._prefetch = None
 
 
 @dataclass(frozen=True)
 class QueueItem:
-    """Messages; or up to where all are made; or why no more are."""
+    """Messages, or a position up to which all messages are in the queue, or an error."""
 
     made: FlushMessages | None = None
     up_to_ms: int = 0
@@ -71,14 +70,14 @@ class QueueItem:
 
 
 class MessagePrefetch:
-    """Makes the messages of a window, and then of others as long as it, as far as there is room."""
+    """Encodes the messages of a window, and then of windows of the same length, as far as there is room."""
 
     def __init__(self, window: Window, owned: frozenset[int], steady: bool) -> None:
-        """`steady` says that the next window will be as long: what shares a message depends on where it ends."""
+        """`steady` says that the next window has the same length: batches of rows end with the window."""
         self._window, self._owned = window, owned
         self._grouped = CODECS[window.epoch.spec.options.protocol].batches
         self._goes_on = steady or not self._grouped
-        self._taken_ms = self._made_ms = window.first_ms
+        self._sent_ms = self._made_ms = window.first_ms
         self._items: deque[QueueItem] = deque()
         self._size = 0
         self._stopped = False
@@ -87,13 +86,13 @@ class MessagePrefetch:
         self._thread.start()
 
     def fits(self, window: Window, owned: frozenset[int]) -> bool:
-        """Whether what comes next is the window's."""
+        """Return whether the next messages are those of the window."""
         same = window.epoch.number == self._window.epoch.number and owned == self._owned
-        goes_on = window.first_ms == self._taken_ms and self._goes_on
-        return same and goes_on and (not self._grouped or window.end_ms == self._end_behind(window.first_ms))
+        goes_on = window.first_ms == self._sent_ms and self._goes_on
+        return same and goes_on and (not self._grouped or window.end_ms == self._next_end(window.first_ms))
 
-    def taken(self, window: Window) -> Iterator[FlushMessages]:
-        """The window's messages; raises what went wrong in making them."""
+    def messages_of(self, window: Window) -> Iterator[FlushMessages]:
+        """Yield the messages of a window; raise the error of encoding them."""
         end_ts = compose(window.epoch.spec.start_ms + window.end_ms)
         while self._made_ms < window.end_ms:
             item = self._next()
@@ -111,16 +110,16 @@ class MessagePrefetch:
             if below:
                 yield _slice_messages(item.made, 0, below)
             break
-        self._taken_ms = window.end_ms
+        self._sent_ms = window.end_ms
 
     def stop(self) -> None:
-        """Makes nothing more."""
+        """Stop encoding."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
         self._thread.join()
 
-    def _end_behind(self, ms: int) -> int:
+    def _next_end(self, ms: int) -> int:
         end = ms + self._window.end_ms - self._window.first_ms
         last = self._window.epoch.end_ms
         return end if last is None else min(end, last)
@@ -134,12 +133,12 @@ class MessagePrefetch:
                         return
                 if not self._put(QueueItem(up_to_ms=window.end_ms)) or window.end_ms == window.epoch.end_ms:
                     return
-                window = replace(window, first_ms=window.end_ms, end_ms=self._end_behind(window.end_ms))
-        except BaseException as error:  # whoever takes is to hear of it
+                window = replace(window, first_ms=window.end_ms, end_ms=self._next_end(window.end_ms))
+        except BaseException as error:  # raised by `messages_of`
             self._put(QueueItem(error=error))
 
     def _put(self, item: QueueItem) -> bool:
-        """Waits until there is room; False where nothing more is stop_request for."""
+        """Wait for room, and add an item; return False after `stop`."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._size or self._size + item.size <= MOST_BYTES)
             self._items.append(item)
@@ -157,7 +156,7 @@ class MessagePrefetch:
 
 
 def _slice_messages(made: FlushMessages, first: int, end: int) -> FlushMessages:
-    """The messages from there on; files are stored with the first of them."""
+    """Return a part of the messages. The files are stored with the first part."""
     records = part(made.records, first, end - first)
     first_row = made.first_row[first : end + 1] - made.first_row[first]
     return FlushMessages(made.events.slice(first, end - first), records, () if first else made.files, first_row)

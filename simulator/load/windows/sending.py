@@ -1,6 +1,6 @@
-"""A window's rows as messages, and these given to a sink at the pace that was stop_request for.
+"""Encode the rows of a window, and hand the messages to a sink at the requested pace.
 
-One law: a partition's records go out in their order; a window that is reported as delivered is acknowledged to its end.
+The records of a partition are sent in order. When `send_window` returns, all records are acknowledged.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from simulator.sinks.records import DeliveryReport, Records, Sink, part, report_
 from simulator.tso import physical
 
 SLICE_MS = 50
-"""Real milliseconds of records that are held back together."""
+"""Real milliseconds of records that are released together."""
 
 
 def window_messages(window: Window, owned: Iterable[int]) -> Iterator[FlushMessages]:
-    """What the owned destinations get of a window's rows. No message has rows of two windows, as there is a watermark
-    between them."""
+    """Return the messages of the owned destinations in a window.
+
+    No message has rows of two windows, as there is a watermark between them.
+    """
     spec = window.epoch.spec
     return (encode_flush(flush, spec) for flush in flusher(spec, eager=False)(window_rows(window, owned)))
 
@@ -42,19 +44,18 @@ def send_window(
     owned: Iterable[int],
     sink: Sink,
     stop_request: StopRequest | None = None,
-    made: Iterable[FlushMessages] | None = None,
+    prefetched: Iterable[FlushMessages] | None = None,
     reporter: Reporter | None = None,
 ) -> TaskReport:
-    """Sends the window's rows of the owned destinations, and waits for their acknowledgements.
+    """Send the rows of a window to the owned destinations, and wait for acknowledgements.
 
-    `made` has the messages where they are there already. Once `stop_request`, they are not held back any more. The reporter is
-    told of what is written.
+    `prefetched` has the messages if they exist already. After a stop request, records are not paced any more.
     """
     spec, start = window.epoch.spec, time.monotonic()
     before, resent = sink.accounts(), sink.resent
     sink.latencies()
     began, changes = 0.0, Counter[tuple[int, int, int]]()
-    for each in window_messages(window, owned) if made is None else made:
+    for each in window_messages(window, owned) if prefetched is None else prefetched:
         claim_check.write(spec.options.claim_check_storage_uri, each.files)
         for records in _pace_records(each.records, window, start, stop_request or StopRequest()):
             began = began or time.time()
@@ -79,7 +80,7 @@ def send_window(
 
 
 def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpec) -> list[DeliveryReport]:
-    """What has become of the records since then; a sink that failed takes no more."""
+    """Return what was delivered since `before`. A sink that failed is closed."""
     known = {(account.topic, account.partition): account for account in before}
     after = sink.accounts()
     if sink.failed:
@@ -99,8 +100,7 @@ def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpe
 
 
 def _pace_records(records: Records, window: Window, start: float, stop_request: StopRequest) -> Iterator[Records]:
-    """Holds records back until their simulated time has come, since the task began at `start`; those that are late go
-    at once."""
+    """Yield records when their simulated time has come, for a task that began at `start`. Late records go at once."""
     pace = window.pace
     if not pace.speed:
         yield records
@@ -119,7 +119,7 @@ def _pace_records(records: Records, window: Window, start: float, stop_request: 
 
 
 def _latest_ms_by_partition(records: Records) -> Ints:
-    """The millisecond of each record, or of the latest one before it in its partition."""
+    """Return the millisecond of each record, or the latest one before it in its partition."""
     ms = physical(np.asarray(records.commit_ts))
     where = np.asarray(records.topic, np.int64) << 32 | np.asarray(records.partition)
     order = np.lexsort((where,))
