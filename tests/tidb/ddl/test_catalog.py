@@ -1,4 +1,4 @@
-"""A catalog of many tables: what statements leave of it shares the tables that they leave alone."""
+"""A catalog of many tables shares unchanged tables between statements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY)", "d")
 
 
 @pytest.mark.parametrize("count", [0, 5, 127, 128, 129, 300])
-def test_tables_are_found_and_stand_in_the_order_of_a_dict_whatever_becomes_of_them(count: int) -> None:
-    """Changed, dropped, added and added again; and every earlier catalog stays as it was."""
+def test_shared_tables_behave_like_a_dict_after_any_changes(count: int) -> None:
+    """Tables are changed, dropped, added and added again. Earlier catalogs stay unchanged."""
     chance = random.Random(count)
     tables = {("d", f"t{number}"): replace(TABLE, name=f"t{number}") for number in range(count)}
     held = build_catalog(tables.values())

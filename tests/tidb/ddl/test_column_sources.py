@@ -1,4 +1,4 @@
-"""Where the values of existing rows come from under another definition."""
+"""Sources of the values of existing rows in a later definition."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpre
 T = "CREATE TABLE t (a INT, v INT AS (a), b VARCHAR(20), c INT)"
 
 
-def test_each_visible_column_has_its_source() -> None:
-    """FromColumn by place, filled with the origin default, virtual ones left out."""
+def test_each_visible_column_has_a_source() -> None:
+    """An existing column is FromColumn, a new one FromDefault; virtual columns have none."""
     before = table_after(T)
     changed = table_after(T, "ALTER TABLE t DROP c, ADD d INT DEFAULT 4 FIRST, ADD e INT, MODIFY b VARCHAR(30)")
     a, b = before.columns[0].type, before.columns[2].type
@@ -21,7 +21,7 @@ def test_each_visible_column_has_its_source() -> None:
 
 
 def test_renamed_columns_keep_their_values() -> None:
-    """A column that takes over an old name is new."""
+    """A new column with an old name is a new column."""
     before, after = table_after(T), table_after(T, "ALTER TABLE t CHANGE b x VARCHAR(20), RENAME COLUMN c TO y")
     assert [0, 1, 2] == [
         source.index for source in find_column_sources(before, after) if isinstance(source, FromColumn)
@@ -33,14 +33,14 @@ def test_renamed_columns_keep_their_values() -> None:
 
 
 def test_stored_generated_columns_are_computed_where_they_are_new() -> None:
-    """One that was there with the same expression is kept."""
+    """An existing one with the same expression is copied."""
     before = created("(a INT, s INT AS (a + 1) STORED)")
     after = created("(a INT, s INT AS (a + 1) STORED, z INT AS (a + 2) STORED)")
     assert (FromColumn, FromColumn, FromExpression) == tuple(map(type, find_column_sources(before, after)))
 
 
 def test_the_same_definition_changes_nothing() -> None:
-    """Nor does another key."""
+    """Another key changes nothing, either."""
     before = table_after(T)
     places = [
         (source.index, source.cast)
@@ -71,7 +71,7 @@ def test_the_same_definition_changes_nothing() -> None:
         ("INT", "VARCHAR(20)", True),
     ],
 )
-def test_a_cast_is_asked_for_where_texts_may_change(before: str, after: str, expected: bool) -> None:
-    """Not where the new type holds every value of the old one as it is."""
+def test_a_cast_is_needed_if_texts_may_change(before: str, after: str, expected: bool) -> None:
+    """No cast is needed if the new type holds every value of the old one unchanged."""
     types = [created(f"(c {type})").columns[0].type for type in (before, after)]
     assert expected == text_changes(*types)

@@ -1,4 +1,4 @@
-"""What TiDB refuses at CREATE TABLE is refused by its number, in the order of its checks (measured on TiDB v8.0)."""
+"""Errors of CREATE TABLE by number, in the order of TiDB's checks (measured on TiDB v8.0)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def upstream() -> TiCDC:
         ("t (a INT) TTL_ENABLE = 'ON'", 8150, "Cannot set TTL_ENABLE on a table without TTL config"),
     ],
 )
-def test_a_definition_that_tidb_refuses_is_refused(upstream: TiCDC, definition: str, number: int, text: str) -> None:
+def test_an_invalid_definition_raises_tidbs_error(upstream: TiCDC, definition: str, number: int, text: str) -> None:
     with pytest.raises(SqlError) as refused:
         upstream.execute(f"CREATE TABLE {definition}")
     assert (number, text) == (refused.value.number, refused.value.text)
@@ -225,7 +225,7 @@ def test_a_definition_that_tidb_refuses_is_refused(upstream: TiCDC, definition: 
         ("SYSTEM_TIME", 4128, "Wrong Partitions: must have at least one HISTORY and exactly one last CURRENT"),
     ],
 )
-def test_partitions_that_tidb_refuses_are_refused(upstream: TiCDC, partitions: str, number: int, text: str) -> None:
+def test_invalid_partitions_raise_tidbs_error(upstream: TiCDC, partitions: str, number: int, text: str) -> None:
     columns = "a INT, u INT UNSIGNED, d DATE, s TIMESTAMP, m DECIMAL(9, 2), c CHAR(9) COLLATE utf8mb4_general_ci"
     with pytest.raises(SqlError) as refused:
         upstream.execute(f"CREATE TABLE t ({columns}) PARTITION BY {partitions}")
@@ -245,13 +245,13 @@ def test_partitions_that_tidb_refuses_are_refused(upstream: TiCDC, partitions: s
         "(a JSON, KEY ((CAST(a -> '$.x' AS UNSIGNED ARRAY))))",
     ],
 )
-def test_a_definition_that_tidb_takes_is_taken(upstream: TiCDC, definition: str) -> None:
+def test_a_valid_definition_is_accepted(upstream: TiCDC, definition: str) -> None:
     upstream.execute(f"CREATE TABLE t {definition}")
     upstream.execute("DROP TABLE t")
 
 
-def test_a_foreign_key_waits_for_its_table_where_nobody_checks(upstream: TiCDC) -> None:
-    """It must fit, once it is there."""
+def test_a_foreign_key_without_checks_may_precede_its_table(upstream: TiCDC) -> None:
+    """The table must match the foreign key once it is created."""
     upstream.execute("SET foreign_key_checks = 0")
     upstream.execute("CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES later (id))")
     with pytest.raises(SqlError, match="'a' and referenced column 'id' in foreign key constraint 'fk_1' are incomp"):
@@ -260,8 +260,8 @@ def test_a_foreign_key_waits_for_its_table_where_nobody_checks(upstream: TiCDC) 
     upstream.execute("SET foreign_key_checks = 1")
 
 
-def test_later_releases_have_more_functions_for_defaults() -> None:
-    """JSON_OBJECT and the like."""
+def test_later_releases_allow_more_functions_in_defaults() -> None:
+    """JSON_OBJECT is one of them."""
     for release, number in (("v8.0.0", 3770), ("v8.5.3", 0)):
         made = TiCDC(release, sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol", databases=["test"])
         try:
@@ -272,8 +272,8 @@ def test_later_releases_have_more_functions_for_defaults() -> None:
         assert number == found
 
 
-def test_the_job_of_interval_partitioning_has_the_partitions() -> None:
-    """TiDB writes them in place of INTERVAL."""
+def test_the_job_of_interval_partitioning_lists_the_partitions() -> None:
+    """TiDB replaces INTERVAL by the partitions."""
     made = TiCDC(
         "v8.0.0",
         sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol",
@@ -292,8 +292,8 @@ def test_the_job_of_interval_partitioning_has_the_partitions() -> None:
     assert sent == {f"CREATE TABLE `t` (`a` TINYINT) PARTITION BY RANGE COLUMNS (`a`) {partitions}"}
 
 
-def test_defaults_are_what_a_row_takes() -> None:
-    """A hexadecimal number with the column's decimals; 0 of a YEAR is kept as text, which is 2000."""
+def test_defaults_are_converted_to_the_type_of_the_column() -> None:
+    """A hexadecimal number gets the scale of the column; 0 of a YEAR is stored as text, which is 2000."""
     made = TiCDC("v8.0.0", sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol", databases=["test"])
     made.execute("CREATE TABLE t (a INT, b DECIMAL(5, 2) DEFAULT x'41', c YEAR DEFAULT 0, d YEAR DEFAULT '0000')")
     made.execute("INSERT INTO t (a) VALUES (1)")
@@ -301,7 +301,7 @@ def test_defaults_are_what_a_row_takes() -> None:
 
 
 def test_the_index_of_a_foreign_key_marks_no_column() -> None:
-    """Open Protocol's flags are those of a column without a key: 65, not 97."""
+    """Open Protocol's flags are those of a column without a key: 65 instead of 97."""
     made = TiCDC(
         "v8.0.0",
         sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol&partition-num=1",

@@ -1,4 +1,4 @@
-"""The ALTER statements that lead from one definition of a table to another: applied, they do."""
+"""Derived ALTER statements lead from one definition of a table to another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def table(definition: str) -> Table:
 
 
 def table_behind(before: Table, statements: tuple[str, ...]) -> Table:
-    """The table behind the statements."""
+    """Return the table after the statements."""
     known = build_catalog([before])
     for text in statements:
         statement = parse_ddl(text)
@@ -32,7 +32,7 @@ def table_behind(before: Table, statements: tuple[str, ...]) -> Table:
 
 
 def specs(before: str, after: str, **renamed: str) -> list[str]:
-    """What stands behind ALTER TABLE, which is shown to lead there."""
+    """Return the derived specs, after checking that they lead to the second definition."""
     old, new = table(before), table(after)
     statements = alterations(old, new, renamed)
     assert alterations(table_behind(old, statements), new, {}) == ()
@@ -78,7 +78,7 @@ def specs(before: str, after: str, **renamed: str) -> list[str]:
         ),
     ],
 )
-def test_one_thing_is_changed_by_one_statement(before: str, after: str, said: list[str]) -> None:
+def test_each_change_is_one_statement(before: str, after: str, said: list[str]) -> None:
     assert specs(before, after) == said
 
 
@@ -123,7 +123,7 @@ COMMENTS = st.sampled_from(("", " comment 'x'"))
 
 @st.composite
 def definitions(draw: st.DrawFn) -> str:
-    """A CREATE TABLE's body with an `id` that keys may be of."""
+    """Return the body of a CREATE TABLE with a column `id` for keys."""
     columns = draw(st.permutations([f"{name} {kind}" for name, kind in draw(COLUMNS).items()]))
     elements = ["id int not null primary key", "id2 int", *columns, *draw(KEYS)]
     return f"({', '.join(elements)}){draw(COMMENTS)}"

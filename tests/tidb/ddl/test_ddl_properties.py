@@ -1,4 +1,4 @@
-"""Whatever statements apply: tables keep together, and what is done can be undone."""
+"""Tables stay consistent after random statements, and changes can be undone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEYS = st.sampled_from(["k1", "k2", "K1"])
 
 
 def spec(draw: st.DrawFn) -> str:
-    """One spec of ALTER TABLE, sensible or not."""
+    """Return a spec of ALTER TABLE, valid or not."""
     name, other, key, place, type = draw(NAMES), draw(NAMES), draw(KEYS), draw(PLACES), draw(TYPES)
     return draw(
         st.sampled_from(
@@ -69,7 +69,7 @@ def alterations(draw: st.DrawFn) -> str:
 
 
 def tried(state: Catalog, text: str) -> Catalog:
-    """The catalog after the statement, the same one where TiDB refuses it."""
+    """Return the catalog after the statement, or the same one after an error."""
     statement = parse_ddl(text)
     assert statement is not None
     try:
@@ -80,7 +80,7 @@ def tried(state: Catalog, text: str) -> Catalog:
 
 
 def check(table: Table) -> None:
-    """Names and ids are unique, keys name columns that are there, and everything asked of the table has an answer."""
+    """Check that names and ids are unique, keys have existing columns, and derived properties can be computed."""
     names = [column.name.lower() for column in table.columns]
     assert names and len(set(names)) == len(names)
     ids = [column.id for column in table.columns]
@@ -101,8 +101,8 @@ START = "CREATE TABLE t (id INT, a INT, b VARCHAR(10), KEY k1 (b))"
 
 @given(st.lists(alterations(), max_size=12))
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_tables_keep_together_whatever_is_done_to_them(texts: list[str]) -> None:
-    """And each statement says where every value of the rows before it goes."""
+def test_tables_stay_consistent_after_any_statements(texts: list[str]) -> None:
+    """Each statement has a source for every value of existing rows."""
     state = after(START)
     for text in texts:
         before, state = state, tried(state, text)
@@ -119,7 +119,7 @@ def test_tables_keep_together_whatever_is_done_to_them(texts: list[str]) -> None
 @given(st.lists(alterations(), max_size=6), TYPES, PLACES)
 @settings(max_examples=60, deadline=None)
 def test_a_column_added_and_dropped_leaves_the_table_as_it_was(texts: list[str], type: str, place: str) -> None:
-    """So does a key, and a name given and taken back; only ids have grown."""
+    """So do an added and dropped key, and a name that is changed and restored. Only ids differ."""
     state = after(START)
     for text in texts:
         state = tried(state, text)

@@ -1,4 +1,4 @@
-"""Statements that cannot apply are errors with TiDB's code and in TiDB's words."""
+"""Invalid statements raise errors with TiDB's code and text."""
 
 from __future__ import annotations
 
@@ -204,8 +204,8 @@ T = (
         ("CHECK PARTITION p", "ddl:8200", "Unsupported check partition"),
     ],
 )
-def test_a_spec_that_does_not_fit_is_refused(specs: str, code: str, text: str) -> None:
-    """Each is checked against the table before the statement."""
+def test_an_invalid_spec_raises_tidbs_error(specs: str, code: str, text: str) -> None:
+    """Each spec is checked against the table before the statement."""
     assert (code, text) == refusal(T, f"ALTER TABLE t {specs}")
 
 
@@ -265,14 +265,14 @@ P = (
         ("MERGE FIRST PARTITION LESS THAN (60)", "ddl:8200", "Unsupported MERGE FIRST PARTITION"),
     ],
 )
-def test_a_spec_on_partitions_that_does_not_fit_is_refused(spec: str, code: str, text: str) -> None:
-    """Definitions of tables that change places must be the same."""
+def test_an_invalid_spec_on_partitions_raises_tidbs_error(spec: str, code: str, text: str) -> None:
+    """EXCHANGE PARTITION needs equal definitions."""
     others = ("CREATE TABLE u (a INT, b BIGINT)", "CREATE TABLE p LIKE t")
     assert (code, text) == refusal(P, *others, f"ALTER TABLE t {spec}")
 
 
-def test_partitions_change_places_with_tables_of_the_same_definition() -> None:
-    """Then nothing of either definition changes."""
+def test_partitions_are_exchanged_with_tables_of_the_same_definition() -> None:
+    """Both definitions stay unchanged."""
     tables = after(P, "CREATE TABLE u (a INT, b INT)")
     assert tables == after("ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u", start=tables)
 
@@ -320,8 +320,8 @@ def test_partitions_change_places_with_tables_of_the_same_definition() -> None:
         ("FLASHBACK TABLE nope", "ddl:1105", "Can't find dropped/truncated table: nope in DDL history jobs"),
     ],
 )
-def test_a_statement_that_does_not_fit_is_refused(statement: str, code: str, text: str) -> None:
-    """And one that is harmless with IF EXISTS or IF NOT EXISTS applies."""
+def test_an_invalid_statement_raises_tidbs_error(statement: str, code: str, text: str) -> None:
+    """With IF EXISTS or IF NOT EXISTS, it succeeds."""
     assert (code, text) == refusal("CREATE TABLE t (a INT)", statement)
 
 
@@ -371,8 +371,8 @@ def test_a_statement_that_does_not_fit_is_refused(statement: str, code: str, tex
         ),
     ],
 )
-def test_foreign_keys_keep_what_they_need(statements: tuple[str, ...], code: str, text: str) -> None:
-    """On both sides."""
+def test_foreign_keys_protect_their_columns_and_indexes(statements: tuple[str, ...], code: str, text: str) -> None:
+    """Both the child and the parent are protected."""
     start = (
         "CREATE TABLE p (id INT PRIMARY KEY, v INT, d DATE)",
         "CREATE TABLE c (x INT, y INT, CONSTRAINT f FOREIGN KEY (x) REFERENCES p (id))",
@@ -389,8 +389,8 @@ def test_foreign_keys_keep_what_they_need(statements: tuple[str, ...], code: str
         "ALTER TABLE l ADD PARTITION (PARTITION q VALUES IN (MAXVALUE))",
     ],
 )
-def test_no_partition_of_a_list_ends_with_the_largest_value(statement: str) -> None:
-    """TiDB reads it, and refuses it."""
+def test_a_list_partition_has_no_maxvalue(statement: str) -> None:
+    """TiDB parses it, but raises an error."""
     start = "CREATE TABLE l (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1))"
     assert ("ddl:1656", "Cannot use MAXVALUE as value in VALUES IN") == refusal(start, statement)
 
@@ -399,22 +399,22 @@ def test_no_partition_of_a_list_ends_with_the_largest_value(statement: str) -> N
     "expression",
     ["replace(a, 'x', 'y')", "`LOWER`(`A`)", "CASE 1 WHEN 2 THEN t.a END", "a -> '$.x'", "'a' IN (1, (a))"],
 )
-def test_a_column_that_another_is_computed_from_stays(expression: str) -> None:
-    """However the expression names it."""
+def test_a_column_of_a_generation_expression_cannot_be_dropped(expression: str) -> None:
+    """The expression may spell the column in any way."""
     said = "Column 'a' has a generated column dependency."
     made = f"CREATE TABLE t (a JSON, c INT, b INT AS ({expression}))"
     assert ("ddl:3108", said) == refusal(made, "ALTER TABLE t DROP a")
     after(made, "ALTER TABLE t DROP c")
 
 
-def test_a_name_alone_needs_a_current_database() -> None:
-    """As TiDB says it."""
+def test_an_unqualified_name_needs_a_current_database() -> None:
+    """Otherwise, the error is TiDB's 1046."""
     with pytest.raises(Exception, match=r"\[planner:1046\] No database selected"):
         after("CREATE TABLE t (a INT)", database="")
 
 
-def test_cached_tables_take_nothing_but_nocache() -> None:
-    """Until then they neither change nor go."""
+def test_cached_tables_allow_nocache_only() -> None:
+    """Other changes and DROP are errors."""
     start = ("CREATE TABLE t (a INT)", "ALTER TABLE t CACHE")
     for statement, what in (
         ("ALTER TABLE t ADD b INT", "Alter Table"),
@@ -447,16 +447,16 @@ def test_cached_tables_take_nothing_but_nocache() -> None:
         ("DECIMAL(3,1) DEFAULT 100", "types:1067"),
     ],
 )
-def test_a_default_that_the_type_does_not_have_is_refused(definition: str, code: str) -> None:
-    """When the table is created, and when the column is added."""
+def test_an_invalid_default_raises_tidbs_error(definition: str, code: str) -> None:
+    """It does so in CREATE TABLE and in ADD COLUMN."""
     text = "Invalid default value for 'a'"
     assert (code, text) == refusal(f"CREATE TABLE t (id INT PRIMARY KEY, a {definition})")
     assert (code, text) == refusal("CREATE TABLE t (id INT)", f"ALTER TABLE t ADD COLUMN a {definition}")
 
 
 @pytest.mark.parametrize("value", ["9999999999999999999", "839:00:00", "10:61:00", "x"])
-def test_a_default_that_is_no_time_is_named(value: str) -> None:
-    """Measured on TiDB v8.0."""
+def test_the_error_of_an_invalid_time_names_the_default(value: str) -> None:
+    """The text was measured on TiDB v8.0."""
     said = ("types:1292", f"Truncated incorrect time value: '{value}'")
     assert said == refusal(f"CREATE TABLE t (a TIME DEFAULT '{value}')")
     assert said == refusal("CREATE TABLE t (id INT)", f"ALTER TABLE t ADD COLUMN a TIME DEFAULT '{value}'")
@@ -483,6 +483,6 @@ def test_a_default_that_is_no_time_is_named(value: str) -> None:
         ("YEAR DEFAULT 2155", "2155"),
     ],
 )
-def test_a_default_in_another_spelling_is_what_rows_show(definition: str, text: str) -> None:
+def test_a_default_in_another_spelling_is_normalized(definition: str, text: str) -> None:
     table = after(f"CREATE TABLE t (id INT PRIMARY KEY, a {definition})").tables["test", "t"]
     assert table.columns[-1].default == text

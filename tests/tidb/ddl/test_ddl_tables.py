@@ -1,4 +1,4 @@
-"""Statements applied to a catalog give the tables that TiDB would have."""
+"""Statements change a catalog as in TiDB."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
         ),
     ],
 )
-def test_alter_table_gives_what_create_table_would(specs: str, expected: str) -> None:
-    """But for origin defaults, which only rows of before have."""
+def test_alter_table_gives_the_same_table_as_create_table(specs: str, expected: str) -> None:
+    """Only origin defaults differ."""
     assert shape(created(expected)) == shape(table_after(T, f"ALTER TABLE t {specs}"))
 
 
@@ -94,19 +94,19 @@ def test_alter_table_gives_what_create_table_would(specs: str, expected: str) ->
         ("d DOUBLE DEFAULT 0.00001", "1.0E-5"),
     ],
 )
-def test_rows_older_than_a_column_read_its_origin_default(column: str, expected: str | None) -> None:
-    """Its default, else NULL, else the zero of its type; the moment of the statement for CURRENT_TIMESTAMP."""
+def test_existing_rows_have_the_origin_default_of_a_new_column(column: str, expected: str | None) -> None:
+    """It is the default, NULL, or the zero value of the type; CURRENT_TIMESTAMP is the time of the statement."""
     assert expected == table_after(T, f"ALTER TABLE t ADD {column}").columns[-1].origin_default
 
 
 def test_a_new_default_is_for_new_rows_only() -> None:
-    """The origin default stays what it was when the column came."""
+    """The origin default never changes."""
     table = table_after(T, "ALTER TABLE t ADD d INT DEFAULT 1", "ALTER TABLE t ALTER d SET DEFAULT 2")
     assert ("2", "1") == (table.columns[-1].default, table.columns[-1].origin_default)
 
 
-def test_ids_of_keys_grow_for_ever_and_decide_between_equal_handle_keys() -> None:
-    """A key dropped and added again is the youngest, and the other one identifies rows."""
+def test_ids_of_keys_are_never_reused_and_decide_between_equal_handle_keys() -> None:
+    """A key that is dropped and added again comes last, so that the other one identifies rows."""
     statements = (
         "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE ua (a), UNIQUE ub (b))",
         "ALTER TABLE t DROP KEY ua",
@@ -120,29 +120,29 @@ def test_ids_of_keys_grow_for_ever_and_decide_between_equal_handle_keys() -> Non
     )
 
 
-def test_keys_of_a_column_that_is_written_anew_are_the_youngest() -> None:
-    """Not those of one whose definition alone changes."""
+def test_keys_of_a_reorganized_column_get_new_ids() -> None:
+    """Keys of a column whose definition alone changes keep their ids."""
     start = "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE ua (a), UNIQUE ub (b))"
     assert ("b",) == handle_key(table_after(start, "ALTER TABLE t MODIFY a VARCHAR(20) NOT NULL"))
     assert ("a",) == handle_key(table_after(start, "ALTER TABLE t MODIFY a BIGINT NOT NULL"))
 
 
 def test_flags_follow_from_the_new_table() -> None:
-    """NOT NULL, keys and types of the column as it is now."""
+    """They depend on NOT NULL, keys and types after the statement."""
     before = table_after(T)
     changed = table_after(T, "ALTER TABLE t MODIFY a BIGINT UNSIGNED NOT NULL, ADD UNIQUE (c)")
     assert (65, 193 & ~64, 65 | 16) == (flags(before, V8_5)["a"], flags(changed, V8_5)["a"], flags(changed, V8_5)["c"])
 
 
 def test_a_statement_changes_all_or_nothing() -> None:
-    """An error in the last spec leaves the catalog of before as it is, since catalogs never change."""
+    """An error in the last spec leaves the catalog unchanged."""
     start = after(T)
     assert ("ddl:1091", "Can't DROP 'x'; check that column/key exists") == refusal(T, "ALTER TABLE t ADD d INT, DROP x")
     assert start == after(T)
 
 
-def test_names_change_places() -> None:
-    """Pair by pair; foreign keys follow their tables."""
+def test_rename_table_can_swap_names() -> None:
+    """It renames pair by pair and updates foreign keys."""
     state = after(
         "CREATE TABLE a (id INT PRIMARY KEY)",
         "CREATE TABLE b (x INT PRIMARY KEY)",
@@ -156,7 +156,7 @@ def test_names_change_places() -> None:
 
 
 def test_tables_take_the_charset_of_their_database() -> None:
-    """As it is when they are created."""
+    """They keep it when the database changes."""
     state = after(
         "CREATE DATABASE d CHARACTER SET latin1",
         "CREATE TABLE d.t (a VARCHAR(5))",
@@ -167,8 +167,8 @@ def test_tables_take_the_charset_of_their_database() -> None:
     assert ["latin1_bin", "utf8mb4_general_ci"] == charsets
 
 
-def test_charset_of_a_table_is_for_later_columns_unless_it_is_converted() -> None:
-    """CONVERT TO changes the columns of before too, and leaves binary ones."""
+def test_the_charset_of_a_table_applies_to_new_columns_unless_it_is_converted() -> None:
+    """CONVERT TO changes existing columns, except binary ones."""
     start = "CREATE TABLE t (a VARCHAR(5), b VARBINARY(5)) CHARSET utf8"
     later = table_after(start, "ALTER TABLE t CHARSET utf8mb4", "ALTER TABLE t ADD c TEXT")
     assert ["utf8", "binary", "utf8mb4"] == [column.type.charset for column in later.columns]
@@ -176,8 +176,8 @@ def test_charset_of_a_table_is_for_later_columns_unless_it_is_converted() -> Non
     assert ["utf8mb4_general_ci", "binary"] == [column.type.collation for column in both.columns]
 
 
-def test_dropped_and_truncated_tables_come_back() -> None:
-    """By name, under another one, and with their database."""
+def test_dropped_and_truncated_tables_can_be_recovered() -> None:
+    """They can be recovered by name, under another name, and with their database."""
     state = after(T, "DROP TABLE t", "FLASHBACK TABLE t TO u", "CREATE TABLE t (z INT)", "DROP TABLE t")
     assert ["u"] == [table.name for table in state.tables.values()]
     again = after("RECOVER TABLE t", start=state)
@@ -187,7 +187,7 @@ def test_dropped_and_truncated_tables_come_back() -> None:
 
 
 def test_foreign_keys_come_with_an_index_and_follow_renamed_columns() -> None:
-    """On either side."""
+    """Columns of both tables can be renamed."""
     state = after(
         "CREATE TABLE p (id INT PRIMARY KEY)",
         "CREATE TABLE t (a INT)",
@@ -203,7 +203,7 @@ def test_foreign_keys_come_with_an_index_and_follow_renamed_columns() -> None:
 
 
 def test_ttl_is_set_changed_and_removed() -> None:
-    """A renamed column is followed."""
+    """It follows a renamed column."""
     start = ("CREATE TABLE t (id INT, at DATETIME)", "ALTER TABLE t TTL = at + INTERVAL 3 MONTH TTL_ENABLE = 'OFF'")
     ttl = table_after(*start, "ALTER TABLE t RENAME COLUMN at TO seen", "ALTER TABLE t TTL_JOB_INTERVAL = '2h'").ttl
     assert ttl and ("seen", False, "2h") == (ttl.column, ttl.enabled, ttl.job_interval)
@@ -235,22 +235,22 @@ P = (
         ("LAST PARTITION LESS THAN (50)", ["p0", "p1", "p2", "P_LT_40", "P_LT_50"]),
     ],
 )
-def test_partitions_change(spec: str, expected: list[str]) -> None:
-    """Found by name whatever its case, in their order."""
+def test_specs_on_partitions_change_the_partitions(spec: str, expected: list[str]) -> None:
+    """Names of partitions ignore case; the order is kept."""
     partitioning = table_after(P, f"ALTER TABLE t {spec}").partitioning
     assert expected == [partition.name for partition in partitioning.partitions] if partitioning else not expected
 
 
 @pytest.mark.parametrize(("spec", "expected"), [("ADD PARTITION PARTITIONS 2", 6), ("COALESCE PARTITION 3", 1)])
 def test_hash_partitions_are_counted(spec: str, expected: int) -> None:
-    """Names go on from the last."""
+    """New names continue from the last number."""
     table = table_after("CREATE TABLE t (a INT) PARTITION BY HASH (a) PARTITIONS 4", f"ALTER TABLE t {spec}")
     assert table.partitioning
     assert [f"p{n}" for n in range(expected)] == [partition.name for partition in table.partitioning.partitions]
 
 
 def test_views_and_sequences_share_names_with_tables() -> None:
-    """And are dropped by their own statements."""
+    """Each kind is dropped by its own statement."""
     state = after(
         T,
         "CREATE VIEW v AS SELECT a FROM t",
@@ -280,14 +280,14 @@ def test_views_and_sequences_share_names_with_tables() -> None:
         "ALTER TABLE t ALGORITHM = INSTANT",
     ],
 )
-def test_what_rows_do_not_show_changes_nothing(text: str) -> None:
-    """Replicas, placement, attributes, checks, counters."""
+def test_options_without_effect_on_rows_leave_the_table_unchanged(text: str) -> None:
+    """These are replicas, placement, attributes, checks and counters."""
     if text.endswith("CHECK"):
         return
     assert after(T).tables == after(T, text).tables
 
 
 def test_a_catalog_of_tables_has_their_databases() -> None:
-    """And those that are named besides."""
+    """It can have further databases."""
     state = build_catalog([create_table("CREATE TABLE `A`.t (x INT)")], ["b"])
     assert {"a", "b"} == set(state.databases) and state.table("a", "T") and not state.table("b", "t")

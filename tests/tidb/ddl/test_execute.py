@@ -1,4 +1,4 @@
-"""A statement executed: one answer for its jobs, its notes and the tables behind it."""
+"""Execution of a statement: its jobs, its notes and the tables after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = build_catalog((), ["test", "shop", "other"])
 
 
 def known(*texts: str) -> Catalog:
-    """The catalog behind statements on databases `test`, `shop` and `other`."""
+    """Return the catalog after statements on the databases `test`, `shop` and `other`."""
     held = NOTHING
     for text in texts:
         statement = parse_ddl(text)
@@ -46,7 +46,7 @@ def steps(found: ExecutionResult) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def names(found: ExecutionResult, schema: str = "test", table: str = "t") -> tuple[list[str], list[str]]:
-    """The columns and the keys of a table behind a statement."""
+    """Return the columns and the keys of a table after a statement."""
     assert found.catalog is not None
     there = found.catalog.table(schema, table)
     assert there is not None
@@ -60,14 +60,14 @@ def test_a_key_on_a_column_of_the_same_statement_is_refused_with_and_without_tab
         assert (caught.value.code, caught.value.text) == ("ddl:1072", "column does not exist: c")
 
 
-def test_a_check_beside_a_column_is_forgotten_and_leaves_a_job_of_one_part() -> None:
+def test_a_check_of_a_new_column_is_ignored_but_leaves_a_multi_schema_change() -> None:
     for there in (TABLES, None):
         found = executed("ALTER TABLE t ADD COLUMN c INT, ADD CHECK (a > 0)", there)
         assert steps(found) == [(61, (5,))] and len(found.notes) == 1
     assert names(executed("ALTER TABLE t ADD COLUMN c INT, ADD CHECK (a > 0)")) == (["a", "b", "c"], [])
 
 
-def test_a_foreign_key_and_the_index_that_it_lacks_are_one_job() -> None:
+def test_a_foreign_key_and_its_missing_index_are_one_job() -> None:
     found = executed("ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES parent (id)")
     assert steps(found) == [(61, (7, 9))]
     assert names(found) == (["a", "b"], ["f"])
@@ -78,14 +78,14 @@ def test_a_hypothetical_index_is_neither_a_job_nor_in_the_table() -> None:
     assert (found.jobs, found.catalog) == ((), TABLES) and found.notes
 
 
-def test_a_table_whose_writing_is_locked_changes_nothing_else_either() -> None:
-    """enable-table-lock is off, and TiDB leaves the statement at that."""
+def test_read_only_makes_the_whole_statement_no_job() -> None:
+    """enable-table-lock is off, and TiDB skips the other specs."""
     found = executed("ALTER TABLE t ADD COLUMN c INT, READ ONLY")
     assert (found.jobs, found.catalog) == ((), TABLES) and found.notes
 
 
 def test_a_new_name_without_a_database_is_in_the_current_one() -> None:
-    """Not in that of the table; so it is with the table of EXCHANGE PARTITION."""
+    """It is not in the database of the table. The same holds for EXCHANGE PARTITION."""
     found = executed("ALTER TABLE shop.t RENAME TO u")
     assert [(job.schema, job.table) for job in found.jobs] == [("test", "u")]
     assert names(found, "test", "u") == (["x"], [])
@@ -93,7 +93,7 @@ def test_a_new_name_without_a_database_is_in_the_current_one() -> None:
         executed("ALTER TABLE shop.p EXCHANGE PARTITION p0 WITH TABLE nope")
 
 
-def test_a_unique_index_that_is_there_is_not_created_again() -> None:
+def test_an_existing_unique_index_is_not_created_again() -> None:
     there = known("CREATE TABLE t (a INT, UNIQUE KEY u (a))")
     found = executed("CREATE UNIQUE INDEX IF NOT EXISTS u ON t (a)", there)
     assert (found.jobs, found.catalog) == ((), there) and found.notes
@@ -108,29 +108,29 @@ def test_a_unique_index_that_is_there_is_not_created_again() -> None:
         "DROP INDEX IF EXISTS i ON other.nope",
     ],
 )
-def test_what_is_something_else_is_not_dropped_by_if_exists(text: str) -> None:
-    """Nor anything of a table that is not there."""
+def test_if_exists_does_not_drop_objects_of_another_kind(text: str) -> None:
+    """It does not drop parts of an unknown table, either."""
     found = executed(text)
     assert (found.jobs, found.catalog) == ((), TABLES) and found.notes
 
 
-def test_a_key_without_a_name_is_called_by_its_first_part() -> None:
+def test_an_unnamed_key_is_named_after_its_first_part() -> None:
     found = executed("ALTER TABLE t ADD INDEX (b, (a + 1)), ADD INDEX ((a + 1), b)")
     assert names(found) == (["a", "b"], ["b", "expression_index"])
 
 
-def test_columns_of_another_charset_make_a_job_of_the_charset_that_the_table_has() -> None:
+def test_convert_to_the_same_charset_is_a_job_if_a_column_has_another() -> None:
     there = known("CREATE TABLE t (a VARCHAR(5) CHARACTER SET utf8)")
     assert steps(executed("ALTER TABLE t CHARSET utf8mb4", there)) == [(22, ())]
     assert not executed("ALTER TABLE t CHARSET utf8mb4").jobs
 
 
-def test_without_a_catalog_there_is_none_behind() -> None:
+def test_without_a_catalog_the_result_has_none() -> None:
     assert executed("DROP TABLE t", None).catalog is None
 
 
-def test_a_statement_that_is_refused_has_no_jobs_in_a_release_that_has_no_multi_schema_changes() -> None:
-    """Whatever its specs say of the table."""
+def test_an_invalid_statement_has_no_jobs_in_a_release_without_multi_schema_change() -> None:
+    """The specs do not matter."""
     with pytest.raises(DdlError, match="Unsupported multi schema change$"):
         executed("ALTER TABLE t ADD COLUMN c INT, DROP COLUMN nope", release=find("v6.1.0"))
     assert steps(executed("ALTER TABLE t DROP COLUMN a, DROP COLUMN IF EXISTS c", release=find("v6.1.0"))) == [(38, ())]
@@ -174,8 +174,8 @@ WORLDS = (
 )
 
 
-def test_every_statement_of_the_vectors_is_the_same_jobs_with_tables_and_without() -> None:
-    """Wherever both succeed, and the tables are no reason for a note."""
+def test_every_statement_of_the_vectors_has_the_same_jobs_with_and_without_tables() -> None:
+    """Both must succeed, without notes about the tables."""
     compared = set()
     facts = (fact for path in files(DEFAULT) if kind(path) == "facts.ddl_statements" for fact in vectors(path))
     for text, database in {(fact.data["sql"], fact.data["current_database"]) for fact in facts if fact.data.get("sql")}:

@@ -1,4 +1,4 @@
-"""Which jobs TiDB queues for a statement, and which events TiCDC makes of them."""
+"""Jobs that TiDB queues for a statement, and the events that TiCDC sends for them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def codes(text: str, release: Release = CLASSIC, known: Catalog | None = None) -
 
 
 def queries(text: str, release: Release) -> list[str]:
-    """The texts of all events, as they are sent."""
+    """Return the queries of all events."""
     return [sent_query(event, release) for job in jobs_of(text, SHOP, release) for event in job_events(job, release)]
 
 
 def notes_of(text: str, known: Catalog | None = SHOP) -> tuple[str, ...]:
-    """Notes of a statement that is no job at all, and that leaves the tables as they are."""
+    """Return the notes of a statement, after checking that it is no job and leaves the tables unchanged."""
     executed = execute_text(text, Session("shop", known, CLASSIC))
     assert executed.jobs == () and executed.catalog == known
     return executed.notes
@@ -83,7 +83,7 @@ def notes_of(text: str, known: Catalog | None = SHOP) -> tuple[str, ...]:
         ("", []),
     ],
 )
-def test_a_statement_is_these_jobs(text: str, expected: list[int]) -> None:
+def test_a_statement_has_these_jobs(text: str, expected: list[int]) -> None:
     assert codes(text) == expected
 
 
@@ -100,7 +100,7 @@ def test_before_multi_schema_change_specs_of_one_kind_are_one_job(text: str, exp
     assert codes(text, OLD) == expected
 
 
-def test_before_multi_schema_change_specs_of_several_kinds_are_refused() -> None:
+def test_before_multi_schema_change_specs_of_several_kinds_are_an_error() -> None:
     with pytest.raises(DdlError, match=r"^\[ddl:8200\] Unsupported multi schema change$"):
         codes("ALTER TABLE t ADD COLUMN a INT, DROP COLUMN b", OLD)
 
@@ -126,7 +126,7 @@ def test_before_multi_schema_change_specs_of_several_kinds_are_refused() -> None
         ("FLASHBACK DATABASE shop TO TIMESTAMP '2024-01-01'", "Unsupported FLASHBACK database TO TIMESTAMP"),
     ],
 )
-def test_tidb_refuses_what_it_parses_in_its_own_words(text: str, error: str) -> None:
+def test_an_unsupported_statement_raises_tidbs_error(text: str, error: str) -> None:
     with pytest.raises(DdlError) as caught:
         codes(text)
     assert (caught.value.code, caught.value.text) == ("ddl:8200", error)
@@ -154,11 +154,11 @@ def test_tidb_refuses_what_it_parses_in_its_own_words(text: str, error: str) -> 
         "ALTER TABLE days DROP PARTITION IF EXISTS p9",
     ],
 )
-def test_a_statement_that_has_nothing_to_do_is_no_job_and_says_so(text: str) -> None:
+def test_a_statement_without_effect_is_a_note_and_no_job(text: str) -> None:
     assert len(notes_of(text)) == 1
 
 
-def test_what_lives_in_a_session_is_no_job() -> None:
+def test_objects_of_a_session_are_no_job() -> None:
     assert notes_of("CREATE TEMPORARY TABLE t (a INT)") == notes_of("DROP TEMPORARY TABLE t")
     assert notes_of("DROP HYPO INDEX i ON t")
 
@@ -175,8 +175,8 @@ FAMILY = build_catalog(
 )
 
 
-def test_a_foreign_key_is_one_job_with_the_index_that_comes_with_it() -> None:
-    """Where an index begins with its columns, none comes; a clustered integer primary key is no index."""
+def test_a_foreign_key_is_one_job_with_its_index() -> None:
+    """No index is added if another begins with its columns. A clustered integer primary key is no index."""
     key = "ALTER TABLE child ADD CONSTRAINT f FOREIGN KEY (%s) REFERENCES parent (id)"
     assert steps(key % "A", known=FAMILY) == [(9, ())]
     assert steps(key % "b", known=FAMILY) == steps(key % "id", known=FAMILY) == [(61, (7, 9))]
@@ -186,7 +186,7 @@ def test_a_foreign_key_is_one_job_with_the_index_that_comes_with_it() -> None:
 
 
 def test_up_to_6_4_a_foreign_key_is_a_job_without_its_index() -> None:
-    """The table has the index in either case."""
+    """The table gets the index nevertheless."""
     key = "ALTER TABLE child ADD FOREIGN KEY (b) REFERENCES parent (id)"
     assert steps(key, find("v6.4.0"), FAMILY) == [(9, ())]
     assert steps(key, find("v6.5.0"), FAMILY) == [(61, (7, 9))]
@@ -194,8 +194,8 @@ def test_up_to_6_4_a_foreign_key_is_a_job_without_its_index() -> None:
     assert behind[0] == behind[1] != FAMILY
 
 
-def test_releases_send_a_foreign_key_with_its_index_before_they_send_one_alone() -> None:
-    """6.2 has code 61 in its allow-list, 8.5.4 is the first with code 9."""
+def test_foreign_keys_with_an_index_are_sent_since_6_2_and_others_since_8_5_4() -> None:
+    """The allow-list has code 61 since 6.2, and code 9 since 8.5.4."""
     assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if is_allowed(61, find(release))] == [
         "v6.5.0",
         "v8.5.3",
@@ -204,7 +204,7 @@ def test_releases_send_a_foreign_key_with_its_index_before_they_send_one_alone()
     assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if is_allowed(9, find(release))] == ["v8.5.4"]
 
 
-def test_the_text_of_a_job_keeps_what_its_parts_do_not_have() -> None:
+def test_the_query_of_a_job_keeps_clauses_without_a_sub_job() -> None:
     assert queries("ALTER TABLE orders ADD COLUMN c INT, ADD CHECK (c > 0)", CLASSIC) == [
         "ALTER TABLE `orders` ADD COLUMN `c` INT, ADD CHECK(`c`>0) ENFORCED"
     ]
@@ -220,8 +220,10 @@ def test_the_text_of_a_job_keeps_what_its_parts_do_not_have() -> None:
         ("ADD FOREIGN KEY (a) REFERENCES spread (id)", "ddl:1072", "Key column 'a' doesn't exist in table"),
     ],
 )
-def test_clauses_see_the_table_as_it_is(known: Catalog | None, clause: str, code: str, text: str) -> None:
-    """A column that the statement adds is not there yet, whatever the order, for its jobs and for the tables."""
+def test_specs_are_checked_against_the_table_before_the_statement(
+    known: Catalog | None, clause: str, code: str, text: str
+) -> None:
+    """A column that the statement adds does not exist yet, in any order of the specs."""
     for added in ("ADD COLUMN a INT", "RENAME COLUMN note TO a", "CHANGE note a INT"):
         for statement in (f"ALTER TABLE orders {added}, {clause}", f"ALTER TABLE orders {clause}, {added}"):
             with pytest.raises(DdlError) as caught:
@@ -229,8 +231,8 @@ def test_clauses_see_the_table_as_it_is(known: Catalog | None, clause: str, code
             assert (caught.value.code, caught.value.text) == (code, text)
 
 
-def test_keys_inside_the_parentheses_of_add_column_see_the_table_too() -> None:
-    """Of a table that is not known nothing is said."""
+def test_keys_inside_the_parentheses_of_add_column_are_checked_against_the_table() -> None:
+    """Without a catalog, they are not checked."""
     text = "ALTER TABLE orders ADD COLUMN (a INT, INDEX (a))"
     assert steps(text, known=None) == [(61, (5, 7))]
     with pytest.raises(DdlError, match="ddl:1072.* column does not exist: a"):
@@ -242,7 +244,7 @@ def test_partitions_are_added_to_hash_partitioned_tables_by_reorganizing() -> No
     assert codes("ALTER TABLE days ADD PARTITION (PARTITION p9 VALUES LESS THAN (9))", CLASSIC, SHOP) == [19]
 
 
-def test_names_are_spelled_as_they_were_created() -> None:
+def test_names_in_jobs_are_spelled_as_in_the_catalog() -> None:
     (job,) = jobs_of("ALTER TABLE ORDERS ADD x INT", SHOP, CLASSIC, "SHOP")
     assert (job.schema, job.table) == ("Shop", "Orders")
 
@@ -263,13 +265,13 @@ def test_recover_table_by_job_finds_the_table_that_the_job_dropped() -> None:
     assert (job.code, job.schema, job.table) == (25, "shop", "old")
 
 
-def test_without_a_database_a_name_must_be_whole() -> None:
+def test_without_a_database_a_name_must_be_qualified() -> None:
     assert [job.schema for job in jobs_of("DROP TABLE a.b", None, CLASSIC, "")] == ["a"]
     with pytest.raises(DdlError, match="planner:1046"):
         jobs_of("DROP TABLE b", None, CLASSIC, "")
 
 
-def test_full_text_indexes_have_a_code_of_ticdcs_own_in_the_new_architecture() -> None:
+def test_full_text_indexes_have_ticdcs_own_code_in_the_new_architecture() -> None:
     assert codes("ALTER TABLE t ADD FULLTEXT INDEX (a)", NEW) == [230]
     assert codes("ALTER TABLE t COMMENT 'add fulltext index'", NEW) == [230]
     assert codes("ALTER TABLE t /* add fulltext index */ ADD COLUMN a INT", NEW) == [230]
@@ -316,7 +318,7 @@ def test_several_statements_in_one_text_are_one_job_if_they_create_tables() -> N
         ("create table a like orders", ["CREATE TABLE `a` LIKE `orders`"], ["CREATE TABLE `a` LIKE `orders`"]),
     ],
 )
-def test_statements_are_written_anew(text: str, classic: list[str], new: list[str]) -> None:
+def test_queries_of_events_are_rewritten(text: str, classic: list[str], new: list[str]) -> None:
     assert queries(text, CLASSIC) == classic
     assert queries(text, NEW) == new
 
@@ -339,7 +341,7 @@ def test_statements_are_written_anew(text: str, classic: list[str], new: list[st
     ],
 )
 def test_the_new_architecture_names_the_databases_of_a_views_tables(text: str, query: str) -> None:
-    """As ticdc 8.5.7 does with the query that TiDB keeps; the release before sends the statement as it is."""
+    """TiCDC 8.5.7 takes the query that TiDB stores; earlier releases send the statement unchanged."""
     (sent,) = [event for job in jobs_of(text, None, NEW) for event in job_events(job, NEW)]
     assert sent_query(sent, NEW).endswith(f"VIEW {'`v`' if 'VIEW v' in text else '`o`.`v`'} AS {query}")
     before = find("v8.5.6", "new")

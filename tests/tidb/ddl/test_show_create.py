@@ -1,4 +1,4 @@
-"""CREATE TABLE of a table as it is now: read again it is the same table."""
+"""SHOW CREATE TABLE gives a statement of the same table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def altered(before: Table, text: str) -> Table:
 
 @settings(deadline=None)
 @given(made=tables())
-def test_any_table_is_written_so_that_it_is_read_again(made: RandomTable) -> None:
+def test_show_create_of_any_table_gives_the_same_table(made: RandomTable) -> None:
     assert same(create_table(create_statement(made.table), made.table.schema), made.table)
 
 
@@ -45,14 +45,14 @@ def test_any_table_is_written_so_that_it_is_read_again(made: RandomTable) -> Non
         "(a int primary key, parent int, constraint f foreign key (parent) references shop.p (id) on delete cascade)",
     ],
 )
-def test_what_is_written_is_the_same_table(definition: str) -> None:
+def test_show_create_gives_the_same_table(definition: str) -> None:
     table = create_table(f"CREATE TABLE t {definition}", "shop")
     again = create_table(create_statement(table), "shop")
     assert same(again, table)
     assert (again.clustered, again.options, again.primary_key) == (table.clustered, table.options, table.primary_key)
 
 
-def test_a_definition_is_kept_in_its_own_words_until_a_statement_changes_it() -> None:
+def test_show_create_returns_the_original_text_until_a_statement_changes_the_table() -> None:
     text = "create table t (a int primary key /* the key */)"
     table = create_table(text, "shop")
     assert show_create(table) == text

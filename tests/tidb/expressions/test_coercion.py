@@ -1,4 +1,4 @@
-"""Whose collation counts where texts meet, as a real TiDB v8.0 answered."""
+"""Collations of operations and functions, recorded from TiDB v8.0."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_literals_compare_by_the_collation_of_the_connection(
         ("k", "binary 5"),
     ],
 )
-def test_a_text_has_the_collation_of_what_it_is_made_of(ticdc: TiCDC, expression: str, expected: str) -> None:
+def test_a_text_has_the_collation_of_its_arguments(ticdc: TiCDC, expression: str, expected: str) -> None:
     found = f"CONCAT(COLLATION({expression}), ' ', COERCIBILITY({expression}))"
     assert answer(ticdc, found) == expected
 
@@ -104,7 +104,7 @@ def test_a_text_has_the_collation_of_what_it_is_made_of(ticdc: TiCDC, expression
         ("NULL COLLATE utf8mb4_bin", 1253, "COLLATION 'utf8mb4_bin' is not valid for CHARACTER SET 'binary'"),
     ],
 )
-def test_texts_whose_collations_do_not_mix_are_refused(ticdc: TiCDC, expression: str, number: int, told: str) -> None:
+def test_an_illegal_mix_of_collations_is_an_error(ticdc: TiCDC, expression: str, number: int, told: str) -> None:
     with pytest.raises(SqlError, match=".*") as refused:
         answer(ticdc, expression)
     assert refused.value.number == number
@@ -129,7 +129,7 @@ def test_texts_whose_collations_do_not_mix_are_refused(ticdc: TiCDC, expression:
         ("c = v", "0"),
     ],
 )
-def test_the_bytes_of_a_text_are_those_of_its_character_set(expression: str, expected: str) -> None:
+def test_the_bytes_of_a_text_depend_on_its_charset(expression: str, expected: str) -> None:
     ticdc = TiCDC("v8.0.0", databases=["test"])
     ticdc.execute("CREATE TABLE test.k (c VARCHAR(9) CHARACTER SET gbk, v VARBINARY(9))")
     ticdc.execute("INSERT INTO test.k VALUES ('中', 'A')")
@@ -147,7 +147,7 @@ def test_the_bytes_of_a_text_are_those_of_its_character_set(expression: str, exp
         ("SET collation_connection = latin1_bin", "latin1 latin1_bin"),
     ],
 )
-def test_the_character_set_and_the_collation_of_the_connection_are_set_together(
+def test_the_charset_and_the_collation_of_the_connection_are_set_together(
     ticdc: TiCDC, statement: str, expected: str
 ) -> None:
     ticdc.execute("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")

@@ -1,4 +1,4 @@
-"""Expressions of table definitions: what they give is what TiDB would have stored."""
+"""Expressions of table definitions give the values that TiDB stores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def table_of(columns: str, expression: str, type: str, kind: str = "STORED") -> 
 
 
 def stored(columns: str, expression: str, type: str, *cells: Sequence[str | None]) -> Cells:
-    """The texts of a stored column over rows whose other columns have these texts."""
+    """Return the texts of a stored column for rows whose other columns have these texts."""
     table = table_of(columns, expression, type)
     given = [column.name for column in table.columns if not column.generated]
     texts = {name: pa.array(column, pa.string()) for name, column in zip(given, cells, strict=True)}
@@ -182,10 +182,10 @@ def stored(columns: str, expression: str, type: str, *cells: Sequence[str | None
         ("a JSON", "json_keys(a)", "JSON", ['{"b": 1, "c": 2}', "[1]"], ['["b", "c"]', None]),
     ],
 )
-def test_a_stored_column_holds_what_its_expression_gives(
+def test_a_stored_column_holds_the_result_of_its_expression(
     columns: str, expression: str, type: str, cells: Cells, expected: Cells
 ) -> None:
-    """By the column's type, as TiDB's own text."""
+    """It is TiDB text of the column's type."""
     assert stored(columns, expression, type, cells) == expected
 
 
@@ -235,10 +235,10 @@ def test_a_stored_column_holds_what_its_expression_gives(
         ("a INT", "a", "ENUM('y','z')", ["0", "2", "3"], [None, "z", None], [b"0", b"2", b"3"]),
     ],
 )
-def test_what_a_stored_column_cannot_hold_has_no_text(
+def test_a_result_that_does_not_fit_a_stored_column_is_null(
     columns: str, expression: str, type: str, cells: Cells, expected: Cells, raw: list[bytes | None]
 ) -> None:
-    """As in strict mode: beside it stands what the expression gives, NULL where that is NULL."""
+    """As in strict mode, the value is rejected; the raw result of the expression is available, too."""
     table = table_of(columns, expression, type)
     found = compute_generated_columns(table, {"a": pa.array(cells, pa.string())})
     assert (found.texts["x"].to_pylist(), found.raw["x"].to_pylist()) == (expected, raw)
@@ -255,8 +255,8 @@ def test_patterns_digits_and_separators_may_be_columns_too() -> None:
     assert stored("a INT, b INT", "round(a / 3, b)", "DECIMAL(9,3)", ["15", "-16"], ["1", "2"]) == ["5.000", "-5.330"]
 
 
-def test_sha2_has_the_bits_that_are_asked_for() -> None:
-    """And is NULL for a number of bits that no such digest has."""
+def test_sha2_has_the_requested_number_of_bits() -> None:
+    """It is NULL for an invalid number of bits."""
     digests = [hashlib.new(name, b"abc").hexdigest() for name in ("sha224", "sha256", "sha384", "sha512", "sha256")]
     found = [
         stored("a varchar(9)", f"sha2(a, {bits})", "varchar(200)", ["abc", None, "abc"])
@@ -266,8 +266,8 @@ def test_sha2_has_the_bits_that_are_asked_for() -> None:
     assert stored("a varchar(9)", "sha2(a, 100)", "varchar(200)", ["abc"]) == [None]
 
 
-def test_columns_are_computed_after_those_that_they_name() -> None:
-    """Virtual ones on the way, which rows do not hold."""
+def test_columns_are_computed_after_those_that_they_depend_on() -> None:
+    """Virtual columns are computed when they are needed."""
     table = create_table("CREATE TABLE d.t (a INT, v INT AS (a * 2), s INT AS (v + 1) STORED, z INT AS (s + v) STORED)")
     found = compute_generated_columns(table, {"a": pa.array(["1", None])}).texts
     assert {name: text.to_pylist() for name, text in found.items()} == {
@@ -277,7 +277,7 @@ def test_columns_are_computed_after_those_that_they_name() -> None:
     }
 
 
-def test_columns_that_the_files_have_are_left_as_they_are() -> None:
+def test_columns_in_the_files_are_not_computed() -> None:
     texts = {"a": pa.array(["1"]), "x": pa.array(["kept"])}
     assert compute_generated_columns(table_of("a INT", "a + 1", "INT"), texts) == (texts, {}, {})
 
@@ -289,7 +289,7 @@ def test_columns_that_the_files_have_are_left_as_they_are() -> None:
         ("a regexp '('", "missing ): ("),
     ],
 )
-def test_what_cannot_be_computed_is_an_error_once_a_row_needs_it(expression: str, why: str) -> None:
+def test_an_uncomputable_expression_is_an_error_if_there_is_a_row(expression: str, why: str) -> None:
     table = table_of("a VARCHAR(9)", expression, "INT")
     assert compute_generated_columns(table, {"a": pa.array([], pa.string())}).texts["x"].to_pylist() == []
     with pytest.raises(SnapshotError) as raised:
@@ -298,8 +298,8 @@ def test_what_cannot_be_computed_is_an_error_once_a_row_needs_it(expression: str
     assert str(raised.value).endswith(why)
 
 
-def test_an_expression_is_as_long_and_as_deep_as_one_likes() -> None:
-    """What is used several times is computed once, and deep ones go in steps."""
+def test_an_expression_may_be_long_and_deep() -> None:
+    """Shared parts are computed once, and deep expressions are split into subqueries."""
     deep = "a"
     for _ in range(40):
         deep = f"coalesce(nullif({deep}, 7), a) % 100 div 1"
@@ -315,7 +315,7 @@ NUMBERS = st.decimals(-99999999, 99999999, places=2)
 @settings(max_examples=15)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=20))
 def test_exact_numbers_stay_exact(pairs: list[tuple[Decimal, Decimal]]) -> None:
-    """Quotients are cut at eighteen digits, then rounded to those of their column."""
+    """Quotients are truncated to eighteen digits, then rounded to the scale of their column."""
     columns = "a DECIMAL(10,2), b DECIMAL(10,2)"
     cells: tuple[Cells, ...] = tuple([str(pair[place]) for pair in pairs] for place in range(2))
     for operator, places in (("+", 2), ("-", 2), ("*", 4)):
@@ -332,12 +332,12 @@ def eval_exactly(operator: str, left: Decimal, right: Decimal) -> Decimal:
 
 
 def plain(texts: Sequence[str | None]) -> Cells:
-    """Without the sign of a zero."""
+    """Remove the sign of a zero."""
     return [text and (text.lstrip("-") if not Decimal(text) else text) for text in texts]
 
 
 @pytest.mark.slow
-def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
+def test_only_the_first_expression_imports_duckdb() -> None:
     code = (
         "import sys, simulator.cli, simulator.tidb.expressions, simulator.ticdc.filters.row_expressions; "
         "sys.exit('duckdb' in sys.modules)"
@@ -346,8 +346,8 @@ def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
 
 
 @pytest.mark.slow
-def test_a_process_ends_quietly_after_it() -> None:
-    """DuckDB's Python binding complains of what is left open."""
+def test_a_process_ends_without_output_after_an_expression() -> None:
+    """DuckDB's Python binding warns about open connections."""
     code = (
         "import pyarrow as pa; from simulator.ticdc.filters.row_expressions import is_ignored; "
         "from simulator.tidb.ddl.definitions.from_sql import "

@@ -1,4 +1,4 @@
-"""What functions give, as a real TiDB v8.0 answered."""
+"""Results of functions, recorded from TiDB v8.0."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("expression", "expected"), [*DOCUMENTS.items(), *TIMES.items(), *TEXTS.items()])
-def test_a_function_gives_what_tidb_gives(
+def test_a_function_returns_the_same_as_tidb(
     ticdc: TiCDC, expression: str, expected: str | tuple[str, ...] | None
 ) -> None:
     (row,) = ticdc.execute(f"SELECT {expression}").rows
@@ -119,14 +119,14 @@ def test_a_function_gives_what_tidb_gives(
     assert shown == (expected if isinstance(expected, tuple) else (expected,))
 
 
-def test_seconds_since_1970_are_counted_in_the_zone_of_the_session() -> None:
+def test_unix_timestamp_uses_the_zone_of_the_session() -> None:
     ticdc = TiCDC("v8.0.0", databases=["test"])
     ticdc.execute("SET time_zone = '+02:00'")
     (row,) = ticdc.execute("SELECT unix_timestamp('1970-01-01 03:00:00'), from_unixtime(3600)").rows
     assert tuple(map(str, row)) == ("3600", "1970-01-01 03:00:00")
 
 
-def test_documents_are_gathered_from_rows() -> None:
+def test_json_aggregates_collect_rows() -> None:
     ticdc = TiCDC("v8.0.0", databases=["test"])
     ticdc.execute("CREATE TABLE test.t (a INT PRIMARY KEY, b VARCHAR(9)); INSERT INTO test.t VALUES (1,'x'),(2,NULL)")
     (row,) = ticdc.execute("SELECT json_arrayagg(b), json_objectagg(a, b) FROM test.t").rows
