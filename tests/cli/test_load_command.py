@@ -52,6 +52,7 @@ def assert_true(fixtures: Path, truth: Path, uri: str, toml: str = "") -> list[R
     return records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", presets.preset_names())
 def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_path: Path) -> None:
     """Its tables begin with fewer rows here, so that many of the changes are those of the mix."""
@@ -88,6 +89,7 @@ def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_p
     assert len({record.partition for record in records if record.key is not None or record.value}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["canal-json&enable-tidb-extension=true", "open-protocol"])
 def test_statements_come_at_intervals(protocol: str, plan: Path, tmp_path: Path) -> None:
     uri = f"kafka://127.0.0.1:9/load?protocol={protocol}&partition-num=2"

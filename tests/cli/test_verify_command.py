@@ -123,6 +123,7 @@ def test_what_no_ticdc_shows_is_known_here() -> None:
     assert CAUGHT.keys() | {"old-row-after-new"} == {name for name, kind in FAULTS.items() if not kind.legal}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", CAUGHT)
 def test_what_no_ticdc_shows_is_caught_by_name(fault: str, played: Played, verified: Verified) -> None:
     """With exit code 1."""

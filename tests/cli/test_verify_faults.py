@@ -42,6 +42,7 @@ BATCHES = {"batch", "truncated-batch"}
 """Faults of messages with several rows, which Canal-JSON has not."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "protocol"),
     [

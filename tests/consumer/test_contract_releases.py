@@ -118,6 +118,7 @@ def stream_spec(made: RandomTable, options: CodecOptions, release: Release) -> S
     return stream_spec_of(changefeed, [made.table], {"t": 1}, release=release)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), [(protocol, name) for protocol in OPTIONS for name in OPTIONS[protocol]])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())

@@ -196,6 +196,7 @@ CHANGES: tuple[Callable[[list[list[Event]], int, int], None], ...] = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data(), restarts=st.booleans(), size=st.integers(1, 7))
 def test_batches_make_no_difference(data: st.DataObject, restarts: bool, size: int) -> None:

@@ -70,6 +70,7 @@ def read(key: bytes | None, value: bytes, table: Table, *fidelities: Fidelity) -
     ]
 
 
+@pytest.mark.slow
 def test_every_row_of_ticdc_has_the_texts_that_its_event_has() -> None:
     """Of all releases and both protocols; and where values are in doubt, the same ones are."""
     parsed = cache(create_table)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from simulator import releases
 from simulator.run import scenario
 from simulator.run.plan import plan
@@ -18,6 +20,7 @@ MARK = bytes(8)
 """The value of a watermark."""
 
 
+@pytest.mark.slow
 def test_a_watermark_reaches_every_partition_of_every_topic(tmp_path: Path) -> None:
     (tmp_path / "before").mkdir()
     for number in range(TABLES):

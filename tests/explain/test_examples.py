@@ -43,6 +43,7 @@ def test_every_behaviour_on_the_wire_has_an_example_and_no_other() -> None:
     assert list(EXAMPLES) == WIRE
 
 
+@pytest.mark.slow
 def test_every_change_between_neighbouring_releases_is_shown() -> None:
     """By outputs that differ, all else being as in one of the two."""
     found = [(select_example(*upgrade), *upgrade) for upgrade in upgrades()]

@@ -73,6 +73,7 @@ def sent(path: Path, looks: int) -> tuple[list[Message], int]:
     return messages, early_end.last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_run_that_ends_early_is_whole_up_to_its_last_watermark(fault: str, tmp_path: Path) -> None:
     path, ends = tmp_path / "early.toml", set()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import click
@@ -23,7 +23,7 @@ HOMES = (
     "releases/*",  # which names each release takes, and what it says
     "ticdc/codecs/*",
     "ticdc/changefeed/protocols.py",  # TiCDC's protocols that are not made here
-    "read/decode/*",
+    "consumer/decode/*",
     "cli/tree.py",  # whose import is to be quick: held against DECODERS below
 )
 """Where a protocol may be named."""
@@ -42,13 +42,16 @@ ELSEWHERE = [
 ]
 
 
-def texts(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def texts(path: Path) -> list[tuple[int, str]]:
     """Every string of a file with its line, but for docstrings and examples of sink-uris."""
     tree = ast.parse(path.read_text("utf-8"))
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
-            yield node.lineno, EXAMPLE.sub("", node.value)
+    return [
+        (node.lineno, EXAMPLE.sub("", node.value))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said
+    ]
 
 
 @pytest.mark.parametrize("name", CODECS)

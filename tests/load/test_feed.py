@@ -76,6 +76,7 @@ def keys(messages: Sequence[Message]) -> list[list[tuple[bytes | None, bytes | N
     return [[(each.key, each.value) for each in messages if each.partition == partition] for partition in range(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [PLAN, PLAN + DDL])
 @pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true"])
 def test_a_watermark_lies_between_two_windows_and_a_statement_before_it(text: str, protocol: str) -> None:
@@ -163,6 +164,7 @@ def test_what_was_not_delivered_ends_the_run_with_what_was(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [PLAN, PLAN + DDL])
 @pytest.mark.parametrize("at_ms", [0, 1, 250, 300])
 def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, at_ms: int) -> None:
@@ -186,6 +188,7 @@ def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, 
         assert list(dict.fromkeys(map(repr, found))) == list(map(repr, expected))
 
 
+@pytest.mark.slow
 def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> None:
     run, messages, stop_request = Run(), list[Message](), StopRequest()
 

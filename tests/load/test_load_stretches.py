@@ -158,6 +158,7 @@ def test_a_run_that_begins_later_has_the_same_stretches() -> None:
     assert [found.number for found in whole] == list(range(25))
 
 
+@pytest.mark.slow
 def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
     """It has the tables that are there, and no others."""
     prepared, output = opened(load_plan(IN_TURN, AT_RANDOM))

@@ -34,6 +34,7 @@ def written(prepared: PreparedLoad, output: Output, ms: int, directory: Path, fo
     return directory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "present", "uri"), [(1, False, URI), (2, True, OPEN), (3, False, OPEN)])
 def test_a_window_leads_from_the_truth_before_to_the_truth_behind(
     tmp_path: Path, seed: int, present: bool, uri: str

@@ -102,6 +102,7 @@ def of_destination(table: pa.Table, destination: int) -> pa.Table:
     return table.filter(pc.field("destination") == destination)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, derandomize=True)
 @given(
     st.sampled_from(CHANGEFEEDS),

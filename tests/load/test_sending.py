@@ -48,6 +48,7 @@ def by_partition(messages: Sequence[Message]) -> dict[int, list[tuple[bytes | No
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("ends", [(100, 200, 300, 400), (100, 150, 151, 390, 400), (400,), (30, 400)])
 def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protocol: str, ends: tuple[int, ...]) -> None:
@@ -62,6 +63,7 @@ def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protoco
     assert by_partition(messages) == by_partition(one_by_one(made, (0, *ends)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_tasks_may_change_places_from_window_to_window(protocol: str) -> None:
     """As Spark gives them to whichever process is free."""

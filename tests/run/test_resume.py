@@ -109,6 +109,7 @@ class Story:
         return checkpoint.resume(directory, run) if resume else checkpoint.begin(directory, run, self.plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_run_that_is_killed_behind_any_record_goes_on_without_a_loss(

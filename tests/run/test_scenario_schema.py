@@ -24,6 +24,7 @@ def test_the_schema_that_ships_is_what_the_keys_say() -> None:
     assert SHIPPED.read_text("utf-8") == scenario_schema.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_shipped_scenario_is_valid(path: Path) -> None:
     jsonschema.validate(tomllib.loads(path.read_text("utf-8")), scenario_schema.scenario_schema())

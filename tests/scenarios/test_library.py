@@ -45,7 +45,12 @@ UNREPLAYED = {
 """Scenarios that lead to a state which a replay of their stream does not know."""
 
 PLAYED = [
-    pytest.param(scenario, release, id=f"{scenario.name}-{release.replace(':', '-')}")
+    pytest.param(
+        scenario,
+        release,
+        id=f"{scenario.name}-{release.replace(':', '-')}",
+        marks=() if release == scenario.about.releases[-1] else pytest.mark.slow,
+    )
     for scenario in shipped().values()
     if scenario.name not in LARGE
     for release in scenario.about.releases

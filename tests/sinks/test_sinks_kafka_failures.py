@@ -67,6 +67,7 @@ def first_seen(log: list[bytes]) -> list[int]:
     return [int(value) for value in dict.fromkeys(log)]
 
 
+@pytest.mark.slow
 @ALL_PATHS
 def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(path: Path) -> None:
     """A broker holds partition 1 back; meanwhile a batch of partition 0 fails, and more is written."""
@@ -86,6 +87,7 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
     assert list(range(rows)) == first_seen(kafka.state.log[0])
 
 
+@pytest.mark.slow
 @ALL_PATHS
 @settings(max_examples=12)
 @given(
@@ -113,6 +115,7 @@ def test_whatever_fails_first_emissions_are_in_order(
         assert account.error is not None or (account.records == len(found) == given_to[account.partition])
 
 
+@pytest.mark.slow
 @ALL_PATHS
 def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: Path) -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
@@ -134,6 +137,7 @@ def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: 
     assert len(kafka.state.seen[0]) < 20
 
 
+@pytest.mark.slow
 def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is_waited_for() -> None:
     """Again and again, until it answers."""
     answered, waits = threading.Event(), []
@@ -157,6 +161,7 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
         assert until - since == pytest.approx(50.0)
 
 
+@pytest.mark.slow
 @ALL_PATHS
 def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(path: Path) -> None:
     """What was not acknowledged is sent to the new one."""

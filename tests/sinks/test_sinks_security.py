@@ -107,6 +107,7 @@ def test_a_token_that_is_about_to_expire_is_fetched_anew() -> None:
     assert (["short", "short"], 2) == (tokens, len(server.asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "text"),
     [

@@ -107,6 +107,7 @@ def test_a_row_lies_where_its_values_put_it(
     assert places(columns, rule, *cells) == expected
 
 
+@pytest.mark.slow
 def test_a_thousand_ranges_are_searched_by_halves() -> None:
     bounds = ", ".join(f"PARTITION p{place} VALUES LESS THAN ({place * 10})" for place in range(1, 1025))
     values = list(range(0, 10300, 7))

@@ -207,6 +207,7 @@ def test_a_batch_has_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert max(batch.nbytes for batch in batches) < 50_000
 
 
+@pytest.mark.slow
 def test_a_row_group_that_repeats_large_values_is_read_in_few_rows(tmp_path: Path) -> None:
     """Its footer counts each value once."""
     path = tmp_path / "t.parquet"

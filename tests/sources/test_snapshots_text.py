@@ -147,6 +147,7 @@ def commented(rows: list[list[dumps.Value]], data: st.DataObject) -> bytes:
     return b"".join(word + data.draw(COMMENTS) for word in words)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(rows=st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=4), data=st.data())
 def test_comments_between_words_are_no_rows(

@@ -41,6 +41,7 @@ def is_text(value: Value | None) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", written.FORMATS)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data(), made=tables())

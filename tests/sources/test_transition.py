@@ -138,6 +138,7 @@ def reached(
     return +state
 
 
+@pytest.mark.slow
 @given(moves(), POINTS)
 @settings(max_examples=60)
 def test_changes_before_the_statements_then_these_then_the_others_lead_to_the_second_snapshot(
@@ -160,6 +161,7 @@ def test_changes_before_the_statements_then_these_then_the_others_lead_to_the_se
             assert handle[:-8] == image
 
 
+@pytest.mark.slow
 @given(moves(), POINTS, st.integers(0, 12))
 @settings(max_examples=40)
 def test_changes_do_not_depend_on_how_rows_are_spread(

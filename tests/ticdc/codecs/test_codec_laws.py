@@ -44,6 +44,7 @@ def framed(made: EncodedRows, case: Case, groups: list[int] | None = None) -> Me
     return CODECS[case.options.protocol].frame(made, group, case.options, case.release)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(data=st.data())
@@ -114,6 +115,7 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
     assert len(found) + len(event.unnamed) == len(nameless)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(data=st.data())
@@ -146,6 +148,7 @@ def entries(made: EncodedRows) -> list[tuple[bytes | None, bytes]]:
     return list(zip(keys, made.values.to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(data=st.data(), batch=st.integers(1, 5), groups=st.lists(st.integers(0, 2), min_size=9, max_size=9))
@@ -178,6 +181,7 @@ def unframed_message(message: tuple[bytes | None, bytes]) -> list[tuple[bytes | 
     return [(None, value)] if key is None else list(zip(unframed(key[8:]), unframed(value), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(data=st.data())
@@ -197,6 +201,7 @@ def test_a_row_one_byte_above_the_limit_is_refused(protocol: str, data: st.DataO
         assert entries(encoded(above)) == entries(encoded(case))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(data=st.data())

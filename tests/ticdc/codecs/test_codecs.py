@@ -109,6 +109,7 @@ def test_canal_json_gives_back_every_value(changed: list[Change]) -> None:
             assert_same(made | bytes_, wanted[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(changed=st.lists(changes, min_size=2, max_size=8), cut=st.integers(1, 7))

@@ -129,6 +129,7 @@ def definitions(draw: st.DrawFn) -> str:
     return f"({', '.join(elements)}){draw(COMMENTS)}"
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(definitions(), definitions())
 def test_the_derived_statements_lead_to_the_other_definition(before: str, after: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.evolving import behind
@@ -163,6 +164,7 @@ def test_words_of_statements_in_any_order_are_read_or_refused(beginning: str, wo
     read_any(beginning + words)
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(BEGINNINGS, st.text(max_size=60))
 @example("", "")

@@ -246,6 +246,7 @@ def test_what_tidb_s_grammar_refuses_is_refused_at_its_place(text: str, column: 
         sent(text)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
 )

@@ -84,6 +84,7 @@ def places(where: str) -> list[int]:
     return counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["u", "big", "z", "ci", "b"])
 def test_simple_conditions_agree_with_the_evaluator(name: str) -> None:
     conditions = conditions_of(name)

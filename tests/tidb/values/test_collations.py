@@ -55,6 +55,7 @@ def bounded(kind: str, words: str, bounds: list[str]) -> str:
     return f"{kind} COLUMNS (a) ({parts})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collation", COLLATIONS)
 @settings(max_examples=6)
 @given(texts=TEXTS)
