@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the slow tests before `-m` selects."""
     fast.mark_slow_tests(items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fail a session of fast tests whose modules import pyspark."""
+    if session.config.option.markexpr == "not slow" and "pyspark" in sys.modules:
+        raise pytest.UsageError("a test module or what it imports has imported pyspark")
 
 
 @pytest.hookimpl(wrapper=True)
