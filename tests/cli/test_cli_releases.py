@@ -200,6 +200,7 @@ def test_an_unknown_release_is_an_error_that_lists_its_neighbours(
     assert said in captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("v8.5.3",), ("v4.0.9", "new:v8.5.7")])
 def test_what_goes_to_a_file_is_plain_text_of_the_width_asked_for(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -153,6 +153,7 @@ def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, 
     assert one != three
 
 
+@pytest.mark.slow
 def test_the_summary_and_the_report_are_written(plan: Path, tmp_path: Path) -> None:
     assert (
         play(

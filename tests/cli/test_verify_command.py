@@ -133,6 +133,7 @@ def test_what_no_ticdc_shows_is_caught_by_name(fault: str, played: Played, verif
     assert CAUGHT[fault] & checks(found).keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["restart", "repeat-watermark", 'move-table"\ntable = "shop.b'])
 def test_what_ticdc_may_do_is_right(fault: str, played: Played, verified: Verified) -> None:
     """However odd it looks."""
@@ -193,6 +194,7 @@ def test_rows_of_another_watermark_are_not_compared(
     assert f"mine says that it is of {ts - (1 << 18)} " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_truth_of_another_run_is_refused(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
     """Which of its topics, protocol and times differ, is said."""
     stream, _ = played()
@@ -208,6 +210,7 @@ def test_the_truth_of_another_run_is_refused(played: Played, capsys: pytest.Capt
     assert "late-truth is the truth of another run: that one lasted from " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("member", "value", "why"),
     [
@@ -239,6 +242,7 @@ def _lose_table(schema: Path) -> None:
         file.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damaged", "name", "why"),
     [

@@ -161,6 +161,7 @@ KEYED = RandomTable(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tag", "architecture", "protocol", "name"),
     [

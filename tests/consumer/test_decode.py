@@ -305,6 +305,7 @@ def directory(request: pytest.FixtureRequest) -> Path:
     return Path(request.config.getoption("--vectors") or VECTORS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rows", "batches", "ddl_events"])
 def test_every_message_of_ticdc_is_read(kind: str, directory: Path) -> None:
     """As many events as rows, of all releases."""
@@ -312,6 +313,7 @@ def test_every_message_of_ticdc_is_read(kind: str, directory: Path) -> None:
         assert max(1, message["rows"]) == len(found), vector.name
 
 
+@pytest.mark.slow
 def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None:
     """Decoded and brought to TiDB text, the columns of each message are those of its vector, as far as TiCDC sent them."""
     parsed = cache(create_table)

@@ -69,6 +69,7 @@ def messages_of(path: Path) -> list[Message]:
 FILES = [path for path in sorted(Path(VECTORS).glob("*.*.jsonl*")) if any(name in path.name for name in PROTOCOLS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
 def test_every_message_of_ticdc_is_decoded_as_it_is_by_itself(path: Path) -> None:
     """Of all releases: rows, batches, statements."""
@@ -124,6 +125,7 @@ def encoded(changes: Any, protocol: str, together: bool) -> list[Message]:
     return found
 
 
+@pytest.mark.slow
 @given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans())
 @settings(max_examples=60)
 def test_whatever_rows_hold_they_are_decoded_as_they_are_by_themselves(
@@ -133,6 +135,7 @@ def test_whatever_rows_hold_they_are_decoded_as_they_are_by_themselves(
     held_against_decode(encoded(changes, protocol, together), protocol)
 
 
+@pytest.mark.slow
 @given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans(), st.integers(0, 2**32))
 @settings(max_examples=60)
 def test_damaged_messages_are_refused_as_they_are_by_themselves(

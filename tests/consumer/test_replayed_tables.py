@@ -99,6 +99,7 @@ STORIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sink", ["protocol=open-protocol", "protocol=canal-json&enable-tidb-extension=true", "protocol=canal-json"]
 )

@@ -124,6 +124,7 @@ def encoded(changefeed: Changefeed, part: Sequence[Change]) -> list[tuple[bytes 
     return list(zip(keys, framed.values.to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("uri", URIS)
 @settings(max_examples=15, deadline=None)

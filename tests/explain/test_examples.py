@@ -57,6 +57,7 @@ def test_every_change_between_neighbouring_releases_is_shown() -> None:
     ] == []
 
 
+@pytest.mark.slow
 def test_an_example_is_what_the_release_itself_makes_of_it() -> None:
     """The output of the release as which all else is has nothing hybrid."""
     before, after = find("v6.5.6"), find("v8.5.3")
@@ -81,6 +82,7 @@ def test_examples_are_shown_to_people(capsys: pytest.CaptureFixture[str]) -> Non
     assert said[5].startswith("  v7.5.2: ") and said[5].endswith(' {"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}')
 
 
+@pytest.mark.slow
 def test_releases_of_one_tag_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     """By their architectures; messages of several partitions say where they lie."""
     assert run(["releases", "v8.5.4", "new:v8.5.4", "--examples"]) == 0

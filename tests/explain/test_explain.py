@@ -203,6 +203,7 @@ def text(value: Any, column: Column) -> str | None:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changefeed", [OPEN, CANAL], ids=lambda changefeed: changefeed.codec.protocol)
 @pytest.mark.parametrize(
     "release", [("classic", "v4.0.9"), ("classic", "v6.5.6"), ("classic", "v8.5.3"), ("new", "v8.5.4")], ids="-".join
@@ -230,6 +231,7 @@ def stamped(value: bytes, found: RowExplained) -> bytes:
     return value.replace(b'"ts":0,', b'"ts":%d,' % ours, 1)
 
 
+@pytest.mark.slow
 def test_partitions_are_those_of_ticdc() -> None:
     """Under each dispatcher; every number of partitions is held to the vectors in the dispatchers' own tests."""
     for vector in (vector for vector in vectors("partitions.classic-v8.5.3") if vector["n"] == 16):

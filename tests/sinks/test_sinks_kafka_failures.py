@@ -181,6 +181,7 @@ def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(path: Path) -> No
     assert list(range(10)) == first_seen(kafka.state.log[0])
 
 
+@pytest.mark.slow
 def test_a_producer_that_no_broker_answers_leaves_no_socket_open() -> None:
     """Each try would cost some, for as long as Kafka is away."""
     with warnings.catch_warnings(record=True) as told, socket.create_server(("127.0.0.1", 0)) as silent:

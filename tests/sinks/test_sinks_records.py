@@ -110,6 +110,7 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
     assert isinstance(console.refused, BrokenPipeError)
 
 
+@pytest.mark.slow
 def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
     """Whatever they send, how much of it, and however long they stay."""
     shown: list[str] = []

@@ -89,6 +89,7 @@ SORTED = {
 """By type, texts that TiDB sorts so."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SORTED)
 def test_handles_sort_as_tidb_sorts_keys(kind: str) -> None:
     """Of every type; and none is the beginning of another, so that further columns may follow."""

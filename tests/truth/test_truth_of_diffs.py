@@ -99,6 +99,7 @@ def test_at_the_end_it_is_the_snapshot_after(run: Run, shops: tuple[Path, Path])
     assert (about.command, about.empty, about.watermark) == ("diff", (), about.final_watermark)
 
 
+@pytest.mark.slow
 def test_between_it_is_what_a_consumer_has_then(run: Run, shops: tuple[Path, Path], tmp_path: Path) -> None:
     """At a start, around the statements, and at other times."""
     options, folder = run

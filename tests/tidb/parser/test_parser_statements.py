@@ -195,6 +195,7 @@ def test_a_statement_that_changes_no_schema_is_not_ddl(text: str) -> None:
     assert "is not DDL" in refused(text, code="")
 
 
+@pytest.mark.slow
 def test_nesting_without_end_is_refused_like_any_other_mistake() -> None:
     """Nothing but DdlError is raised, however deep the parentheses go."""
     refused(f"CREATE TABLE t (a INT CHECK {'(' * 50_000}")

@@ -295,6 +295,7 @@ KEYED = played("CREATE TABLE k (id INT PRIMARY KEY, u INT, a INT, UNIQUE KEY (u)
 VERBS = st.sampled_from(["INSERT IGNORE", "REPLACE", "INSERT"])
 
 
+@pytest.mark.slow
 @given(VERBS, st.lists(ROW, max_size=5), st.lists(ROW, min_size=1, max_size=8))
 @settings(max_examples=40)
 def test_rows_of_one_statement_equal_those_of_single_statements(

@@ -150,6 +150,7 @@ def test_simple_values_agree_with_the_evaluator(target: str) -> None:
     assert found == {shown: datum_list(values) for shown, values in zip(found, asked)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["n", "s", "f"])
 def test_values_of_an_insert_agree_with_the_evaluator(target: str) -> None:
     column, nodes = COLUMNS[target], [parse_expression(each) for each in WITHOUT_COLUMNS]
