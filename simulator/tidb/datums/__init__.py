@@ -1,4 +1,4 @@
-"""Values that a statement gives (TiDB calls them datums), and what a column makes of them: TiDB's CastValue.
+"""Cast the values of a statement, TiDB's datums, to a column's type: TiDB's CastValue.
 
-`columns.cast_column` is the door: whole columns of datums become TiDB text, with the problems by row. `cast` does one.
+`columns.cast_column` casts whole columns, and returns TiDB text and the problems by row. `cast` casts one datum.
 """

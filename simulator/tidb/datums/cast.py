@@ -1,4 +1,4 @@
-"""One datum for one column: TiDB's CastValue (tidb pkg/table/column.go)."""
+"""Cast one datum to a column's type: TiDB's CastValue (tidb pkg/table/column.go)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
 
 Cast = tuple[bytes | None, CastProblem | None]
-"""TiDB text, None for NULL, and what is wrong; with a problem the text is what a mode that forgives it keeps."""
+"""TiDB text, None for NULL, and the problem. With a problem, the text is the value that lenient modes keep."""
 
 
 def cast_value(type: ColumnType, column: str, datum: Datum, mode: Mode) -> Cast:
-    """A datum as the column of that name keeps it."""
+    """Cast a datum to the type of the column with that name."""
     kind = family(type)
     if kind in ("string", "text"):
         value, problem = strings.cast_string(type, column, datum, mode)
@@ -61,5 +61,5 @@ def _cast(type: ColumnType, kind: str, datum: Datum, mode: Mode) -> tuple[str | 
 
 
 def _vector(type: ColumnType, text: str) -> tuple[str | None, CastProblem | None]:
-    found = tidb_text(type, pa.array([text]))[0].as_py()
-    return found, None if found is not None else CastProblem(1105, f"Invalid vector text: {text[:128]}", "other")
+    value = tidb_text(type, pa.array([text]))[0].as_py()
+    return value, None if value is not None else CastProblem(1105, f"Invalid vector text: {text[:128]}", "other")

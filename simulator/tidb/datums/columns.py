@@ -1,7 +1,6 @@
-"""Whole columns of datums as a table's column keeps them.
+"""Cast whole columns of datums.
 
-What is spelt as usual goes by Arrow's kernels (`tidb/values`); every other value is cast by itself, once for each
-different one.
+Arrow's kernels (`tidb/values`) cast the values in usual spellings. Every other distinct value is cast on its own.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.conversion import tidb_text
 
 FEW = 16
-"""Rows up to which each value is cast by itself."""
+"""The number of rows up to which each value is cast on its own."""
 
 STRINGS = ("string", "text")
 
@@ -37,11 +36,11 @@ SURE: dict[str, frozenset[str]] = {
     "time": frozenset(("time",)),
     "json": frozenset(("json",)),
 }
-"""Kinds of datums -> families of types that a kernel makes of their text what TiDB does, or null."""
+"""By kind of datum, the families of types for which a kernel gives TiDB's result or null."""
 
 
 class Misfit(NamedTuple):
-    """A value that the column does not take as it is."""
+    """A value that does not fit into the column unchanged."""
 
     row: int
     datum: Datum
@@ -50,14 +49,14 @@ class Misfit(NamedTuple):
 
 class CastColumn(NamedTuple):
     texts: pa.Array
-    """TiDB text (binary); of a misfit what a mode that forgives it keeps. A TIMESTAMP's is UTC."""
+    """TiDB text (binary), for a misfit the value that lenient modes keep. A TIMESTAMP is in UTC."""
 
     misfits: list[Misfit]
     """By row."""
 
 
 def cast_column(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
-    """Values for a column: datums, or Arrow's (see `as_datums`)."""
+    """Cast values for a column: datums, or Arrow's (see `as_datums`)."""
     values = as_datums(column.type, values)
     rows = len(values)
     if rows <= FEW:
@@ -84,7 +83,7 @@ def _one_by_one(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
 
 
 def _each_distinct(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
-    """The same with each different value cast once."""
+    """Cast each distinct value once."""
     texts, misfits = pa.nulls(len(values), pa.binary()), list[Misfit]()
     for kind in pc.unique(values.field(0)).to_pylist():
         distinct = _of_kind(values, kind).dictionary_encode()
@@ -99,12 +98,12 @@ def _each_distinct(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
 
 
 def _of_kind(values: pa.Array, kind: str) -> pa.Array:
-    """The bodies of one kind, null for others."""
+    """Return the bodies of one kind, null for others."""
     return pc.if_else(pc.equal(values.field(0), kind), values.field(1), pa.scalar(None, pa.binary()))
 
 
 def _usual(type: ColumnType, values: pa.Array, mode: Mode) -> pa.Array:
-    """TiDB text of what a kernel reads as TiDB does; null for everything else."""
+    """Cast what kernels cast as TiDB does, with null for everything else."""
     assert values.type == DATUMS
     found = pa.nulls(len(values), pa.binary())
     for kind in pc.unique(values.field(0).drop_null()).to_pylist():
@@ -129,4 +128,4 @@ def _kernel(type: ColumnType, bodies: pa.Array, mode: Mode) -> pa.Array:
 
 
 EARLIEST, LATEST = b"1970-01-01 00:00:01", b"2038-01-19 03:14:08"
-"""TIMESTAMP's first moment in UTC and the first one beyond it."""
+"""The first TIMESTAMP in UTC, and the first time after the last one."""

@@ -1,4 +1,4 @@
-"""DECIMAL out of datums (tidb pkg/types/mydecimal.go): nine words of nine digits, of which a column keeps some."""
+"""Cast datums to DECIMAL: up to nine words of nine digits (tidb pkg/types/mydecimal.go)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST = Decimal("9" * WORDS * DIGITS)
 
 
 def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | None, CastProblem | None]:
-    """pkg/types/datum.go, convertToMysqlDecimal."""
+    """Cast a datum to DECIMAL (pkg/types/datum.go, convertToMysqlDecimal)."""
     number, problem = _number(datum, lenient)
     if number is None:
         return None, problem
@@ -58,7 +58,7 @@ def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem | 
 
 
 def _of_json(shown: str) -> tuple[Decimal, CastProblem | None]:
-    """pkg/types/convert.go, ConvertJSONToDecimal."""
+    """Convert JSON (pkg/types/convert.go, ConvertJSONToDecimal)."""
     value = json.loads(shown)
     if value is None or isinstance(value, (list, dict)):
         return Decimal(0), truncated_value("DECIMAL", shown)
@@ -68,7 +68,7 @@ def _of_json(shown: str) -> tuple[Decimal, CastProblem | None]:
 
 
 def text_decimal(text: str) -> tuple[Decimal, CastProblem | None]:
-    """FromString: what a text begins with."""
+    """Convert the number at the start of a text (FromString)."""
     text = text.lstrip(" \t")
     found = _NUMBER.match(text)
     assert found is not None
@@ -93,7 +93,7 @@ def _words(digits: int) -> int:
 
 
 def _shifted(number: Decimal, shown: str, problem: CastProblem | None) -> tuple[Decimal, CastProblem | None]:
-    """With its exponent (Shift)."""
+    """Apply the exponent (Shift)."""
     shown = shown.strip(SPACE)
     found = _EXPONENT.match(shown)
     assert found is not None

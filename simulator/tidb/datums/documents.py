@@ -1,4 +1,4 @@
-"""JSON out of datums (tidb pkg/types/datum.go, convertToMysqlJSON)."""
+"""Cast datums to JSON (tidb pkg/types/datum.go, convertToMysqlJSON)."""
 
 from __future__ import annotations
 

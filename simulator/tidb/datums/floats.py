@@ -1,4 +1,4 @@
-"""FLOAT and DOUBLE out of datums (tidb pkg/types/datum.go, convertToFloat)."""
+"""Cast datums to FLOAT and DOUBLE (tidb pkg/types/datum.go, convertToFloat)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_FLOAT = 3.4028234663852886e38
 
 
 def cast_float(type: ColumnType, datum: Datum) -> tuple[str, CastProblem | None]:
-    """The text of the number as a column stores it: there is no -0 in storage (pkg/util/codec/float.go)."""
+    """Cast a datum to FLOAT or DOUBLE. Storage has no -0 (pkg/util/codec/float.go)."""
     number, problem = _number(datum)
     number, wrong = _produced(number, type)
     return float_text(number + 0.0, type.name == "float"), problem or wrong
@@ -46,7 +46,7 @@ def _number(datum: Datum) -> tuple[float, CastProblem | None]:
 
 
 def _of_json(shown: str) -> tuple[float, CastProblem | None]:
-    """pkg/types/convert.go, ConvertJSONToFloat."""
+    """Convert JSON (pkg/types/convert.go, ConvertJSONToFloat)."""
     value = json.loads(shown)
     if value is None or isinstance(value, (list, dict)):
         return 0.0, truncated_value("FLOAT", shown)
@@ -54,7 +54,7 @@ def _of_json(shown: str) -> tuple[float, CastProblem | None]:
 
 
 def text_float(text: str) -> tuple[float, CastProblem | None]:
-    """StrToFloat: what a text begins with; beyond the range the largest."""
+    """Convert the number at the start of a text, limited to the range (StrToFloat)."""
     text = text.strip(SPACE)
     prefix, problem = float_prefix(text)
     number = float(prefix)
@@ -64,7 +64,7 @@ def text_float(text: str) -> tuple[float, CastProblem | None]:
 
 
 def _produced(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
-    """Within the type (ProduceFloatWithSpecifiedTp)."""
+    """Limit a number to the type's range (ProduceFloatWithSpecifiedTp)."""
     problem = None
     if math.isinf(number):
         return number, overflows("+Inf" if number > 0 else "-Inf", type)
@@ -78,7 +78,7 @@ def _produced(number: float, type: ColumnType) -> tuple[float, CastProblem | Non
 
 
 def _fixed(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
-    """FLOAT(M,D): a half goes to the even number (pkg/types/helper.go, TruncateFloat)."""
+    """Round for FLOAT(M,D), half to even (pkg/types/helper.go, TruncateFloat)."""
     shift = float(f"1e{type.decimal}")
     moved = number * shift
     if not math.isinf(moved):
@@ -90,7 +90,7 @@ def _fixed(number: float, type: ColumnType) -> tuple[float, CastProblem | None]:
 
 
 def float_text(number: float, single: bool) -> str:
-    """As a MySQL client prints it: the fewest digits, an exponent below 1e-15 and from 1e15 on."""
+    """Print a float as a MySQL client: with the fewest digits, and an exponent below 1e-15 and from 1e15 on."""
     value = np.float32(number) if single else np.float64(number)
     if not value:
         return "-0" if math.copysign(1, number) < 0 else "0"

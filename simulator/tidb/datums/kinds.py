@@ -1,6 +1,6 @@
-"""Datums: values with the kind that TiDB gives them (tidb pkg/types/datum.go).
+"""Datums: values with TiDB's kinds (tidb pkg/types/datum.go).
 
-A column of datums is an Arrow array of structs: the kind, and the body in bytes.
+A column of datums is an Arrow array of structs of a kind and a body in bytes.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ NAMES = {
     "timestamp": "datetime",
     "time": "time",
 }
-"""Kind -> what errors call it (pkg/types/etc.go, KindStr). `bytes` is a binary string, `gbk` a text of that charset, a
-`literal` is hexadecimal or of bits. The body is TiDB's text, of `bytes`, `literal` and `bit` the bytes, of `enum` and
-`set` the number, a colon and the members."""
+"""The names of kinds in errors (pkg/types/etc.go, KindStr).
+
+`bytes` is a binary string, `gbk` a text of that charset, `literal` a hexadecimal or bit literal. The body is TiDB's
+text, except the bytes of `bytes`, `literal` and `bit`, and the number, a colon and the members of `enum` and `set`.
+"""
 
 
 class Datum(NamedTuple):
@@ -47,7 +49,7 @@ class Datum(NamedTuple):
 
 
 def datums(kind: str, body: pa.Array) -> pa.StructArray:
-    """Datums of one kind; null where the body is."""
+    """Return datums of one kind, null where the body is null."""
     body = body.cast(pa.binary())
     return pa.StructArray.from_arrays(
         [pa.repeat(pa.scalar(kind, pa.string()), len(body)), body], fields=list(DATUMS), mask=body.is_null()
@@ -55,10 +57,10 @@ def datums(kind: str, body: pa.Array) -> pa.StructArray:
 
 
 def datums_of(cells: Iterable[Datum | None]) -> pa.StructArray:
-    """Datums one by one."""
-    found = list(cells)
-    kinds = pa.array([cell and cell.kind for cell in found], pa.string())
-    body = pa.array([None if cell is None else cell.body for cell in found], pa.binary())
+    """Return an array of datums."""
+    cells = list(cells)
+    kinds = pa.array([cell and cell.kind for cell in cells], pa.string())
+    body = pa.array([None if cell is None else cell.body for cell in cells], pa.binary())
     return pa.StructArray.from_arrays([kinds, body], fields=list(DATUMS), mask=body.is_null())
 
 
@@ -67,13 +69,13 @@ def nulls(rows: int) -> pa.StructArray:
 
 
 def datum_list(values: pa.StructArray) -> list[Datum | None]:
-    """Each datum; None for NULL."""
+    """Return the datums of an array, None for NULL."""
     kinds, bodies = values.field(0).to_pylist(), values.field(1).to_pylist()
     return [None if body is None else Datum(kind, body) for kind, body in zip(kinds, bodies, strict=True)]
 
 
 def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
-    """Values as datums: Arrow numbers are SQL's, bytes are strings (a BIT's are `tagged`, as files have them)."""
+    """Convert Arrow's values to datums: numbers to numbers, bytes to strings (`tagged` for a BIT, as in files)."""
     kind = values.type
     if kind == DATUMS:
         return values
@@ -99,7 +101,7 @@ def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
 
 
 def tagged_bodies(type: ColumnType, values: pa.StructArray) -> pa.Array:
-    """The bodies of datums as a file has them: a BIT's are tagged."""
+    """Return the bodies of datums as files have them: tagged for a BIT."""
     body = values.field(1)
     if type.name != "bit":
         return body
@@ -108,7 +110,7 @@ def tagged_bodies(type: ColumnType, values: pa.StructArray) -> pa.Array:
 
 
 def cell_kind(type: ColumnType) -> str:
-    """The kind of what a column of that type holds."""
+    """Return the kind of a type's values."""
     if type.name in INTEGER_BITS:
         return "uint" if type.unsigned else "int"
     kinds = {
@@ -128,7 +130,7 @@ def cell_kind(type: ColumnType) -> str:
 
 
 def cell_datum(type: ColumnType, cell: bytes) -> Datum:
-    """A stored cell, from its TiDB text; that of a TIMESTAMP in the session's time zone."""
+    """Return the datum of a stored TiDB text. A TIMESTAMP is in the session's time zone."""
     kind = cell_kind(type)
     if kind == "bytes":
         return Datum(kind, cell.decode().encode("latin-1"))
@@ -153,7 +155,7 @@ def _bits(type: ColumnType, members: str) -> int:
 
 
 def datum_text(datum: Datum) -> str:
-    """A datum in an error (pkg/types/datum.go, ToString)."""
+    """Return a datum's text in errors (pkg/types/datum.go, ToString)."""
     if datum.kind in ("enum", "set"):
         return member_names(datum)
     if datum.kind in ("double", "float"):
@@ -170,12 +172,12 @@ def number_of_members(datum: Datum) -> int:
 
 
 def float_value(datum: Datum) -> float:
-    """The 64 bits of a double or a float."""
+    """Return the float of a double or a float."""
     return float(np.float32(datum.body)) if datum.kind == "float" else float(datum.body)
 
 
 def positional_text(datum: Datum) -> str:
-    """Without an exponent, with the fewest digits (Go's FormatFloat 'f', -1)."""
+    """Print a float without an exponent, with the fewest digits (Go's FormatFloat 'f', -1)."""
     number = np.float32(datum.body) if datum.kind == "float" else np.float64(datum.body)
     return np.format_float_positional(number, unique=True, trim="-")
 

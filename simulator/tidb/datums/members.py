@@ -1,4 +1,4 @@
-"""ENUM, SET and BIT out of datums (tidb pkg/types/enum.go, set.go, binary_literal.go)."""
+"""Cast datums to ENUM, SET and BIT (tidb pkg/types/enum.go, set.go, binary_literal.go)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRINGS = ("string", "gbk", "bytes", "literal")
 
 
 def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
-    """convertToMysqlEnum; the error value is the empty text."""
+    """Cast a datum to ENUM (convertToMysqlEnum). The error value is the empty text."""
     if datum.kind == "enum" and datum.body.startswith(b"0:"):
         return "", None
     if datum.kind in (*STRINGS, "enum", "set"):
@@ -35,7 +35,7 @@ def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastP
 
 
 def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
-    """convertToMysqlSet."""
+    """Cast a datum to SET (convertToMysqlSet)."""
     if datum.kind in (*STRINGS, "enum", "set"):
         name = member_names(datum) if datum.kind in ("enum", "set") else datum_text(datum)
         if not name:
@@ -58,9 +58,9 @@ def _joined(type: ColumnType, places: set[int]) -> str:
 
 
 def _places(type: ColumnType, names: tuple[str, ...]) -> list[int | None]:
-    """Which member each name is, by the column's collation."""
-    known = _keys(type)
-    return [known.get(key) for key in sort_keys(type.collation, pa.array(names, pa.string())).to_pylist()]
+    """Return the index of each name's member in the column's collation."""
+    members = _keys(type)
+    return [members.get(key) for key in sort_keys(type.collation, pa.array(names, pa.string())).to_pylist()]
 
 
 @lru_cache(1024)
@@ -70,7 +70,7 @@ def _keys(type: ColumnType) -> dict[bytes, int]:
 
 
 def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
-    """convertToMysqlBit: a text is its bytes, or what b'101' and 0b101 say."""
+    """Cast a datum to BIT (convertToMysqlBit). A text is its bytes, or the number of b'101' and 0b101."""
     length = max(type.length, 1)
     if datum.kind in ("string", "gbk", "bytes"):
         number, problem = _of_text(datum.body, length)

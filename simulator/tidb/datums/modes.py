@@ -1,4 +1,4 @@
-"""What of a session and a statement decides how values are cast."""
+"""The properties of a session and a statement that decide how values are cast."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ STRICT = frozenset(("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"))
 
 
 class Mode(NamedTuple):
-    """As tidb pkg/executor/executor.go, ResetContextOfStmt, sets the flags of INSERT and UPDATE."""
+    """The flags of INSERT and UPDATE (tidb pkg/executor/executor.go, ResetContextOfStmt)."""
 
     sql_mode: frozenset[str]
     zone: tzinfo = timezone.utc
     now: datetime = datetime(1970, 1, 1, tzinfo=timezone.utc)
-    """When the statement runs: a TIME becomes a moment of that day."""
+    """The time of the statement. A TIME is converted to a DATETIME of that day."""
 
     ignore: bool = False
-    """Whether the statement says IGNORE."""
+    """Whether the statement has IGNORE."""
 
     inserting: bool = True
-    """Whether it is INSERT … VALUES or INSERT … SELECT, whose IGNORE forgives everything."""
+    """Whether it is INSERT … VALUES or INSERT … SELECT, with IGNORE for all problems."""
 
     @property
     def strict(self) -> bool:
@@ -31,7 +31,7 @@ class Mode(NamedTuple):
 
     @property
     def lenient(self) -> bool:
-        """Whether what is cut off is a warning."""
+        """Whether truncation is a warning."""
         return self.ignore or not self.strict
 
     @property
@@ -40,7 +40,7 @@ class Mode(NamedTuple):
 
     @property
     def zero_in_date(self) -> bool:
-        """Whether a month or a day may be zero while a text is read."""
+        """Whether a parsed month or day may be zero."""
         return self.lenient or self.any_day or not {"NO_ZERO_DATE", "NO_ZERO_IN_DATE"} <= self.sql_mode
 
     def forgives(self, problem: CastProblem) -> bool:

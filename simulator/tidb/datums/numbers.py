@@ -1,4 +1,4 @@
-"""Integers, and the numbers that texts begin with (tidb pkg/types/convert.go)."""
+"""Cast datums to integers, and parse the numbers at the start of texts (tidb pkg/types/convert.go)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulator.tidb.values.durations import clock_number, round_duration
 from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
 SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
-"""What Go's TrimSpace cuts."""
+"""The characters that Go's TrimSpace removes."""
 
 WIDE = Context(prec=400)
 MOST, LEAST = 2**63 - 1, -(2**63)
@@ -24,7 +24,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def float_prefix(text: str) -> tuple[str, CastProblem | None]:
-    """The number that a text begins with (getValidFloatPrefix)."""
+    """Return the number at the start of a text (getValidFloatPrefix)."""
     found = _PREFIX.match(text)
     prefix = found[0] if found else "0"
     rest = text[len(prefix) :] if found else text or " "
@@ -34,7 +34,7 @@ def float_prefix(text: str) -> tuple[str, CastProblem | None]:
 
 
 def _integer_prefix(text: str, lenient: bool) -> tuple[str, CastProblem | None]:
-    """getValidIntPrefix: a text that is no number stays as it is cut, and in strict mode is no integer then."""
+    """Return the integer at the start of a text (getValidIntPrefix). In strict mode it stays unrounded with a problem."""
     prefix, problem = float_prefix(text)
     if problem and not lenient:
         return prefix, problem
@@ -43,7 +43,7 @@ def _integer_prefix(text: str, lenient: bool) -> tuple[str, CastProblem | None]:
 
 
 def _rounded(prefix: str, text: str) -> tuple[str, CastProblem | None]:
-    """The whole number nearest to a number's text, a half away from zero (floatStrToIntStr)."""
+    """Round the text of a number to an integer, half away from zero (floatStrToIntStr)."""
     if _INTEGER.fullmatch(prefix):
         return prefix, None
     head, _, exponent = prefix.lower().partition("e")
@@ -60,7 +60,7 @@ def _rounded(prefix: str, text: str) -> tuple[str, CastProblem | None]:
 
 
 def text_integer(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
-    """StrToInt."""
+    """Convert the start of a text to a signed integer (StrToInt)."""
     prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
     if not _INTEGER.fullmatch(prefix):
         return 0, overflow("BIGINT", prefix)
@@ -71,7 +71,7 @@ def text_integer(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
 
 
 def text_unsigned(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
-    """StrToUint."""
+    """Convert the start of a text to an unsigned integer (StrToUint)."""
     prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
     if not _INTEGER.fullmatch(prefix) or int(prefix) < 0:
         return 0, overflow("BIGINT UNSIGNED", prefix)
@@ -82,14 +82,14 @@ def text_unsigned(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
 
 
 def literal_number(body: bytes) -> tuple[int, CastProblem | None]:
-    """pkg/types/binary_literal.go, ToInt."""
+    """Convert a hexadecimal or bit literal to an integer (pkg/types/binary_literal.go, ToInt)."""
     if len(body.lstrip(b"\0")) > 8:
         return MOST_UNSIGNED, truncated_value("BINARY", f"0x{body.hex()}")
     return int.from_bytes(body, "big"), None
 
 
 def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -> tuple[int, CastProblem | None]:
-    """A datum as a signed integer between two bounds (pkg/types/datum.go, toSignedInteger)."""
+    """Cast a datum to a signed integer between two bounds (pkg/types/datum.go, toSignedInteger)."""
     kind, problem = datum.kind, None
     if kind in ("double", "float"):
         return _within_float(float_value(datum), low, high, type)
@@ -122,7 +122,7 @@ def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -
 
 
 def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[int, CastProblem | None]:
-    """A datum as an unsigned integer (convertToUint)."""
+    """Cast a datum to an unsigned integer (convertToUint)."""
     kind, problem = datum.kind, None
     if kind in ("double", "float"):
         return _unsigned_float(float_value(datum), high, type)
@@ -155,7 +155,7 @@ def _half_up(shown: str) -> str:
 
 
 def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
-    """ConvertFloatToInt: a half goes to the even number."""
+    """Convert a float to a signed integer, half to even (ConvertFloatToInt)."""
     number = _even(number)
     if number < float(low):
         return low, overflows(go_float(number), type)
@@ -176,7 +176,7 @@ def _even(number: float) -> float:
 
 
 def go_float(number: float) -> str:
-    """A double as Go prints it (%v)."""
+    """Print a double as Go's %v."""
     if number and not 1e-4 <= abs(number) < 1e21:
         mantissa, _, exponent = repr(number).partition("e")
         return f"{mantissa.removesuffix('.0')}e{exponent}"
@@ -184,7 +184,7 @@ def go_float(number: float) -> str:
 
 
 def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
-    """convertDecimalStrToUint: whatever has a sign is too small."""
+    """Convert a decimal to an unsigned integer. A negative one is too small (convertDecimalStrToUint)."""
     if shown.startswith("-"):
         return 0, overflows(shown, type)
     number = int(Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
@@ -194,7 +194,7 @@ def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, Cas
 def json_integer(
     datum: Datum, is_unsigned: bool, low: int, high: int, type: ColumnType, lenient: bool
 ) -> tuple[int, CastProblem | None]:
-    """ConvertJSONToInt."""
+    """Convert JSON to an integer (ConvertJSONToInt)."""
     shown = datum.body.decode()
     value = json.loads(shown)
     if value is None or isinstance(value, (list, dict)):

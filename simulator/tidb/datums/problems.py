@@ -1,4 +1,4 @@
-"""What may be wrong with a datum for a column: TiDB's errors before a statement completes them.
+"""The problems of casts: TiDB's errors, before a statement completes them.
 
 Texts: tidb pkg/errno/errname.go, pkg/types/errors.go. INSERT completes an error by column and row (pkg/executor/
 insert_common.go, completeInsertErr), UPDATE some of them (pkg/executor/update.go, handleErr), INSERT … SELECT none.
@@ -12,11 +12,10 @@ from simulator.tidb.datums.kinds import NAMES, Datum
 from simulator.tidb.model.types import ColumnType
 
 SHOWN = 128
-"""Characters of a value that an error shows (`%-.128s`)."""
+"""The number of characters of a value in an error (`%-.128s`)."""
 
 TRUNCATIONS = frozenset((1264, 1265, 1292, 1366, 1406, 1441, 1690, 8029, 8033))
-"""Errors that are warnings in a mode that is not strict (pkg/types/truncate.go, HandleTruncate)."""
-
+"""Errors that are warnings in non-strict modes (pkg/types/truncate.go, HandleTruncate)."""
 
 NOT_SIMULATED = 1235
 
@@ -28,7 +27,7 @@ class CastProblem(NamedTuple):
     """`overflow`, `too long`, `truncated`, `wrong value`, `out of range`, `characters` or `other_problem`."""
 
     forced: bool = False
-    """Whether it stays an error of UPDATE IGNORE."""
+    """Whether it remains an error in UPDATE IGNORE."""
 
 
 TRUNCATED = CastProblem(1265, "Data truncated for column '%s' at row %d", "truncated")
@@ -40,7 +39,7 @@ def overflow(what: str, value: str) -> CastProblem:
 
 
 def overflows(value: object, type: ColumnType) -> CastProblem:
-    """pkg/types/etc.go, overflow."""
+    """Return the problem of a constant that is out of range (pkg/types/etc.go, overflow)."""
     return CastProblem(1690, f"constant {value} overflows {type.name}", "overflow")
 
 
@@ -57,7 +56,7 @@ def incorrect_value(what: str, value: str) -> CastProblem:
 
 
 def inconvertible(datum: Datum, type: ColumnType) -> CastProblem:
-    """A kind that the type takes nothing of (pkg/types/datum.go, invalidConv)."""
+    """Return the problem of a kind that cannot be converted to the type (pkg/types/datum.go, invalidConv)."""
     return CastProblem(1105, f"cannot convert datum from {NAMES[datum.kind]} to type {type.name}", "other")
 
 

@@ -1,4 +1,4 @@
-"""Strings, binary or not, out of datums (tidb pkg/types/datum.go, convertToString)."""
+"""Cast datums to strings, binary or not (tidb pkg/types/datum.go, convertToString)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPACES = b" \t\n\r"
 
 
 class Invalid(Exception):
-    """Bytes that a charset has not; its argument is what stands in for the text."""
+    """Bytes that are invalid in a charset, and the text that replaces the value."""
 
     def __init__(self, bytes: bytes, instead: bytes) -> None:
         super().__init__(bytes)
@@ -22,9 +22,9 @@ class Invalid(Exception):
 
 
 def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tuple[bytes, CastProblem | None]:
-    """The bytes of binary strings, the text of a column of characters; gbk is kept in UTF-8.
+    """Cast a datum to the bytes of a binary string, or to text, which is UTF-8 for gbk, too.
 
-    latin1 takes any bytes as they are (pkg/parser/charset/encoding_latin1.go): what is no UTF-8 is `escaped`.
+    latin1 accepts any bytes (pkg/parser/charset/encoding_latin1.go). Invalid UTF-8 is `escaped`.
     """
     try:
         value = _encoded(type, datum)
@@ -60,7 +60,7 @@ def _encoded(type: ColumnType, datum: Datum) -> bytes:
 
 
 def _decoded(body: bytes, charset: str) -> bytes:
-    """Binary bytes as characters of a charset, up to those that it has not (GetBinaryStringDecoded)."""
+    """Decode bytes in a charset, up to the first invalid ones (GetBinaryStringDecoded). Raises Invalid."""
     if charset == "latin1":
         return body
     if charset == "gbk":
@@ -75,7 +75,7 @@ def _decoded(body: bytes, charset: str) -> bytes:
 
 
 def _check(body: bytes, charset: str) -> None:
-    """A text, whose characters must be in a charset; others become question marks (GetStringWithCheck)."""
+    """Raise Invalid if a character of a text is not in the charset, with question marks for it (GetStringWithCheck)."""
     if body.isascii():
         return
     first, parts = None, list[bytes]()
@@ -88,7 +88,7 @@ def _check(body: bytes, charset: str) -> None:
 
 
 def _characters(body: bytes, charset: str) -> list[tuple[int, int, bool]]:
-    """Where each character begins, its bytes, and whether the charset has it (pkg/parser/charset)."""
+    """Return the offset and size of each character, and whether the charset has it (pkg/parser/charset)."""
     found, at = [], 0
     while at < len(body):
         lead = body[at]
@@ -121,7 +121,7 @@ def _in_gbk(character: str) -> bool:
 
 
 def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, CastProblem | None]:
-    """ProduceStrWithSpecifiedTp: as much as the column holds; spaces alone may be cut off silently."""
+    """Cut a value to the column's length. Only spaces are cut without a problem (ProduceStrWithSpecifiedTp)."""
     limit = BYTES.get(type.name, type.length)
     if type.charset == "binary" or type.name in BYTES:
         size, kept = len(value), value[:limit]
@@ -143,7 +143,7 @@ def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, CastProblem | Non
 
 
 def _last_character(value: bytes) -> bool:
-    """Whether the last bytes are a character."""
+    """Whether the last bytes are a complete character."""
     for size in range(1, 5):
         try:
             if len(value[-size:].decode()) == 1:

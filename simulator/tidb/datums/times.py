@@ -1,4 +1,4 @@
-"""DATE, DATETIME, TIMESTAMP, TIME and YEAR out of datums (tidb pkg/types/datum.go, pkg/types/time.go)."""
+"""Cast datums to DATE, DATETIME, TIMESTAMP, TIME and YEAR (tidb pkg/types/datum.go, pkg/types/time.go)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ConvertedMoment(NamedTuple):
 
 
 def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
-    """A datum for a DATE, a DATETIME or a TIMESTAMP, that in UTC (pkg/table/column.go, CastColumnValue)."""
+    """Cast a datum to DATE, DATETIME, or TIMESTAMP in UTC (pkg/table/column.go, CastColumnValue)."""
     digits = max(type.decimal, 0) if type.name != "date" else 0
     made, problem = _converted(type, datum, digits, mode)
     if made is None:
@@ -63,7 +63,7 @@ def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None,
 def _allowed(
     type: ColumnType, datum: Datum, made: CoreTime, problem: CastProblem | None, mode: Mode
 ) -> tuple[CoreTime, CastProblem | None]:
-    """What sql_mode says of zeros and of what is no date (pkg/table/column.go, handleZeroDatetime)."""
+    """Apply sql_mode to zero and invalid dates (pkg/table/column.go, handleZeroDatetime)."""
     invalid = problem is not None and problem.number == 1292
     refused = incorrect_value(type.name, datum_text(datum))
     if type.name == "timestamp":
@@ -79,7 +79,7 @@ def _allowed(
 
 
 def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> ConvertedMoment:
-    """convertToMysqlTime, convertToMysqlTimestamp."""
+    """Convert a datum to a date and time (convertToMysqlTime, convertToMysqlTimestamp)."""
     kind, text = datum.kind, datum_text(datum)
     if kind in ("date", "datetime", "timestamp"):
         moment = parse_stored_moment(text)
@@ -142,7 +142,7 @@ def _of_text(type: ColumnType, text: str, digits: int, mode: Mode, number: bool 
 
 
 def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
-    """convertToMysqlDuration."""
+    """Cast a datum to TIME (convertToMysqlDuration)."""
     digits, kind, text = max(type.decimal, 0), datum.kind, datum_text(datum)
     if kind == "time":
         return round_duration(text, digits), None
@@ -171,7 +171,7 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, C
 
 
 def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, CastProblem | None]:
-    """ConvertToMysqlYear."""
+    """Cast a datum to YEAR (ConvertToMysqlYear)."""
     kind, text, zero = datum.kind, datum_text(datum), False
     if kind in ("string", "gbk", "bytes"):
         trimmed = text.strip(SPACE)

@@ -1,4 +1,4 @@
-"""TIMEs out of texts, one at a time, as tidb pkg/types/time.go reads them. A duration is microseconds."""
+"""Parse and print single TIMEs, as tidb pkg/types/time.go does. A duration is in microseconds."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _WITH_DATE = re.compile(rf"(?:\d{{12}}|\d{{14}})(?!\d)|\d+{_PUNCTUATION}\d+{_PUN
 class ParsedDuration(NamedTuple):
     micros: int
     wrong: bool
-    """Whether strict mode refuses the text; the microseconds are what others keep of it."""
+    """Whether strict mode rejects the text. Other modes keep the microseconds."""
 
     nothing: bool = False
-    """Whether an expression has NULL of it."""
+    """Whether an expression converts the text to NULL."""
 
 
 NO_DURATION = ParsedDuration(0, True, True)
 
 
 def duration_micros(text: str) -> int:
-    """A TIME as TiDB prints it."""
+    """Parse a TIME as TiDB prints it."""
     hours, minutes, seconds = text.lstrip("-").split(":")
     whole, _, fraction = seconds.partition(".")
     micros = ((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1_000_000 + int(fraction.ljust(6, "0"))
@@ -51,7 +51,7 @@ def duration_text(micros: int, digits: int) -> str:
 
 
 def round_duration(text: str, digits: int) -> str:
-    """A TIME with so many digits, a half towards what is later (RoundFrac)."""
+    """Round a TIME to so many fractional digits, half up, also below zero (RoundFrac)."""
     if len(text.partition(".")[2]) == digits:
         return text
     unit: int = 10 ** (6 - digits)
@@ -59,14 +59,14 @@ def round_duration(text: str, digits: int) -> str:
 
 
 def clock_number(text: str) -> str:
-    """`hhmmss` of a TIME (ToNumber)."""
+    """Return a TIME as the number `hhmmss` (ToNumber)."""
     return text.replace(":", "")
 
 
 def text_duration(
     text: str, digits: int, zone: tzinfo | None = None, zero_in_date: bool = True, any_day: bool = False
 ) -> ParsedDuration:
-    """Days, `HH:MM`, `HHMMSS`, or the time of a moment, rounded (ParseDuration)."""
+    """Parse days, `HH:MM`, `HHMMSS`, or the time of a date and time, rounded (ParseDuration)."""
     text = text.strip("\t\n\v\f\r \x85\xa0")
     found = _matched(text, digits)
     if not found.wrong or not _WITH_DATE.match(text):
@@ -83,7 +83,7 @@ def text_duration(
 
 
 def _matched(text: str, digits: int) -> ParsedDuration:
-    """matchDuration."""
+    """Parse a text without a date (matchDuration)."""
     rest = text.removeprefix("-").lstrip("\t\n\v\f\r \x85\xa0")
     sign, size = -1 if text.startswith("-") else 1, len(rest)
     found, parts = _parts(rest)
@@ -105,7 +105,7 @@ def _matched(text: str, digits: int) -> ParsedDuration:
 
 
 def _parts(rest: str) -> tuple[int, tuple[int, int, int] | None]:
-    """Hours, minutes and seconds, and where the text goes on behind them."""
+    """Return the offset after the hours, minutes and seconds, and these."""
     days = _DAYS.match(rest)
     if days and (days[4] or not _COLON.match(rest, days.end())):
         hours, minutes, seconds = (int(part or 0) for part in days.groups()[1:])

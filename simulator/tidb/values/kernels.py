@@ -1,7 +1,4 @@
-"""What Arrow's kernels lack for columns of text: the few odd cells apart from the many, bytes as UTF-8 or Latin-1.
-
-One law: a null stays null, and a cell that no rule takes becomes null.
-"""
+"""Helpers for columns of text that Arrow's kernels lack. Null stays null, and an invalid cell becomes null."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from simulator.columns.cells import binary, buffers
 
 
 def utf8(raw: pa.Array) -> pa.Array:
-    """Strings of a string or binary array; null where the bytes are not UTF-8."""
+    """Cast a string or binary array to strings, with null for invalid UTF-8."""
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
@@ -26,14 +23,17 @@ def utf8(raw: pa.Array) -> pa.Array:
 
 
 def null_unless(mask: pa.Array, cells: pa.Array) -> pa.Array:
-    """The cells where the mask holds, null elsewhere."""
+    """Return the cells where the mask is true, null elsewhere."""
     return pc.if_else(mask, cells, pa.scalar(None, cells.type))
 
 
 def replace_unusual(
     cells: pa.Array, usual: pa.Array, odd: Callable[[pa.Array], pa.Array], made: pa.Array | None = None
 ) -> pa.Array:
-    """The usual cells, as they are or as `made`, and what `odd` makes of the others (`usual` is false or null)."""
+    """Return the usual cells, or `made` in their place, with the others converted by `odd`.
+
+    A cell is unusual if `usual` is false or null.
+    """
     others = pc.and_not(cells.is_valid(), pc.fill_null(usual, False))
     made = cells if made is None else made
     if not pc.any(others).as_py():
@@ -42,14 +42,14 @@ def replace_unusual(
 
 
 def map_distinct(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
-    """A function of one text, called once for each different one: for what no kernel does and hardly ever comes."""
+    """Call a function once for each distinct text: for rare values that no kernel converts."""
     distinct = texts.dictionary_encode()
     made = [None if text is None else function(text) for text in distinct.dictionary.to_pylist()]
     return pa.array(made, pa.string()).take(distinct.indices)
 
 
 def cast_or_none(text: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """Text as another type; None where Arrow does not take all of it."""
+    """Cast text to another type, or return None if Arrow cannot parse all of it."""
     try:
         return text.cast(kind)
     except pa.ArrowInvalid:
@@ -57,17 +57,17 @@ def cast_or_none(text: pa.Array, kind: pa.DataType) -> pa.Array | None:
 
 
 def matches(text: pa.Array, pattern: str) -> pa.Array:
-    """Whether the whole text fits a regular expression."""
+    """Whether each whole text matches a regular expression."""
     return pc.match_substring_regex(text, f"^(?:{pattern})$")
 
 
 def contains_character(cells: pa.Array, character: str) -> bool:
-    """Whether an ASCII character stands anywhere in a string array."""
+    """Whether a string array contains an ASCII character."""
     return bool((buffers(cells)[0] == ord(character)).any())
 
 
 def latin1_text(bytes: pa.Array) -> pa.Array:
-    """Bytes as the text in which each is the character of its number."""
+    """Decode bytes as Latin-1."""
     data, offsets = buffers(bytes)
     wide = np.flatnonzero(data >= 0x80)
     if not len(wide):

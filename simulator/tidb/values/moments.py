@@ -1,6 +1,6 @@
-"""Dates and moments out of texts and numbers, one at a time, as tidb pkg/types/time.go reads them.
+"""Parse and print single dates and times (CoreTime), as tidb pkg/types/time.go does.
 
-A moment may have the month or the day 0, and is not checked against the calendar until `in_range` does.
+The month or the day may be 0. Only `in_range` checks the calendar.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from string import punctuation as PUNCTUATION
 from typing import NamedTuple
 
 DAYS = (31, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-"""Days of the months in a leap year; month 0 may have 31 (checkMonthDay)."""
+"""The days of months in a leap year. Month 0 may have 31 (checkMonthDay)."""
 
 SPACES = "\t\n\v\f\r "
 
@@ -26,11 +26,11 @@ _WIDTHS = {
     6: (2, 2, 2),
     5: (2, 2, 2),
 }
-"""Digits without anything between them -> the widths of their parts; the last one may be a digit short."""
+"""The widths of the parts of consecutive digits, by their number. The last part may be a digit short."""
 
 _ZONE = re.compile(r"(?:Z|([+-])(\d\d)(:?)(\d\d)|([+-])(\d\d))\Z", re.ASCII)
 _BITS = (1 << 14, 1 << 4, 1 << 5, 1 << 5, 1 << 6, 1 << 6)
-"""What fits into the parts of a stored moment (FromDateChecked)."""
+"""The limits of the parts of a stored CoreTime (FromDateChecked)."""
 
 
 class CoreTime(NamedTuple):
@@ -42,25 +42,25 @@ class CoreTime(NamedTuple):
     second: int = 0
     micros: int = 0
     digits: int = 0
-    """Behind the point of its second."""
+    """The number of fractional digits."""
 
     def is_zero(self) -> bool:
         return not any(self[:7])
 
     def go_time(self) -> datetime | None:
-        """In the calendar, 2000 years on so that there is a year 0; None where it is not (GoTime)."""
+        """Return the datetime 2000 years later, so that year 0 exists, or None if it is not in the calendar (GoTime)."""
         try:
             return datetime(2000 + self.year % 400, *self[1:7])
         except ValueError:
             return None
 
     def later(self, span: timedelta) -> CoreTime | None:
-        """Some time later; None beside the calendar."""
-        there = self.go_time()
-        if there is None:
+        """Return the time after `span`, or None if this one is not in the calendar."""
+        before = self.go_time()
+        if before is None:
             return None
-        moved = there + span
-        year = self.year + moved.year - there.year
+        moved = before + span
+        year = self.year + moved.year - before.year
         return self._replace(
             year=year,
             month=moved.month,
@@ -72,7 +72,7 @@ class CoreTime(NamedTuple):
         )
 
     def rounded(self, digits: int) -> CoreTime | None:
-        """With so many digits, a half rounded up (RoundFrac); None where that is a day that is not in the calendar."""
+        """Round to so many digits, half up (RoundFrac). None if the result is not in the calendar."""
         if self.is_zero() or digits == self.digits:
             return self
         unit: int = 10 ** (6 - digits)
@@ -94,11 +94,11 @@ ZERO = CoreTime(0, 0, 0)
 
 
 class InvalidDigits(Exception):
-    """A text that TiDB's own conversion of digits fails on, which is none of MySQL's errors."""
+    """A text for which TiDB's conversion of digits fails with an error that MySQL does not have."""
 
 
 def parse_stored_moment(text: str) -> CoreTime:
-    """A date or a moment as TiDB prints it."""
+    """Parse a date, or a date and time, as TiDB prints it."""
     date, _, clock = text.partition(" ")
     year, month, day = map(int, date.split("-"))
     if not clock:
@@ -109,7 +109,7 @@ def parse_stored_moment(text: str) -> CoreTime:
 
 
 def moment_number(moment: CoreTime, is_date: bool = False) -> str:
-    """YYYYMMDDhhmmss (ToNumber)."""
+    """Return the number YYYYMMDDhhmmss (ToNumber)."""
     if moment.is_zero():
         return "0"
     date = f"{moment.year:04}{moment.month:02}{moment.day:02}"
@@ -120,7 +120,7 @@ def moment_number(moment: CoreTime, is_date: bool = False) -> str:
 
 
 def in_range(moment: CoreTime, zero_in_date: bool = True, any_day: bool = False) -> bool:
-    """Whether a DATE or a DATETIME may be so (checkDatetimeType)."""
+    """Whether the time is a valid DATE or DATETIME (checkDatetimeType)."""
     year, month, day = moment[:3]
     if not (year or month or day):
         return moment.hour < 24 and moment.minute < 60 and moment.second < 60
@@ -138,11 +138,11 @@ def in_range(moment: CoreTime, zero_in_date: bool = True, any_day: bool = False)
 
 EARLIEST = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
 LATEST = datetime(2038, 1, 19, 3, 14, 8, tzinfo=timezone.utc)
-"""TIMESTAMP's first moment and the first one beyond it."""
+"""The first TIMESTAMP, and the first time after the last one."""
 
 
 def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
-    """A TIMESTAMP of a zone in UTC; None outside its range and for one that the zone skips (checkTimestampType)."""
+    """Convert a TIMESTAMP from a zone to UTC; None if it is out of range or the zone skips it (checkTimestampType)."""
     if moment.is_zero():
         return moment
     try:
@@ -158,8 +158,10 @@ def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
 
 
 def _told(there: datetime) -> datetime:
-    """Of two moments that a zone's clock shows alike the one that Go finds with the offset at the same time in UTC: the
-    later one in the east, the earlier one in the west (time.Date)."""
+    """Resolve an ambiguous local time as Go's time.Date: with the zone's offset at the same time in UTC.
+
+    That is the later one in the east, the earlier one in the west.
+    """
     late = there.replace(fold=1)
     if late.utcoffset() == there.utcoffset():
         return there
@@ -168,7 +170,7 @@ def _told(there: datetime) -> datetime:
 
 
 def number_moment(number: int) -> CoreTime | None:
-    """A whole number: YYMMDD, YYYYMMDD and with the time (parseDateTimeFromNum)."""
+    """Convert an integer YYMMDD or YYYYMMDD, with or without hhmmss (parseDateTimeFromNum)."""
     if number == 0:
         return ZERO
     if number <= 99991231:
@@ -188,9 +190,9 @@ def number_moment(number: int) -> CoreTime | None:
 
 
 def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool = False) -> CoreTime | None:
-    """A moment in any spelling that MySQL takes, rounded to so many digits; None for what is none (parseDatetime).
+    """Parse a date and time in any spelling of MySQL, rounded to so many digits, or return None (parseDatetime).
 
-    One that names its time zone is turned into that of the session, `zone`. `number`: the text is that of a decimal.
+    A time with a time zone is converted to the session's `zone`. `number`: whether the text is that of a decimal.
     Raises Broken.
     """
     head, named = _without_zone(text)
@@ -225,12 +227,12 @@ def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool
 
 
 def in_century(year: int) -> int:
-    """A year of two digits: 1970 to 2069."""
+    """Return the year of two digits, from 1970 to 2069."""
     return year + (2000 if year < 70 else 1900) if year < 100 else year
 
 
 def _goes_on(pieces: list[str]) -> bool:
-    """Whether digits behind a point or a sign may be the next part."""
+    """Whether digits after a point or a sign may be the next part."""
     return len(pieces) < 6 and not (len(pieces) == 1 and len(pieces[0]) > 4)
 
 
@@ -241,8 +243,10 @@ def _whole(piece: str) -> int:
 
 
 def fraction_micros(fraction: str, digits: int) -> int:
-    """Microseconds of the digits behind a point, to so many of them, a half rounded up; 1,000,000 is one second more
-    (pkg/types/fsp.go, ParseFrac)."""
+    """Return the microseconds of fractional digits, rounded half up to so many of them, up to 1,000,000.
+
+    Source: pkg/types/fsp.go, ParseFrac.
+    """
     if not fraction:
         return 0
     if digits >= len(fraction):
@@ -256,11 +260,11 @@ class _Zone(NamedTuple):
     hours: str
     minutes: str
     joined: bool
-    """Whether hours and minutes have nothing between them."""
+    """Whether there is no colon between hours and minutes."""
 
 
 def _without_zone(text: str) -> tuple[str, _Zone | None]:
-    """The text before its time zone (GetTimezone, splitDateTime)."""
+    """Split the text and its time zone (GetTimezone, splitDateTime)."""
     found = _ZONE.search(text)
     if found is None or not found.start():
         return text, None
@@ -270,7 +274,7 @@ def _without_zone(text: str) -> tuple[str, _Zone | None]:
 
 
 def _without_fraction(text: str) -> tuple[str, str]:
-    """The text before the last point, if no delimiter but signs is behind it, and the digits there (GetFracIndex)."""
+    """Split the text and the digits after its last point, which only signs may follow (GetFracIndex)."""
     zone = _ZONE.search(text)
     last = zone.start() if zone and zone.start() else len(text)
     at = next((at for at in range(last - 1, -1, -1) if text[at] in PUNCTUATION and text[at] not in "+-"), -1)
@@ -282,7 +286,7 @@ def _without_fraction(text: str) -> tuple[str, str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The numbers between the separators; none for what does not begin with one (ParseDateFormat)."""
+    """Return the numbers between the separators, or none if the text does not begin with a number (ParseDateFormat)."""
     text = text.strip(SPACES + "\x85\xa0")
     if not text or text[0] not in "0123456789":
         return []
@@ -312,7 +316,7 @@ def _separates(character: str, before: int) -> bool:
 
 
 def _undelimited(piece: str, fraction: str) -> tuple[list[int], bool] | None:
-    """`YYYYMMDDhhmmss` and shorter; the digits behind a point go on with the time where that is not whole."""
+    """Split `YYYYMMDDhhmmss` and shorter. Fractional digits continue an incomplete time."""
     widths = _WIDTHS.get(len(piece))
     if widths is None:
         return None
@@ -327,17 +331,17 @@ def _undelimited(piece: str, fraction: str) -> tuple[list[int], bool] | None:
 
 
 def _cut(piece: str, widths: tuple[int, ...]) -> list[int]:
-    """The numbers that begin with a piece of so many digits each, as far as it goes."""
-    found = []
+    """Split a text into numbers of the given widths, as far as it goes."""
+    numbers = []
     for width in widths:
         if piece:
-            found.append(int("".join(filter(str.isdigit, piece[:width])) or 0))
+            numbers.append(int("".join(filter(str.isdigit, piece[:width])) or 0))
         piece = piece[width:]
-    return found
+    return numbers
 
 
 def _of_number(piece: str) -> tuple[list[int], bool] | None:
-    """The whole part of a decimal."""
+    """Split the whole part of a decimal."""
     found = number_moment(int(piece)) if piece.isascii() and piece.isdigit() and len(piece) < 19 else None
     if found is None or not in_range(found, any_day=True):
         return None
@@ -345,7 +349,7 @@ def _of_number(piece: str) -> tuple[list[int], bool] | None:
 
 
 def _in_zone(moment: CoreTime, named: _Zone, zone: tzinfo) -> CoreTime | None:
-    """A moment of the zone that its text names in the session's."""
+    """Convert a time from its own zone to the session's."""
     hours, minutes = int(named.hours or 0), int(named.minutes or 0)
     if hours > 14 or minutes > 59 or hours == 14 and minutes or named.sign == "-" and not hours and not minutes:
         return None

@@ -1,7 +1,4 @@
-"""Integers, FLOAT and DOUBLE, BIT and YEAR as TiDB prints them, out of the text or the number a file has.
-
-One law: each function gives TiDB text, or null for what strict mode would reject.
-"""
+"""Convert texts and numbers to integers, FLOAT, DOUBLE, BIT and YEAR, with null for what strict mode would reject."""
 
 from __future__ import annotations
 
@@ -25,23 +22,23 @@ from simulator.tidb.values.kernels import (
 )
 
 _WIDE = pa.decimal128(20, 0)
-"""What holds every integer of 64 bits, signed or not."""
+"""The type for every integer of 64 bits, signed or not."""
 
 
 def bounds(type: ColumnType) -> tuple[int, int]:
-    """Least and greatest value of an integer type."""
+    """Return the smallest and largest value of an integer type."""
     bits = INTEGER_BITS[type.name]
     return (0, 2**bits - 1) if type.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def integer(type: ColumnType, text: pa.Array) -> pa.Array:
-    """An integer type from text: `007` is 7, `1.5` is 2 (MySQL rounds)."""
+    """Convert text to an integer type: `007` to 7, `1.5` to 2 (MySQL rounds)."""
     low, high = bounds(type)
     return replace_unusual(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
 
 
 def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
-    """Whether an integer in range is spelt as TiDB spells it."""
+    """Whether each text is an integer in range, as TiDB prints it."""
     low, high = bounds(type)
     kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
     bytes, offsets = cells.buffers(text)
@@ -66,7 +63,7 @@ def _within(text: pa.Array, low: int, high: int) -> pa.Array:
 
 
 def whole(type: ColumnType, number: pa.Array) -> pa.Array:
-    """An integer type from integers, or decimals without a point."""
+    """Convert integers, or decimals with scale 0, to an integer type."""
     text, (low, high) = plain(number) if is_whole(number.type) else number.cast(pa.string()), bounds(type)
     extremes = pc.min_max(number).as_py()
     if extremes["min"] is None or low <= extremes["min"] and extremes["max"] <= high:
@@ -75,18 +72,18 @@ def whole(type: ColumnType, number: pa.Array) -> pa.Array:
 
 
 def floating(type: ColumnType, number: pa.Array) -> pa.Array:
-    """FLOAT or DOUBLE from floats."""
+    """Convert floats to FLOAT or DOUBLE."""
     if type.decimal >= 0:
         number = _fixed(type, number.cast(pa.float64()))
     number = number.cast(pa.float32() if type.name == "float" else pa.float64())
-    taken = pc.is_finite(number)
-    return shortest(null_unless(pc.and_(taken, pc.greater_equal(number, 0)) if type.unsigned else taken, number))
+    valid = pc.is_finite(number)
+    return shortest(null_unless(pc.and_(valid, pc.greater_equal(number, 0)) if type.unsigned else valid, number))
 
 
 def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
-    """FLOAT(M,D) and DOUBLE(M,D): rounded half to even (tidb pkg/types/helper.go, TruncateFloat).
+    """Round for FLOAT(M,D) and DOUBLE(M,D), half to even (tidb pkg/types/helper.go, TruncateFloat).
 
-    A number of so many digits that none is behind D stays as it is: what TiDB has stored does not change again.
+    A number too large to have digits after D stays as it is, so that stored values do not change again.
     """
     shift = 10.0**type.decimal
     shifted = pc.multiply(number, shift)
@@ -97,16 +94,16 @@ def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
 
 
 def number(text: pa.Array) -> pa.Array:
-    """float64 of text where it is a number as MySQL writes one, else null."""
-    known = cast_or_none(text, pa.float64())
-    if known is not None:
-        return known
+    """Convert text to float64, with null for what is no number in MySQL."""
+    numbers = cast_or_none(text, pa.float64())
+    if numbers is not None:
+        return numbers
     trimmed = pc.ascii_trim_whitespace(text)
     return null_unless(matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
 
 
 def shortest(number: pa.Array) -> pa.Array:
-    """Floats as a MySQL client prints them: the fewest digits, an exponent below 1e-15 and from 1e15 on."""
+    """Print floats as a MySQL client: with the fewest digits, and an exponent below 1e-15 and from 1e15 on."""
     text = number.cast(pa.string())
     return (
         replace_unusual(text, pc.invert(pc.match_substring(text, "e")), _respelt)
@@ -116,14 +113,14 @@ def shortest(number: pa.Array) -> pa.Array:
 
 
 def _respelt(text: pa.Array) -> pa.Array:
-    """Arrow has an exponent below 1e-6 and from 1e10 on."""
+    """Print numbers with an exponent in Arrow, which has one below 1e-6 and from 1e10 on."""
     usual = pc.match_substring_regex(text, r"e(-[0-9]|-1[0-5]|\+1[0-4])$")
     digits = pc.utf8_rtrim(plain(null_unless(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
     return pc.coalesce(pc.utf8_rtrim(digits, "."), pc.replace_substring(text, "e+", "e"))
 
 
 def positional(text: pa.Array) -> pa.Array:
-    """Text of floats without exponents."""
+    """Return the texts of floats without exponents."""
     if not contains_character(text, "e"):
         return text
     return replace_unusual(
@@ -134,7 +131,7 @@ def positional(text: pa.Array) -> pa.Array:
 
 
 def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
-    """BIT from binary of which the first byte says whether a number's text (`n`) or big-endian bytes (`x`) follow."""
+    """Convert tagged binary to BIT: `n` and the text of a number, or `x` and big-endian bytes."""
     body = pc.binary_slice(tagged, 1, 2**31 - 1)
     is_number = pc.equal(pc.binary_slice(tagged, 0, 1), b"n")
     digits = integer(ColumnType("bigint", unsigned=True), utf8(null_unless(is_number, body))).cast(pa.uint64())
@@ -142,13 +139,13 @@ def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
 
 
 def bits(type: ColumnType, number: pa.Array) -> pa.Array:
-    """BIT from unsigned 64-bit numbers."""
+    """Convert unsigned 64-bit numbers to BIT."""
     most = pa.scalar(2 ** max(type.length, 1) - 1, pa.uint64())
     return null_unless(pc.less_equal(number, most), number).cast(pa.string())
 
 
 def _big_endian(bytes: pa.Array) -> pa.Array:
-    """Numbers of at most 64 bits; null for what has more."""
+    """Decode numbers of at most 64 bits, with null for longer bytes."""
     bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
     bytes = null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
     data, offsets = cells.buffers(bytes)
@@ -167,10 +164,10 @@ _YEARS = {
     "0000": "0",
     **{f"{number}": f"{number}" for number in range(1901, 2156)},
 }
-"""What YEAR takes (70 to 99 are 1970 to 1999) and TiDB's text of it."""
+"""The texts that YEAR accepts (70 to 99 are 1970 to 1999), and TiDB's texts."""
 
 
 def year(text: pa.Array) -> pa.Array:
-    """YEAR."""
+    """Convert text to YEAR."""
     place = pc.index_in(pc.ascii_trim_whitespace(text), value_set=pa.array(_YEARS))
     return pa.array(_YEARS.values()).take(place)

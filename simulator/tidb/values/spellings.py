@@ -1,7 +1,6 @@
-"""Dates and times in any spelling that MySQL takes → TiDB text, one at a time and without a library.
+"""Convert single dates and times in any spelling of MySQL to TiDB text.
 
-One law: this is TiDB's one reading of a text, whoever asks: a row, a DEFAULT, a literal in an expression. What strict
-mode refuses is None, but for zero dates, which are values like others to whoever reads a dump or a schema.
+The result is None for what strict mode rejects, except zero dates, which dumps and schemas may contain.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from simulator.tidb.values.moments import InvalidDigits, in_range, text_moment
 __all__ = ["LONGEST"]
 
 EARLIEST, LATEST = "1969-12-31 10:00:00", "2038-01-19 17:14:08"
-"""TIMESTAMP's range, with room for any time zone that the text was written in."""
+"""TIMESTAMP's range, extended by the largest offsets of time zones."""
 
 
 def date(text: str) -> str | None:
-    """A DATE; the time behind it is left out, when it has been rounded to a second."""
-    found = moment(text, 0)
-    return found[:10] if found else None
+    """Return a DATE. A time is rounded to seconds and then dropped."""
+    text_of_moment = moment(text, 0)
+    return text_of_moment[:10] if text_of_moment else None
 
 
 def timestamp(text: str, digits: int) -> str | None:
-    """A TIMESTAMP: a DATETIME of the calendar in its range, or zero (tidb pkg/types/time.go, checkTimestampType)."""
+    """Return a TIMESTAMP: a DATETIME in its range, or zero (tidb pkg/types/time.go, checkTimestampType)."""
     found = moment(text, digits)
     if found is None or not found.strip("0-: ."):
         return found
@@ -30,34 +29,38 @@ def timestamp(text: str, digits: int) -> str | None:
 
 
 def moment(text: str, digits: int) -> str | None:
-    """A DATETIME with so many digits of a second, rounded. A text that names its time zone is refused too: that of the
-    session, into which TiDB turns it, is not known."""
+    """Return a DATETIME, rounded to so many digits.
+
+    A text with a time zone is rejected, because the session's zone, to which TiDB converts it, is unknown.
+    """
     try:
-        found = text_moment(text, digits)
+        parsed = text_moment(text, digits)
     except InvalidDigits:
         return None
-    return found.text() if found is not None and in_range(found) else None
+    return parsed.text() if parsed is not None and in_range(parsed) else None
 
 
 def time(text: str, digits: int, cut: bool = False) -> str | None:
-    """A TIME with so many digits of a second, rounded; `cut` as `duration` has it."""
+    """Return a TIME, rounded to so many digits; `cut` as in `duration`."""
     micros = duration(text, digits, cut)
     return None if micros is None else duration_text(micros, digits)
 
 
 def duration(text: str, digits: int, cut: bool = False) -> int | None:
-    """Microseconds of a TIME: days, `HH:MM`, `HHMMSS`, or the time of a moment.
+    """Return the microseconds of a TIME: days, `HH:MM`, `HHMMSS`, or the time of a date and time.
 
-    Of a text that is more than that, or beyond 838:59:59, an expression takes what it begins with (`cut`, tidb
+    With `cut`, trailing text and values beyond 838:59:59 are cut off, as in expressions (tidb
     pkg/expression/builtin_cast.go, builtinCastStringAsDurationSig, where the error of strict mode is a warning).
     """
-    found = text_duration(text, digits)
-    return None if found.nothing or found.wrong and not cut else found.micros
+    parsed = text_duration(text, digits)
+    return None if parsed.nothing or parsed.wrong and not cut else parsed.micros
 
 
 def number(text: str) -> str:
-    """A number as the text of a date or a moment: 101 is 2000-01-01, and a date has no fraction (tidb
-    pkg/types/time.go, parseDateTimeFromNum, ParseTimeFromFloatString)."""
+    """Return a number as the text of a date or a date and time: 101 is 2000-01-01, and a date has no fraction.
+
+    Source: tidb pkg/types/time.go, parseDateTimeFromNum, ParseTimeFromFloatString.
+    """
     whole, point, rest = text.partition(".")
     width = next((width for width in (6, 8, 12, 14) if len(whole) <= width), len(whole))
     if not whole.strip("0"):
@@ -66,5 +69,5 @@ def number(text: str) -> str:
 
 
 def in_calendar(moment: str) -> bool:
-    """Whether a date or a moment in TiDB text has neither month 0 nor day 0."""
+    """Whether a date in TiDB text has neither month 0 nor day 0."""
     return moment[5:7] != "00" and moment[8:10] != "00"

@@ -1,7 +1,6 @@
-"""Strings, ENUM and SET as TiDB keeps them.
+"""Convert values to strings, ENUM and SET, with null for what strict mode would reject.
 
-One law: each function gives TiDB text (bytes of a binary column as their Latin-1 text), or null for what strict mode
-would reject; the numbers of members are 0 for what is none.
+The TiDB text of binary columns is the Latin-1 text of their bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "long
 
 
 def text(type: ColumnType, value: pa.Array) -> pa.Array:
-    """CHAR, VARCHAR or a TEXT: of no more characters (a TEXT: bytes) than the column holds."""
+    """Convert to CHAR, VARCHAR or a TEXT, with the limit in characters, or in bytes for a TEXT."""
     value = _of_charset(type.charset, value)
     if type.name in BYTES:
         return replace_unusual(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
@@ -38,7 +37,7 @@ def _none(cells: pa.Array) -> pa.Array:
 
 
 def _of_charset(charset: str, value: pa.Array) -> pa.Array:
-    """Null where a character is not one of the charset's."""
+    """Replace texts with characters outside of the charset by null."""
     if charset == "ascii":
         return replace_unusual(value, pc.string_is_ascii(value), _none)
     if charset in ("utf8", "utf8mb3") and (buffers(value)[0] >= 0xF0).any():
@@ -47,26 +46,26 @@ def _of_charset(charset: str, value: pa.Array) -> pa.Array:
 
 
 def _cut(length: int, value: pa.Array) -> pa.Array:
-    """Strings of more bytes than `length` cut to so many characters, where only spaces go."""
+    """Cut strings to `length` characters, with null if more than spaces would be cut off."""
     fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
     return pc.utf8_slice_codeunits(null_unless(fits, value), 0, length)
 
 
 def binary(type: ColumnType, value: pa.Array) -> pa.Array:
-    """BINARY (padded with zero bytes), VARBINARY or a BLOB from its bytes."""
+    """Convert bytes to BINARY (padded with zero bytes), VARBINARY or a BLOB."""
     limit = BYTES.get(type.name, type.length)
     text = latin1_text(replace_unusual(value, pc.less_equal(pc.binary_length(value), limit), _none))
     return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
 
 
 def enum(type: ColumnType, value: pa.Array) -> pa.Array:
-    """ENUM by name, or by number where no member has that name; the empty string stands for the error value."""
+    """Convert names or, if no member has the name, numbers to ENUM. The empty string is the error value."""
     usual = pc.is_in(value, value_set=_members(type, ""))
     return replace_unusual(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
 
 
 def _member(type: ColumnType, value: pa.Array) -> pa.Array:
-    """The member that equals the value under the column's collation."""
+    """Return the member that is equal to the value in the column's collation."""
     return _members(type).take(_places(type, value))
 
 
@@ -78,7 +77,7 @@ def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def _numbers(value: pa.Array) -> pa.Array:
-    """uint64 of texts that are whole numbers as Go spells them; null for others (tidb: pkg/types/enum.go, set.go)."""
+    """Convert integers in Go's spelling to uint64, with null for other texts (tidb: pkg/types/enum.go, set.go)."""
     return map_distinct(value, _number).cast(pa.uint64())
 
 
@@ -90,22 +89,22 @@ _BASES = {"hex": 16, "binary": 2, "octal": 8}
 
 
 def whole_number(text: str) -> int | None:
-    """A whole number of 64 bits as Go spells it, with its prefixes and underscores (strconv.ParseUint, base 0)."""
-    found = _NUMBER.fullmatch(text)
-    if not found:
+    """Parse an integer of 64 bits with Go's prefixes and underscores (strconv.ParseUint, base 0)."""
+    match = _NUMBER.fullmatch(text)
+    if not match:
         return None
-    base = next((base for name, base in _BASES.items() if found[name]), 10)
+    base = next((base for name, base in _BASES.items() if match[name]), 10)
     number = int(text.replace("_", ""), base)
     return number if number < 2**64 else None
 
 
 def _number(text: str) -> str | None:
-    found = whole_number(text)
-    return None if found is None else str(found)
+    number = whole_number(text)
+    return None if number is None else str(number)
 
 
 def _places(type: ColumnType, value: pa.Array) -> pa.Array:
-    """Which member each text is, by the column's collation; null for none."""
+    """Return the index of each text's member in the column's collation, or null."""
     exactly = pc.index_in(value, value_set=_members(type))
     if not exactly.null_count:
         return exactly
@@ -114,14 +113,14 @@ def _places(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
-    """SET: members in the order of the definition, each once; a number is a bitmap."""
+    """Convert to SET: distinct members in the order of the definition. A number is a bitmap."""
     distinct = value.dictionary_encode()
     bitmaps = pc.coalesce(_bitmaps(type, distinct.dictionary), _bitmap(type, distinct.dictionary)).to_pylist()
     return pa.array((_joined(type, bitmap) for bitmap in bitmaps), pa.string()).take(distinct.indices)
 
 
 def member_of(type: ColumnType, number: int) -> str | None:
-    """The member of an ENUM with that number from 1, the members of a SET with that bitmap."""
+    """Return the member of an ENUM with a number from 1, or the members of a SET with a bitmap."""
     if type.name == "set":
         return _joined(type, number) if 0 <= number < 2 ** len(type.elements) else None
     return type.elements[number - 1] if 0 < number <= len(type.elements) else None
@@ -134,7 +133,7 @@ def _joined(type: ColumnType, bitmap: int | None) -> str | None:
 
 
 def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
-    """One bit for each member of a SET; null where a name is not a member's."""
+    """Return the bitmaps of SET values, null for unknown names."""
     given = pc.split_pattern(pc.fill_null(value, ""), ",")
     found = _places(type, given.flatten())
     starts = given.offsets.to_numpy()[:-1]
@@ -145,7 +144,7 @@ def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
-    """A SET that is given by its number."""
+    """Return the bitmaps of SET values that are numbers."""
     number = _numbers(value)
     return null_unless(pc.less_equal(number, pa.scalar(2 ** len(type.elements) - 1, pa.uint64())), number)
 
@@ -155,20 +154,20 @@ def _members(type: ColumnType, *others: str) -> pa.Array:
 
 
 def number_of(type: ColumnType, text: pa.Array) -> pa.Array:
-    """The number that stands for members, as text: of an ENUM its place from 1 (0 for none), of a SET one bit each."""
+    """Return the numbers of members as text: the index from 1 of an ENUM (0 for none), the bitmap of a SET."""
     if type.name == "set":
         return _bitmaps(type, text).cast(pa.string())
     return null_unless(text.is_valid(), pa.array(enum_numbers(type.elements, text))).cast(pa.string())
 
 
 def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:
-    """The place of each member, from 1; 0 for the empty error value."""
-    found: Places = _ordinals(elements, texts) + 1
-    return found
+    """Return the number of each member, from 1. The empty error value is 0."""
+    numbers: Places = _ordinals(elements, texts) + 1
+    return numbers
 
 
 def set_bits(elements: Sequence[str], texts: pa.Array) -> Hashes:
-    """The bitmap of the members that a comma joins."""
+    """Return the bitmaps of comma-separated members."""
     lists = pc.split_pattern(pc.fill_null(texts.cast(pa.string()), ""), ",")
     places = _ordinals(elements, lists.flatten())
     bits = np.where(places < 0, np.uint64(0), np.uint64(1) << np.maximum(places, 0).astype(np.uint64))
@@ -178,7 +177,7 @@ def set_bits(elements: Sequence[str], texts: pa.Array) -> Hashes:
 
 
 def _ordinals(elements: Sequence[str], texts: pa.Array) -> Places:
-    """Where each text stands among the elements, -1 for one that does not."""
-    found = pc.fill_null(pc.index_in(texts.cast(pa.string()), pa.array(elements, pa.string())), -1)
-    places: Places = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    """Return the index of each text among the elements, or -1."""
+    indices = pc.fill_null(pc.index_in(texts.cast(pa.string()), pa.array(elements, pa.string())), -1)
+    places: Places = indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return places

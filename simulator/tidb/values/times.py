@@ -1,6 +1,6 @@
-"""Dates and times as TiDB prints them, with exactly their fractional digits.
+"""Convert columns to dates and times, with exactly the type's fractional digits.
 
-One law: each function gives TiDB text, or null for what strict mode would reject; zero dates are values like others.
+The result is null for what strict mode would reject, except zero dates.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from simulator.tidb.values.kernels import (
 Integers = npt.NDArray[np.int64]
 
 _CALENDAR = "(((0[13-9]|1[0-2])-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8])|(0[13578]|1[02])-31))"
-"""Month and day of every year."""
+"""The months and days of every year."""
 
 _YEARS = (-62167219200, 253402300800)
-"""Seconds since 1970 of the first moment of year 0 and of year 10000."""
+"""Seconds since 1970 at the start of the years 0 and 10000."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def date(text: pa.Array) -> pa.Array:
-    """DATE from text."""
+    """Convert text to DATE."""
     usual = _usual(text, pa.date32(), "", "")
     return replace_unusual(
         text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(ColumnType("datetime"), odd), 0, 10)
@@ -43,7 +43,7 @@ def date(text: pa.Array) -> pa.Array:
 
 
 def datetime(type: ColumnType, text: pa.Array) -> pa.Array:
-    """DATETIME or TIMESTAMP from text."""
+    """Convert text to DATETIME or TIMESTAMP."""
     digits = max(type.decimal, 0)
     clock = " ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]" + (rf"\.[0-9]{{{digits}}}" if digits else "")
     usual = _usual(text, pa.timestamp("us" if digits else "s"), clock, _zero(digits))
@@ -62,7 +62,7 @@ def _in_range(type: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def _usual(text: pa.Array, kind: pa.DataType, clock: str, midnight: str) -> pa.Array:
-    """Whether a date, or a moment, is of the calendar, or all zeros, and spelt as TiDB spells it."""
+    """Whether each text is a valid date (and time), or all zeros, as TiDB prints it."""
     lengths = pc.min_max(pc.binary_length(text)).as_py()
     spelt = set(lengths.values()) == {10 + len(midnight)} and not contains_character(text, "T")
     moments = cast_or_none(text, kind) if spelt else None
@@ -72,7 +72,7 @@ def _usual(text: pa.Array, kind: pa.DataType, clock: str, midnight: str) -> pa.A
 
 
 def moment(type: ColumnType, value: pa.Array) -> pa.Array:
-    """DATE, DATETIME or TIMESTAMP from Arrow's dates and timestamps; those of a time zone are in UTC."""
+    """Convert Arrow's dates and timestamps to DATE, DATETIME or TIMESTAMP. Those with a time zone become UTC."""
     digits = max(type.decimal, 0)
     if pa.types.is_date(value.type):
         value = value.cast(pa.timestamp("s"))
@@ -85,7 +85,7 @@ def moment(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def _rescaled(ticks: Integers, unit: int, wanted: int, up: bool = True) -> Integers:
-    """So many parts of a second in larger or smaller ones, a half rounded up."""
+    """Convert units of a second to larger or smaller ones, rounded half up."""
     if unit <= wanted:
         return ticks * (wanted // unit)
     parts = unit // wanted
@@ -93,7 +93,7 @@ def _rescaled(ticks: Integers, unit: int, wanted: int, up: bool = True) -> Integ
 
 
 def _formatted(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
-    """Text of moments, counted in units of the last digit; null outside the years 0 to 9999."""
+    """Print times in units of the last digit, with null outside of the years 0 to 9999."""
     kind, places = ("s", 0) if digits == 0 else ("ms", 3) if digits <= 3 else ("us", 6)
     known = (ticks >= _YEARS[0] * 10**digits) & (ticks < _YEARS[1] * 10**digits)
     moments = pa.array(ticks * 10 ** (places - digits))
@@ -103,13 +103,13 @@ def _formatted(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
 
 
 def _numbers(cells: pa.Array) -> Integers:
-    """Integers; null is 0."""
+    """Return integers, with 0 for null."""
     numbers: Integers = pc.fill_null(cells, 0).to_numpy(zero_copy_only=False)
     return numbers
 
 
 def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
-    """A moment in any spelling that MySQL takes, rounded to the type's fractional digits."""
+    """Convert text in any spelling of MySQL, rounded to the type's fractional digits."""
     digits = max(type.decimal, 0)
     text = pc.replace_substring_regex(text, "^([0-9]{4})[/.]([0-9]{2})[/.]([0-9]{2})( |$)", r"\1-\2-\3\4")
     known = matches(text, rf"[0-9]{{4}}-{_CALENDAR}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?)?")
@@ -119,7 +119,7 @@ def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def duration(type: ColumnType, text: pa.Array) -> pa.Array:
-    """TIME from text: up to 838:59:59 on either side of zero."""
+    """Convert text to TIME, from -838:59:59 to 838:59:59."""
     digits = max(type.decimal, 0)
     usual = matches(
         text,
@@ -131,7 +131,7 @@ def duration(type: ColumnType, text: pa.Array) -> pa.Array:
 
 
 def time_of_day(type: ColumnType, value: pa.Array) -> pa.Array:
-    """TIME from Arrow's times and durations."""
+    """Convert Arrow's times and durations to TIME."""
     digits, unit = max(type.decimal, 0), _PER_SECOND[value.type.unit]
     ticks = value.cast(pa.int32() if pa.types.is_time32(value.type) else pa.int64())
     numbers = _numbers(ticks).astype(np.int64)
@@ -139,7 +139,7 @@ def time_of_day(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def _clock(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
-    """Text of a TIME, counted in units of the last digit; null where it is too long."""
+    """Print TIMEs in units of the last digit, with null for those out of range."""
     size = np.abs(ticks)
     seconds, part = size // 10**digits, size % 10**digits
     columns = [(seconds // 3600, 2), (seconds // 60 % 60, 2), (seconds % 60, 2)]
@@ -151,5 +151,5 @@ def _clock(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
 
 
 def _padded(columns: Sequence[tuple[Integers, int]]) -> list[pa.Array]:
-    """Numbers with zeros before them up to that many digits."""
+    """Return numbers padded with zeros to their widths."""
     return [pc.utf8_lpad(pa.array(number).cast(pa.string()), width, "0") for number, width in columns]
