@@ -1,6 +1,6 @@
-"""Faults: what goes wrong between TiCDC and a consumer, on purpose; each legal one is what TiCDC itself does.
+"""Faults injected on purpose between TiCDC and a consumer. Legal ones are those that TiCDC itself causes.
 
-A new one is a class derived from `ActiveFault`, and a line here.
+A new fault is a subclass of `ActiveFault` and an entry in FAULTS.
 """
 
 from __future__ import annotations
@@ -39,4 +39,4 @@ FAULTS: dict[str, FaultKind] = {
     "truncated-batch": damaged_messages.TRUNCATED_BATCH,
     "unknown-type": damaged_messages.UNKNOWN_TYPE,
 }
-"""By the name that a step of a scenario, `TiCDC.fault` and the shell have for it."""
+"""The kinds by the name that scenario steps, `TiCDC.fault` and the shell use."""

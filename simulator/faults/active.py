@@ -1,6 +1,6 @@
-"""A fault at work: what it sends, and what becomes of the events, flushes and messages that pass it.
+"""A fault at work: what it sends, and how it changes the events, flushes and messages that pass through it.
 
-One law: what it does depends on the run's seed and its place among the faults alone.
+Its effect depends only on the seed of the run and its index among the faults.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class EventPiece:
 
     events: pa.RecordBatch
     apart: bool = False
-    """Whether everything before them arrives first, and they are in flushes of their own."""
+    """Whether everything before arrives first, and the events are in flushes of their own."""
 
     @property
     def kind(self) -> int:
-        """ROW, DDL or WATERMARK: pieces have events of one kind."""
+        """ROW, DDL or WATERMARK; a piece has events of one kind."""
         return int(self.events["kind"][0].as_py())
 
 
 @dataclass
 class FaultContext:
-    """What a fault at work may ask of the run."""
+    """The part of a run that a fault at work uses."""
 
     fault: Fault
     spec: TaskSpec
@@ -43,7 +43,7 @@ class FaultContext:
 
     history: SentHistory
     random: np.random.Generator
-    """The fault's own."""
+    """The fault's own random generator."""
 
     @property
     def release(self) -> Release:
@@ -51,7 +51,7 @@ class FaultContext:
 
 
 class ActiveFault:
-    """A fault at work. This one does nothing: everything goes through as it comes."""
+    """A fault at work. This one changes nothing."""
 
     awaits = False
     """Whether it waits for an event that may never come, until it is over."""
@@ -59,36 +59,36 @@ class ActiveFault:
     def __init__(self, context: FaultContext) -> None:
         self.context = context
         self.over = False
-        """Whether it has done what it was asked for, and holds nothing."""
+        """Whether its effect is complete, and it holds nothing."""
 
     def begin(self) -> Iterator[EventPiece]:
-        """What it sends at once."""
+        """Yield what it sends at once."""
         yield from ()
 
     def events(self, piece: EventPiece) -> Iterator[EventPiece]:
-        """What becomes of a piece: rows, or marks of one kind and commit-ts."""
+        """Yield what replaces a piece: rows, or control events of one kind and commit-ts."""
         yield piece
 
     def later(self, commit_ts: int) -> Iterator[EventPiece]:
-        """What it sends now that all events below that TSO have passed."""
+        """Yield what it sends after all events below that TSO."""
         yield from ()
 
     def end(self) -> Iterator[EventPiece]:
-        """What it still holds."""
+        """Yield what it still holds."""
         yield from ()
 
     def renumber(self, moved: Renumbering) -> None:
-        """Destinations have other numbers: a topic has come, or has more partitions."""
+        """Update the numbers of destinations after a topic was added or has more partitions."""
 
     def flush(self, flush: Flush) -> Flush:
-        """What is encoded."""
+        """Return what is encoded."""
         return flush
 
     def messages(self, made: FlushMessages) -> Iterator[FlushMessages]:
-        """What becomes of messages."""
+        """Yield what replaces the messages."""
         yield made
 
 
 def moved(piece: EventPiece, events: pa.RecordBatch) -> EventPiece:
-    """Other events in place of a piece's."""
+    """Return a piece with other events."""
     return replace(piece, events=events)

@@ -1,7 +1,7 @@
-"""Faults of watermarks and statements on their way to all partitions: a broadcast that breaks off, a watermark that
-comes again, a checkpoint that stands still.
+"""Faults of control events on their way to all partitions: an interrupted broadcast, a repeated watermark, a checkpoint
+that stands still.
 
-One law: whatever breaks off comes whole again before anything newer does.
+An interrupted broadcast is repeated in full before anything newer is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BROADCASTS = {"ddl": DDL, "watermark": WATERMARK}
 
 
 class PartialBroadcast(ActiveFault):
-    """Of the next statement or watermark that goes to more partitions."""
+    """Interrupts the next statement or watermark that goes to more partitions."""
 
     awaits = True
 
@@ -41,7 +41,7 @@ class PartialBroadcast(ActiveFault):
 
 
 class RepeatWatermark(ActiveFault):
-    """The last one at once; before any, the next one."""
+    """Repeats the last watermark at once. If there was none, it repeats the next one."""
 
     awaits = True
 
@@ -64,7 +64,7 @@ class RepeatWatermark(ActiveFault):
 
 
 class CheckpointLag(ActiveFault):
-    """No watermark is sent while it lasts."""
+    """Suppresses watermarks while it lasts."""
 
     def begin(self) -> Iterator[EventPiece]:
         fault = self.context.fault
@@ -73,7 +73,7 @@ class CheckpointLag(ActiveFault):
 
 
 def to_broadcast(value: object) -> str:
-    """What breaks off; raises UserError."""
+    """Parse the kind of broadcast; raise UserError."""
     if value not in BROADCASTS:
         raise UserError(f"expected one of {', '.join(BROADCASTS)}, got {value!r}")
     return str(value)

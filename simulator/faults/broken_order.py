@@ -1,6 +1,6 @@
-"""Faults that no TiCDC shows, of order: a consumer's own checks of watermarks and of older rows are tried with them.
+"""Illegal faults of order, which test a consumer's checks of watermarks and older rows.
 
-One law: everything else arrives as it would without them.
+Everything else arrives as without them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.settings import DURATION, Key, to_duration_ms
 
 
 class RowBelowWatermark(ActiveFault):
-    """Holds the next row until its partition has had a watermark."""
+    """Holds the next row until its partition has received a watermark."""
 
     awaits = True
 
@@ -52,7 +52,7 @@ class RowBelowWatermark(ActiveFault):
 
 
 class WatermarkFalls(ActiveFault):
-    """Behind the next watermark, in its first partition."""
+    """Sends a lower watermark after the next one, in its first partition."""
 
     awaits = True
 
@@ -69,7 +69,7 @@ class WatermarkFalls(ActiveFault):
 
 
 class OldRowAfterNew(ActiveFault):
-    """The first row that changes twice: what has not been sent yet changes places, what has comes once more."""
+    """Swaps two changes of the first row that changes twice. If the older one was sent already, it is sent again."""
 
     awaits = True
 
@@ -106,7 +106,7 @@ def _is_watermark(events: pa.RecordBatch) -> bool:
 
 
 def _move_behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBatch:
-    """The event at `place` behind the `other` one, which is a later one."""
+    """Move the event at `place` behind the later one at `other`."""
     order = np.arange(events.num_rows)
     order[place:other] = order[place + 1 : other + 1]
     order[other] = place
@@ -115,28 +115,32 @@ def _move_behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBat
 
 @dataclass(frozen=True)
 class _ChangePair:
-    """Two changes of one row, by their places."""
+    """The indexes of two changes of one row."""
 
     older: int
     newer: int
 
 
 def _find_pair(events: pa.RecordBatch, fitting: Mask) -> _ChangePair | None:
-    """The first two changes of one row in one partition: what the older one made of it is what the newer one found."""
+    """Find the first two changes of one row in one partition: the newer one's old image equals the older one's new
+    image.
+    """
     places = np.flatnonzero(fitting)
     rows = picked(events, places)
     of_place = xxhash64(*(ints(rows, name) for name in ("table", "destination")))
-    found, made = (
+    old_image, new_image = (
         np.where(np.asarray(rows.column(name).is_valid()), xxhash64(of_place, rows.column(name)), 0)
         for name in ("before", "after")
     )
     there = np.flatnonzero(np.asarray(rows.column("after").is_valid()))
-    there = there[np.argsort(made[there], kind="stable")]
+    there = there[np.argsort(new_image[there], kind="stable")]
     if not len(there):
         return None
-    first = there[np.minimum(np.searchsorted(made[there], found), len(there) - 1)]
+    first = there[np.minimum(np.searchsorted(new_image[there], old_image), len(there) - 1)]
     newer = np.flatnonzero(
-        (made[first] == found) & (first < np.arange(len(places))) & np.asarray(rows.column("before").is_valid())
+        (new_image[first] == old_image)
+        & (first < np.arange(len(places)))
+        & np.asarray(rows.column("before").is_valid())
     )
     return _ChangePair(int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
 

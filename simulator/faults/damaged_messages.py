@@ -1,7 +1,4 @@
-"""Faults that no TiCDC shows, of messages: whoever decodes them is tried with them.
-
-One law: a message is damaged by itself, and none before or behind it.
-"""
+"""Illegal faults of messages, which test decoders. No other message is affected."""
 
 from __future__ import annotations
 
@@ -26,11 +23,11 @@ from simulator.ticdc.rules import ChangefeedRules
 Damage = Callable[[KeyValue, CodecOptions], KeyValue]
 
 UNREADABLE = "[]"
-"""What fixtures say for people of a message that cannot be read."""
+"""The readable form in fixtures of a message that cannot be decoded."""
 
 
 class DamagedMessage(ActiveFault):
-    """The next message of rows."""
+    """Damages the next message of rows."""
 
     awaits = True
 
@@ -38,49 +35,51 @@ class DamagedMessage(ActiveFault):
         super().__init__(context)
         self._damage = damage
 
-    def messages(self, made: FlushMessages) -> Iterator[FlushMessages]:
-        place = None if self.over else _find_message(made, matching_rows(made.events, self.context))
+    def messages(self, messages: FlushMessages) -> Iterator[FlushMessages]:
+        place = None if self.over else _find_message(messages, matching_rows(messages.events, self.context))
         if place is not None:
             self.over = True
-            made = _replace_message(made, place, self._damage(_key_and_value(made, place), self.context.spec.options))
-        yield made
+            messages = _replace_message(
+                messages, place, self._damage(_key_and_value(messages, place), self.context.spec.options)
+            )
+        yield messages
 
 
-def _find_message(made: FlushMessages, fitting: Mask) -> int | None:
-    """The first message with one of the fitting events."""
-    found = np.flatnonzero(fitting)
-    return int(np.searchsorted(made.first_row, found[0], side="right")) - 1 if len(found) else None
+def _find_message(messages: FlushMessages, fitting: Mask) -> int | None:
+    """Return the index of the first message with one of the matching events."""
+    places = np.flatnonzero(fitting)
+    return int(np.searchsorted(messages.first_row, places[0], side="right")) - 1 if len(places) else None
 
 
-def _key_and_value(made: FlushMessages, place: int) -> KeyValue:
-    """Key and value of a message; a value that is null counts as empty."""
-    return made.records.key[place].as_py(), made.records.value[place].as_py() or b""
+def _key_and_value(messages: FlushMessages, place: int) -> KeyValue:
+    """Return key and value of a message; null counts as an empty value."""
+    return messages.records.key[place].as_py(), messages.records.value[place].as_py() or b""
 
 
-def _replace_message(made: FlushMessages, place: int, entry: KeyValue) -> FlushMessages:
-    """The messages, that one being another."""
-    records = made.records
+def _replace_message(messages: FlushMessages, place: int, entry: KeyValue) -> FlushMessages:
+    """Replace one of the messages."""
+    records = messages.records
     key, value = (
-        pa.concat_arrays([column.slice(0, place), pa.array([said], column.type), column.slice(place + 1)])
-        for column, said in zip((records.key, records.value), entry)
+        pa.concat_arrays([column.slice(0, place), pa.array([text], column.type), column.slice(place + 1)])
+        for column, text in zip((records.key, records.value), entry)
     )
     events = records.events
     if events is not None:
         events = pa.concat_arrays(
             [events.slice(0, place), pa.array([UNREADABLE], events.type), events.slice(place + 1)]
         )
-    return replace(made, records=replace(records, key=key, value=value, events=events))
+    return replace(messages, records=replace(records, key=key, value=value, events=events))
 
 
 def _corrupt_json(entry: KeyValue, options: CodecOptions) -> KeyValue:
-    """The value with the end of its last object gone; of a compressed value its last byte."""
+    """Overwrite the end of the last object of the value; in a compressed value, the last byte."""
     key, value = entry
     place = value.rfind(b"}") if b"}" in value else len(value) - 1
     return key, value[:place] + b"?" + value[place + 1 :]
 
 
 def _truncate_value(entry: KeyValue, options: CodecOptions) -> KeyValue:
-    """The value without its second half."""
+    """Cut off the second half of the value."""
     key, value = entry
     return key, value[: len(value) // 2]
 

@@ -1,7 +1,4 @@
-"""A fault that a step asks for, and when it is at work.
-
-One law: its times lie between all events before it and all behind it.
-"""
+"""A fault of a step, and when it is at work. Its times lie between all events before and after it."""
 
 from __future__ import annotations
 
@@ -16,23 +13,23 @@ from simulator.faults.keys import BACK_KEY, FOR_KEY
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that a step asks for."""
+    """A fault of a step."""
 
     name: str
-    """In FAULTS."""
+    """A key of FAULTS."""
 
     values: Mapping[str, Any]
-    """By field of its kind's keys; those that are not given are not there."""
+    """By the fields of the keys of its kind; keys without a value are missing."""
 
     at_ms: int
-    """The millisecond of simulated time in which it begins, and in which nothing else happens."""
+    """The millisecond of simulated time in which it begins. Nothing else happens in it."""
 
     where: str = ""
-    """What a mistake in it begins with."""
+    """The prefix of error messages."""
 
     @property
     def at_ts(self) -> int:
-        """Above every event before it, below every event behind it."""
+        """A TSO above every event before it and below every event after it."""
         return tso.compose(self.at_ms) + 1
 
     @property
@@ -41,9 +38,9 @@ class Fault:
 
     @property
     def until_ts(self) -> int:
-        """Where it ends by itself."""
-        lasts = self.values.get(FOR_KEY.field)
-        return tso.FOREVER if lasts is None else tso.compose(min(self.at_ms + lasts, tso.physical(tso.FOREVER)))
+        """The TSO at which it ends by itself."""
+        for_ms = self.values.get(FOR_KEY.field)
+        return tso.FOREVER if for_ms is None else tso.compose(min(self.at_ms + for_ms, tso.physical(tso.FOREVER)))
 
     def refused(self, why: str) -> UserError:
         return UserError(f"{self.where}fault {self.name}: {why}")

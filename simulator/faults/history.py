@@ -1,6 +1,6 @@
-"""What TiCDC would send again after a restart: everything above the checkpoint that has been sent so far.
+"""What TiCDC sends again after a restart: everything above the checkpoint that has been sent.
 
-One law: the checkpoint is never below a watermark that was sent, and nothing above it is forgotten.
+The checkpoint is never below a watermark that was sent.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Destinations
 
 Renumbering = Callable[[pa.RecordBatch], pa.RecordBatch]
-"""Events (EVENTS) with the numbers that their destinations have now."""
+"""Returns events (EVENTS) with the current numbers of their destinations."""
 
 
 def renumber_destinations(events: pa.RecordBatch, was: Destinations, to: Destinations) -> pa.RecordBatch:
-    """Events where other destinations are: topics keep their places, and partitions theirs in their topic."""
+    """Renumber the destinations of events. Topics keep their order, and partitions theirs in a topic."""
     before, now, destination = np.array(was.first), np.array(to.first), ints(events, "destination")
     topic = np.searchsorted(before, destination, side="right") - 1
     moved = pa.array(now[topic] + destination - before[topic], pa.int32())
@@ -32,81 +32,77 @@ def renumber_destinations(events: pa.RecordBatch, was: Destinations, to: Destina
 
 
 class SentHistory:
-    """Holds rows above the checkpoint, statements at it and above it, in the order of sending."""
+    """Rows above the checkpoint, and statements at it or above, in the order of sending."""
 
     def __init__(self) -> None:
         self.checkpoint = 0
         self.start_ts = 0
 
         self.statements: list[DdlEvent] = []
-        """All that have been sent; the table of a kept statement is its place here."""
+        """All that have been sent. The `table` of a recorded statement is its index here."""
 
-        self._kept: list[pa.RecordBatch] = []
+        self._recorded: list[pa.RecordBatch] = []
         self._resolved: Ints = np.zeros(0, np.int64)
-        self._held: list[tuple[int, int]] = []
+        self._standstills: list[tuple[int, int]] = []
         self._last_statement = 0
 
     def begin(self, start_ts: int) -> None:
-        """A changefeed that has sent nothing yet stands there."""
+        """Set the start of a changefeed that has sent nothing yet."""
         self.checkpoint = self.checkpoint or start_ts
         self.start_ts = self.start_ts or start_ts
 
     def renumber(self, moved: Renumbering) -> None:
-        """Destinations have other numbers."""
-        self._kept = [*map(moved, self._kept)]
+        """Update the numbers of destinations."""
+        self._recorded = [*map(moved, self._recorded)]
 
-    def resolves(self, times: Ints) -> None:
-        """Commit-ts at which the checkpoint will have arrived, ascending, whether watermarks say so or not."""
+    def add_checkpoints(self, times: Ints) -> None:
+        """Add commit-ts that the checkpoint reaches, ascending, with or without a watermark."""
         self._resolved = np.union1d(self._resolved[self._resolved > self.checkpoint], times)
 
     def hold(self, since: int, until: int) -> None:
-        """The checkpoint stands still between those TSOs, both included."""
-        self._held.append((since, until))
+        """Keep the checkpoint from the TSOs in this range, both ends included."""
+        self._standstills.append((since, until))
 
     def holds(self, commit_ts: int) -> bool:
-        """Whether the checkpoint does not come to be there."""
-        return any(since <= commit_ts <= until for since, until in self._held)
+        """Return whether the checkpoint is kept from this TSO."""
+        return any(since <= commit_ts <= until for since, until in self._standstills)
 
     def record(self, events: pa.RecordBatch, spec: TaskSpec) -> None:
-        """Takes events that are sent: rows, or marks of one kind and commit-ts."""
+        """Record events that are sent: rows, or control events of one kind and commit-ts."""
         commit_ts, kind = int(events["commit_ts"][0].as_py()), int(events["kind"][0].as_py())
-        self.passed(commit_ts)
+        self.advance_below(commit_ts)
         if kind == WATERMARK:
-            self._reached(commit_ts)
+            self.advance_to(commit_ts)
         elif kind == ROW:
-            self._kept.append(events)
+            self._recorded.append(events)
         else:
             self._last_statement = commit_ts
-            self._kept.append(self._statement(events, spec))
+            self._recorded.append(self._statement(events, spec))
 
-    def passed(self, commit_ts: int) -> None:
-        """Everything below has been sent."""
+    def advance_below(self, commit_ts: int) -> None:
+        """Advance the checkpoint after everything below a commit-ts has been sent."""
         for reached in reversed(self._resolved[self._resolved < commit_ts].tolist()):
             if not self.holds(reached):
-                self._reached(reached)
+                self.advance_to(reached)
                 break
-
-    def at_least(self, commit_ts: int) -> None:
-        """The checkpoint is there, though no watermark has said so."""
-        self._reached(commit_ts)
 
     @property
     def last_statement(self) -> int:
-        """Commit-ts; 0 before any."""
+        """Its commit-ts; 0 if there is none."""
         return self._last_statement
 
-    def again(self, spec: TaskSpec, with_statements_at_checkpoint: bool) -> Iterator[pa.RecordBatch]:
-        """What is sent again, in order, to be encoded with `statements_of`."""
-        for events in self._kept:
+    def resend(self, spec: TaskSpec, with_statements_at_checkpoint: bool) -> Iterator[pa.RecordBatch]:
+        """Yield what is sent again, in order; encode it with `statements_of`."""
+        for events in self._recorded:
             at = ints(events, "commit_ts")
             is_statement = int(events["kind"][0].as_py()) == DDL
             wanted = at >= self.checkpoint if is_statement and with_statements_at_checkpoint else at > self.checkpoint
             if wanted.any():
                 chosen = events if wanted.all() else events.filter(pa.array(wanted))
-                yield self._placed(chosen, len(spec.statements)) if is_statement else chosen
+                yield self._shifted(chosen, len(spec.statements)) if is_statement else chosen
 
     def statements_of(self, spec: TaskSpec) -> tuple[DdlEvent, ...]:
-        """Those that events may refer to: the job's own, and behind them all that were sent before."""
+        """Return the statements that events refer to: the task's own, then all that were sent before."""
         return (*spec.statements, *self.statements)
 
     def _statement(self, events: pa.RecordBatch, spec: TaskSpec) -> pa.RecordBatch:
@@ -115,30 +111,37 @@ class SentHistory:
         self.statements += (spec.statements[number] for number in places)
         return _with_table(events, np.array([places[number] for number in table.tolist()]))
 
-    def _placed(self, events: pa.RecordBatch, behind: int) -> pa.RecordBatch:
+    def _shifted(self, events: pa.RecordBatch, behind: int) -> pa.RecordBatch:
         return _with_table(events, ints(events, "table") + behind)
 
-    def _reached(self, commit_ts: int) -> None:
+    def advance_to(self, commit_ts: int) -> None:
+        """Advance the checkpoint, and forget what is below it."""
         if commit_ts <= self.checkpoint:
             return
         self.checkpoint = commit_ts
         kept = []
-        for events in self._kept:
+        for events in self._recorded:
             stays = pc.greater_equal(events["commit_ts"], commit_ts)
             if pc.any(stays).as_py():
                 kept.append(events.filter(stays))
-        self._kept = kept
+        self._recorded = kept
 
 
 def lowest_checkpoint(statement: int, release: Release) -> int:
-    """Where the checkpoint is at least when a statement of that commit-ts has been sent: classic TiCDC sends it when
-    the checkpoint is there (tiflow: cdc/owner/ddl_manager.go shouldExecDDL), the new architecture right before."""
+    """Return the lowest checkpoint after a statement of that commit-ts has been sent.
+
+    Classic TiCDC sends it when the checkpoint has reached it (tiflow: cdc/owner/ddl_manager.go shouldExecDDL), the new
+    architecture right before.
+    """
     return statement if release.statement_again_at_checkpoint else statement - 1
 
 
 def checkpoint_standstill(fault: Fault, statement: int, release: Release) -> tuple[int, int]:
-    """Between which TSOs, both included, the checkpoint stands still before a fault, as its `back` says; `statement` is
-    the commit-ts of the last one before it: TiCDC sends a statement when the checkpoint has come to it."""
+    """Return the range of TSOs, both ends included, in which the checkpoint stands still before a fault with `back`.
+
+    `statement` is the commit-ts of the last statement before the fault: TiCDC sends it when the checkpoint has reached
+    it.
+    """
     since = tso.compose(fault.at_ms - fault.back_ms)
     return max(since, lowest_checkpoint(statement, release) + 1), fault.at_ts
 

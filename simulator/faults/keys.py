@@ -1,7 +1,4 @@
-"""Keys that several faults have.
-
-One law: a key of one name is read in one way, whichever fault has it.
-"""
+"""Keys that several faults have. A key is parsed in the same way in all of them."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
 
 
 def to_nonnegative(value: object) -> int:
-    """A number from 0 on; raises UserError."""
+    """Parse a number from 0 on; raise UserError."""
     return _at_least(0, value)
 
 
 def to_positive(value: object) -> int:
-    """A number from 1 on; raises UserError."""
+    """Parse a number from 1 on; raise UserError."""
     return _at_least(1, value)
 
 
@@ -31,7 +28,7 @@ def _at_least(least: int, value: object) -> int:
 
 
 def to_table(value: object) -> tuple[str, str]:
-    """`shop.item` as schema and name in lower case; raises UserError."""
+    """Parse `shop.item` as schema and name in lower case; raise UserError."""
     schema, dot, name = to_text(value).lower().partition(".")
     if not (schema and dot and name):
         raise UserError(f"expected a table with its database, such as shop.item, got {mask_secrets(repr(value))}")
@@ -39,7 +36,7 @@ def to_table(value: object) -> tuple[str, str]:
 
 
 def with_description(key: Key, says: str) -> Key:
-    """The key as one fault has it."""
+    """Return the key with the description of one fault."""
     return replace(key, says=says)
 
 
@@ -53,13 +50,13 @@ BACK_KEY = Key(
     "For how long before it the checkpoint stood still, so that more is sent again; never from before the last "
     "statement.",
 )
-"""Of every kind that has it: for that long before the fault no watermark is sent."""
+"""No watermark is sent for that long before the fault."""
 
 FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
-"""Of every kind that has it: the fault ends then."""
+"""The fault ends then."""
 
 TABLE_KEY = Key("table", to_table, TEXT, "The table whose rows it is about, such as shop.item; any where unsaid.")
-"""Of every kind that has it: the table must be there when the fault begins."""
+"""The table must exist when the fault begins."""
 
 TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
 PARTITIONS_KEY = Key("partitions", to_positive, FROM_1, "How many partitions.")

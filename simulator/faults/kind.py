@@ -1,4 +1,4 @@
-"""A kind of fault, as it is listed by name: what it says, where it is known from, which keys it has."""
+"""A kind of fault: its description, its source and its keys."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 INSIDE_TICDC, IN_TRANSIT = range(2)
-"""Where a fault is at work: in TiCDC, or behind it, on the way to the consumer. Events pass TiCDC's first."""
+"""Where a fault is at work: in TiCDC, or between TiCDC and the consumer. Events pass those in TiCDC first."""
 
 
 def accept_changefeed(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    """For a fault that every changefeed can show."""
+    """The default of `FaultKind.refuse`."""
     return ""
 
 
 def accept_topics(values: Mapping[str, Any], to: Destinations) -> str:
-    """For a fault that any topics can show."""
+    """The default of `FaultKind.lacks`."""
     return ""
 
 
@@ -36,19 +36,19 @@ class FaultKind:
     """TiCDC's code, or a thread about it."""
 
     active: Callable[[FaultContext], ActiveFault]
-    """The fault at work, made when its time has come; raises UserError."""
+    """Creates the fault at work when it begins; raises UserError."""
 
     legal: bool = True
-    """Whether TiCDC does so, and consumers must cope with it; else it is for trying a consumer's checks."""
+    """Whether TiCDC causes it, so that consumers must handle it. Illegal faults test a consumer's checks."""
 
     keys: Mapping[str, Key] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
-    """The keys that must be given."""
+    """The required keys."""
 
     refuse: Callable[[Mapping[str, Any], ChangefeedRules], str] = accept_changefeed
-    """Why a changefeed under those rules cannot show it, with release and protocol; empty where it can."""
+    """Returns why a changefeed with these rules cannot have the fault, with release and protocol; empty if it can."""
 
     lacks: Callable[[Mapping[str, Any], Destinations], str] = accept_topics
-    """Why topics and partitions as they are cannot show it; empty where they can."""
+    """Returns why these topics and partitions cannot have the fault; empty if they can."""
 
     layer: int = INSIDE_TICDC

@@ -1,6 +1,6 @@
-"""The fault `late-partition`: a consumer gets one partition later than the others.
+"""The fault `late-partition`: a consumer receives one partition later than the others.
 
-One law: the partition has everything in the same order, and a statement waits until it has all that is older.
+The partition keeps its order. A statement waits until the partition has everything older.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simulator.ticdc.dispatch import Destinations
 
 
 class LatePartition(ActiveFault):
-    """Holds what the partition has not got yet, by when it will."""
+    """Holds the events of the partition until they are due."""
 
     awaits = True
 
@@ -63,7 +63,7 @@ class LatePartition(ActiveFault):
 
 
 def _destination(values: Mapping[str, Any], spec: TaskSpec) -> int:
-    """Of the partition and topic that a fault names; -1 where there is none."""
+    """Return the destination of the partition and topic of a fault; -1 if there is none."""
     to = spec.destinations
     topic = values.get(TOPIC_KEY.field, to.topics[0])
     if topic not in to.topics or not values["partition"] < to.counts[to.topics.index(topic)]:

@@ -1,7 +1,4 @@
-"""Faults that no TiCDC shows, of a partition that does not get a row: it is lost, or in another one.
-
-One law: everything else arrives as it would without them.
-"""
+"""Illegal faults of placement: a row is lost, or sent to another partition. Everything else arrives as without them."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from simulator.ticdc.dispatch import Destinations
 
 
 class LoseRow(ActiveFault):
-    """The next row."""
+    """Drops the next row."""
 
     awaits = True
 
@@ -36,7 +33,7 @@ class LoseRow(ActiveFault):
 
 
 class WrongPartition(ActiveFault):
-    """The next row whose topic has another partition."""
+    """Moves the next row whose topic has another partition."""
 
     awaits = True
 
@@ -48,7 +45,7 @@ class WrongPartition(ActiveFault):
 
 
 def _move_partition(events: pa.RecordBatch, place: int, to: Destinations) -> pa.RecordBatch | None:
-    """The event in the next partition of its topic; None where the topic has one alone."""
+    """Move the event to the next partition of its topic; return None if the topic has only one."""
     destination = ints(events, "destination")
     topic, partition = to.where(int(destination[place]))
     if to.counts[topic] < 2:

@@ -1,6 +1,6 @@
-"""Faults that give messages other shapes, as TiCDC does at other times: how many rows they hold, and which are cut.
+"""Faults of the shape of messages: how many rows they hold, and whether they are cut down to the handle key.
 
-One law: rows keep their order, and no message holds rows that the worker would not have put together.
+Rows keep their order, and a message holds only rows that the worker may put together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS_KEY = Key("rows", to_positive, FROM_1, "How many of the next rows; 1 where 
 
 
 class SmallBatches(ActiveFault):
-    """For as long as it lasts."""
+    """Limits the rows of messages while it lasts."""
 
     def flush(self, flush: Flush) -> Flush:
         chosen = matching_rows(flush.events, self.context)
@@ -34,7 +34,7 @@ class SmallBatches(ActiveFault):
 
 
 class LargeMessage(ActiveFault):
-    """So many of the next rows."""
+    """Treats some of the next rows as too large."""
 
     awaits = True
 
@@ -51,8 +51,9 @@ class LargeMessage(ActiveFault):
 
 
 def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
-    """The chosen rows at most so many to a message, as where the worker's clock ticks behind every so many rows
-    (tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun, 15 ms)."""
+    """Limit messages to so many of the chosen rows, as if the worker's clock ticked after every so many rows (tiflow
+    v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun, 15 ms).
+    """
     starts = np.append(True, (np.diff(flush.group) != 0) | (np.diff(chosen.astype(np.int8)) != 0))[: len(flush.group)]
     places = np.arange(len(starts))
     behind = places - np.maximum.accumulate(np.where(starts, places, 0))
@@ -60,7 +61,7 @@ def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
 
 
 def _mark_large(flush: Flush, chosen: Mask) -> Flush:
-    """The chosen rows as if they were above max-message-bytes."""
+    """Mark the chosen rows as larger than max-message-bytes."""
     return replace(flush, large=chosen if flush.large is None else flush.large | chosen)
 
 

@@ -1,4 +1,4 @@
-"""Which events a fault is about that waits for the next row: those of a table, or of any."""
+"""The rows that a fault is about: those of its table, or all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def matching_rows(events: pa.RecordBatch, context: FaultContext) -> Mask:
-    """Which of the events are rows that the fault is about: of its table, if it has one."""
+    """Return which of the events are rows that the fault is about."""
     found: Mask = ints(events, "kind") == ROW
     table = context.fault.values.get(TABLE_KEY.field)
     if table is not None:
@@ -25,11 +25,11 @@ def matching_rows(events: pa.RecordBatch, context: FaultContext) -> Mask:
 
 
 def find_next_row(events: pa.RecordBatch, context: FaultContext) -> int | None:
-    """Where the first of them stands."""
+    """Return the index of the first matching row."""
     found = np.flatnonzero(matching_rows(events, context))
     return int(found[0]) if len(found) else None
 
 
 def without_event(events: pa.RecordBatch, place: int) -> pa.RecordBatch:
-    """All events but that one."""
+    """Return all events but one."""
     return pa.concat_batches([events.slice(0, place), events.slice(place + 1)])

@@ -1,9 +1,9 @@
-"""Faults that steps plan (`run.steps.planned_faults`): nothing of the stream goes through them.
+"""Faults that steps plan (`run.steps.planned_faults`). They change the plan, not the stream.
 
-* `add-partitions`: TiCDC asks Kafka every ten minutes how many partitions the topics have that are not its default one;
-  of that it uses partition-num, which it reads when the changefeed starts or goes on. A watermark reaches all
-  partitions, new ones included, between the last row that is hashed over the old ones and the first that is hashed over
-  all, as where the changefeed was paused.
+* `add-partitions`: TiCDC asks Kafka every ten minutes for the partitions of topics other than its default one. For the
+  default topic it uses partition-num, which it reads when the changefeed starts or resumes. Between the last row that
+  is hashed over the old partitions and the first that is hashed over all, a watermark reaches all partitions, new ones
+  included, as if the changefeed had been paused.
 * `message-size`: TiCDC counts key, value and 36 bytes of record overhead.
 """
 

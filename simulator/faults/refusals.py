@@ -1,4 +1,4 @@
-"""Why a changefeed cannot show a fault, in words that name release and protocol: what several faults ask."""
+"""Why a changefeed cannot have a fault. Messages name release and protocol."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from simulator.ticdc.rules import ChangefeedRules
 
 
 def release_and_protocol(rules: ChangefeedRules) -> str:
-    """Release and protocol, for people."""
     return f"TiCDC {rules.release.name} with {CODECS[rules.changefeed.codec.protocol].protocol.title}"
 
 
 def refuse_without_watermarks(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    """Why there is no fault of watermarks; empty where they are sent."""
+    """Return why there is no fault of watermarks; empty if the changefeed sends them."""
     options, release = rules.changefeed.codec, rules.release
     return (
         ""
@@ -25,6 +24,6 @@ def refuse_without_watermarks(values: Mapping[str, Any], rules: ChangefeedRules)
 
 
 def refuse_one_partition(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    """Why no row can be in a wrong partition; empty where it can."""
+    """Return why no row can be in a wrong partition; empty if one can."""
     count = rules.changefeed.kafka.partition_num
     return "the topic has one partition: partition-num=2 or more is accepted" if count == 1 else ""

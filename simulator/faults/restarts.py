@@ -1,6 +1,6 @@
-"""What starts again from the checkpoint: all of TiCDC, or a table that goes to another node.
+"""Restarts from the checkpoint: of TiCDC, or of a table that moves to another node.
 
-One law: what comes again lies above every watermark that was sent, as it was, in its order.
+What is sent again lies above every watermark that was sent, and keeps its order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.faults.next_rows import matching_rows
 
 
 class Restart(ActiveFault):
-    """It happens at once."""
+    """Restarts TiCDC at once."""
 
     def begin(self) -> Iterator[EventPiece]:
         self.over = True
@@ -27,20 +27,21 @@ class Restart(ActiveFault):
 
 
 def restart_events(context: FaultContext) -> Iterator[EventPiece]:
-    """What a changefeed sends that starts from the checkpoint: its watermark, statements at it, everything above it.
+    """Yield what a changefeed sends when it starts from the checkpoint: the watermark, statements at the checkpoint,
+    and everything above.
 
-    The watermark comes again since TiCDC keeps the last one in memory (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs;
-    ticdc has no such guard). Classic TiCDC reads statements from one below the checkpoint on (cdc/owner/changefeed.go
-    ddlStartTs).
+    The watermark is repeated because TiCDC keeps the last one in memory (tiflow: cdc/owner/ddl_sink.go
+    writeCheckpointTs; ticdc has no such guard). Classic TiCDC reads statements from one below the checkpoint on
+    (cdc/owner/changefeed.go ddlStartTs).
     """
     spec, history = context.spec, context.history
-    history.at_least(lowest_checkpoint(history.last_statement, context.release))
+    history.advance_to(lowest_checkpoint(history.last_statement, context.release))
     if spec.control_events.watermarks and history.checkpoint > history.start_ts:
         watermark = spec.control_events.watermark(history.checkpoint, range(spec.destinations.total))
         if watermark.num_rows:
             yield EventPiece(watermark, apart=True)
     rows: list[pa.RecordBatch] = []
-    for events in history.again(spec, context.release.statement_again_at_checkpoint):
+    for events in history.resend(spec, context.release.statement_again_at_checkpoint):
         if int(events["kind"][0].as_py()) == DDL:
             yield from _joined_piece(rows)
             yield EventPiece(events, apart=True)
@@ -56,39 +57,39 @@ def _joined_piece(rows: list[pa.RecordBatch]) -> Iterator[EventPiece]:
 
 
 class MoveTable(ActiveFault):
-    """Its rows above the checkpoint come again among the next rows of others, or before the next mark."""
+    """Repeats the rows of a table above the checkpoint, among the next rows of others or before the next control event."""
 
     def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
-        self._again: list[pa.RecordBatch] = []
+        self._repeated: list[pa.RecordBatch] = []
 
     def begin(self) -> Iterator[EventPiece]:
-        every = self.context.history.again(self.context.spec, False)
+        every = self.context.history.resend(self.context.spec, False)
         rows = (events.filter(pa.array(matching_rows(events, self.context))) for events in every)
-        self._again = [events for events in rows if events.num_rows]
-        self.over = not self._again
+        self._repeated = [events for events in rows if events.num_rows]
+        self.over = not self._repeated
         yield from ()
 
     def events(self, piece: EventPiece) -> Iterator[EventPiece]:
-        again, self._again = self._again, []
+        again, self._repeated = self._repeated, []
         self.over = True
         if again and piece.kind == ROW:
-            yield EventPiece(self._between(pa.concat_batches(again), piece.events), apart=True)
+            yield EventPiece(self._interleave(pa.concat_batches(again), piece.events), apart=True)
             return
         if again:
             yield EventPiece(pa.concat_batches(again), apart=True)
         yield piece
 
     def end(self) -> Iterator[EventPiece]:
-        again, self._again = self._again, []
+        again, self._repeated = self._repeated, []
         if again:
             yield EventPiece(pa.concat_batches(again), apart=True)
 
     def renumber(self, moved: Renumbering) -> None:
-        self._again = [*map(moved, self._again)]
+        self._repeated = [*map(moved, self._repeated)]
 
-    def _between(self, again: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The table's rows in their order, the others in theirs."""
+    def _interleave(self, again: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Interleave the rows of the table with the others. Both keep their order."""
         both = pa.concat_batches([again, rows])
         own = matching_rows(both, self.context)
         lies = np.zeros(both.num_rows, np.bool_)

@@ -1,6 +1,6 @@
 """The fault `table-order`: rows of different tables out of commit-ts order, as TiCDC's workers send them.
 
-One law: rows of one partition key keep their order, and none passes a watermark or a statement.
+Rows of one partition key keep their order, and no row passes a control event.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.ticdc.rules import ChangefeedRules
 
 
 class TableOrder(ActiveFault):
-    """While it lasts, the first group of a flush comes last, and the others in any order."""
+    """Sends the first group of a flush last, and the others in any order."""
 
     def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         if piece.kind == ROW:
@@ -50,7 +50,7 @@ class TableOrder(ActiveFault):
 
 
 def _count_within(values: Ints) -> Ints:
-    """How many equal values stand before each."""
+    """Return the number of equal values before each."""
     order = np.argsort(values, kind="stable")
     begins = np.flatnonzero(np.append(True, np.diff(values[order]) != 0))
     counts = np.empty(len(values), np.int64)
