@@ -1,7 +1,4 @@
-"""Golden files: messages as they were recorded once, to compare with and to review by diff.
-
-One law: a file says each message whole, so that equal files are equal bytes, and says for people what is in it.
-"""
+"""Golden files: recorded messages to compare with, one JSON line each, with all their bytes and their decoded events."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from simulator.errors import UserError, printable_json
 from simulator.files import read_text
 
 MOST = 60
-"""Lines of a difference that are shown."""
+"""The maximal lines of a difference that are shown."""
 
 
 @dataclass
@@ -29,18 +26,20 @@ class Golden:
 
     directory: Path
     name: str
-    """Of the file, where none is given; of the second call's `name+2`, and so on."""
+    """The default name of the file; a second call uses `name+2`, and so on."""
 
     rewrite: bool
     written: dict[Path, str] = field(default_factory=dict)
-    """What was written so far, by this test or another."""
+    """The files written so far, by this test or others."""
 
     unnamed: int = 0
-    """Calls that gave no name."""
+    """Calls without a name."""
 
     def __call__(self, messages: Iterable[Message], name: str | None = None) -> None:
-        """Compares the messages with the file of that name, or writes it; raises AssertionError with the difference,
-        UserError for a name that leads elsewhere."""
+        """Compare the messages with the file of that name, or write it.
+
+        Raises AssertionError with the difference, and UserError for a name outside the directory.
+        """
         path = self._path(name)
         found = [golden_line(message) for message in messages]
         if self.rewrite:
@@ -69,8 +68,7 @@ class Golden:
 
 
 def golden_line(message: Message) -> str:
-    """A message on one line of JSON; bytes that are no UTF-8 are lone surrogates, as Python's surrogateescape has
-    them."""
+    """Return a message as one line of JSON; bytes that are not UTF-8 become lone surrogates (surrogateescape)."""
     return printable_json(
         {
             "topic": message.topic,
@@ -85,7 +83,7 @@ def golden_line(message: Message) -> str:
 
 
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> Iterable[str]:
-    """By what is in the messages, for people; by their bytes where that is the same."""
+    """Return a diff of the decoded events, or of the bytes if the events are equal."""
     said = [[event for line in side for event in _events(json.loads(line))] for side in (wanted, found)]
     before, after = (wanted, found) if said[0] == said[1] else said
     return difflib.unified_diff(before, after, "golden", "now", lineterm="", n=1)

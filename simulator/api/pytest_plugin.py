@@ -1,7 +1,6 @@
-"""What pytest gets of the simulator: fixtures `ticdc`, `ticdc_kafka` and `ticdc_golden`, the marker `ticdc`, and
-`--rewrite-golden`.
+"""The pytest plugin: fixtures `ticdc`, `ticdc_kafka` and `ticdc_golden`, the marker `ticdc`, and `--rewrite-golden`.
 
-One law: who does not use them pays for nothing: only pytest itself is imported here.
+It imports only pytest until a fixture is used.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ MARKER = (
 )
 
 KAFKA = "TICDC_SIM_KAFKA"
-"""The environment variable that names a Kafka (`host:port`) to use in place of one that is started."""
+"""The environment variable with the address (`host:port`) of an existing Kafka."""
 
 WRITTEN = pytest.StashKey[dict[Path, str]]()
-"""Golden files that this session has written, and what."""
+"""Golden files that this session has written, with their contents."""
 
 LONGEST = 150
-"""Characters of a test's name that its golden file is called by."""
+"""The maximal characters of a test's name in the name of its golden file."""
 
 NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -52,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each of the marker's releases."""
+    """Parametrize a test with the marker's releases."""
     if "ticdc_release" not in metafunc.fixturenames:
         return
     for marker in metafunc.definition.iter_markers("ticdc"):
@@ -63,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _tags(releases: object) -> list[str]:
-    """The releases of a marker; one may stand by itself."""
+    """Return the releases of a marker, which may be a single text."""
     if isinstance(releases, str):
         return [releases]
     tags = list(releases) if isinstance(releases, Iterable) else []
@@ -76,13 +75,13 @@ def _tags(releases: object) -> list[str]:
 
 @pytest.fixture
 def ticdc_release(request: pytest.FixtureRequest) -> str | None:
-    """The release of the test that the marker's `releases` made of it, as `v8.5.3` or `new:v8.5.4`."""
+    """The release of a test that is parametrized by the marker's `releases`, as `v8.5.3` or `new:v8.5.4`."""
     return getattr(request, "param", None)
 
 
 @pytest.fixture
 def ticdc(request: pytest.FixtureRequest, ticdc_release: str | None) -> Iterator[TiCDC]:
-    """A simulated TiDB with a changefeed, whose messages stay in memory; as the marker `ticdc` says."""
+    """A simulated TiDB with a changefeed whose messages stay in memory, with the settings of the marker `ticdc`."""
     from simulator.api.session import TiCDC
 
     with TiCDC(**_asked(request, ticdc_release)) as made:
@@ -91,7 +90,7 @@ def ticdc(request: pytest.FixtureRequest, ticdc_release: str | None) -> Iterator
 
 @pytest.fixture
 def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc_broker: str) -> Iterator[TiCDC]:
-    """As `ticdc`; the messages also go to a topic of the test's own on a real Kafka, which is deleted after it."""
+    """Like `ticdc`, but also sends to a topic of its own on a real Kafka, which is deleted after the test."""
     from simulator.api.session import SINK_URI, TiCDC
     from simulator.sinks.kafka.admin import delete_topics
 
@@ -111,7 +110,7 @@ def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc
 def ticdc_broker() -> Iterator[str]:
     """`host:port` of a Kafka: that of TICDC_SIM_KAFKA, or one that is started for the session.
 
-    Where none can be started the tests are skipped; where the environment says CI, they fail.
+    If it cannot be started, the tests are skipped; they fail if the environment variable CI is set.
     """
     if os.environ.get(KAFKA):
         yield os.environ[KAFKA]
@@ -133,7 +132,7 @@ def ticdc_broker() -> Iterator[str]:
 
 @pytest.fixture
 def ticdc_golden(request: pytest.FixtureRequest) -> Golden:
-    """Compares messages with a file that was recorded: `ticdc_golden(ticdc.messages())`."""
+    """Compares messages with a recorded file: `ticdc_golden(ticdc.messages())`."""
     from simulator.api.golden import Golden
 
     directory = request.path.parent / "golden" / request.path.stem
@@ -142,7 +141,7 @@ def ticdc_golden(request: pytest.FixtureRequest) -> Golden:
 
 
 def _file_name(request: pytest.FixtureRequest) -> str:
-    """What no other test of the module has: class, test and parameters, whose odd characters are written as %3A."""
+    """Return a name that is unique in the module: class, test and URL-quoted parameters."""
     function, bracket, parameters = request.node.name.partition("[")
     name = f"{request.cls.__qualname__}.{function}" if request.cls is not None else function
     if bracket:
@@ -151,7 +150,7 @@ def _file_name(request: pytest.FixtureRequest) -> str:
 
 
 def _asked(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any]:
-    """What markers say of the test, the closest one's word winning."""
+    """Return the arguments of the test's markers; the closest marker takes precedence."""
     asked: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("ticdc"))):
         if marker.args:

@@ -1,7 +1,4 @@
-"""Rows as Python values, for those who compare them with what a consumer holds.
-
-One law: a number that messages have as a number is one here; every other value is the text that TiDB prints.
-"""
+"""Rows as Python values: numbers for types that messages encode as numbers, else TiDB's text."""
 
 from __future__ import annotations
 
@@ -15,13 +12,15 @@ from simulator.tidb.model.types import ColumnType, family, is_binary
 PythonValue = int | float | str | bytes | None
 
 READ: dict[str, Callable[[str], PythonValue]] = {"integer": int, "bit": int, "year": int, "float": float}
-"""By family of the column's type; the others are `as_text`."""
+"""Conversions by type family; other families use `as_text`."""
 
 
 def python_values(type: ColumnType, texts: pa.Array | pa.ChunkedArray) -> list[PythonValue]:
-    """The values of a column: int for integers, BIT and YEAR, float for FLOAT and DOUBLE, bytes for binary strings, str
-    for everything else (DECIMAL, dates and times, ENUM and SET, JSON; a text that is no UTF-8 is bytes), None for
-    NULL."""
+    """Convert the values of a column.
+
+    Integers, BIT and YEAR become int, FLOAT and DOUBLE float, binary strings bytes, NULL None, and everything else
+    (DECIMAL, dates and times, ENUM and SET, JSON) str, or bytes if it is not UTF-8.
+    """
     if is_binary(type):
         return [None if text is None else as_bytes(text) for text in texts.to_pylist()]
     read = READ.get(family(type))
@@ -31,7 +30,7 @@ def python_values(type: ColumnType, texts: pa.Array | pa.ChunkedArray) -> list[P
 
 
 def as_text(text: bytes) -> str | bytes:
-    """The text of a cell, or its bytes where they are no UTF-8."""
+    """Return the text of a cell, or its bytes if they are not UTF-8."""
     try:
         return text.decode()
     except UnicodeDecodeError:
@@ -39,5 +38,5 @@ def as_text(text: bytes) -> str | bytes:
 
 
 def as_bytes(text: bytes) -> bytes:
-    """The bytes of a binary string, of which cells hold the Latin-1 text as UTF-8."""
+    """Return the bytes of a binary string, which cells hold as Latin-1 text in UTF-8."""
     return text.decode().encode("latin-1")

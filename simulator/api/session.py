@@ -1,6 +1,6 @@
-"""A simulated TiDB with a changefeed, for Python: SQL in, TiCDC's messages out.
+"""The Python API: a simulated TiDB with a changefeed, which turns SQL into TiCDC's messages.
 
-One law: what a statement made has been sent when `execute` is back, and `messages` ends with a watermark above it.
+`execute` returns after the statement's messages are sent; `messages` ends with a watermark above them.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ from simulator.truth.write import about_run, write
 __all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
 
 SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
-"""Of which nothing is contacted, unless it is asked for."""
+"""The default; no Kafka is contacted without `send`."""
 
 UNKNOWN_DATABASE = 1049
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a statement answered."""
+    """The result of a statement."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str | bytes | None, ...], ...] = ()
-    """Of a SELECT: TiDB text, bytes for binary strings, None for NULL."""
+    """The rows of a SELECT: TiDB's text, bytes for binary strings, None for NULL."""
 
     affected: int = 0
     warnings: tuple[str, ...] = ()
-    """As SHOW WARNINGS says them: `1265 Data truncated for column 'a' at row 1`."""
+    """The lines of SHOW WARNINGS, such as `1265 Data truncated for column 'a' at row 1`."""
 
 
 class TiCDC:
-    """One client's session with a TiDB that a changefeed replicates."""
+    """A client's session with a simulated TiDB that a changefeed replicates."""
 
     def __init__(
         self,
@@ -87,12 +87,14 @@ class TiCDC:
         fixtures_format: str = "jsonl",
         send: bool = False,
     ) -> None:
-        """`release` is a tag; where both architectures have it the classic one is meant, `new:v8.5.4` is the other.
+        """Open a changefeed.
+
+        `release` is a tag such as `v8.5.4`, which means the classic architecture if both have it, or `new:v8.5.4`.
         `config` is TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping.
 
-        `databases` are there from the start, besides `test`; without it every one that CREATE TABLE or USE names is.
-        With `fixtures` the messages are also written there when it is closed, with `send` they also go to the Kafka of
-        `sink_uri` at once. Raises UserError for what cannot be, DeliveryError where Kafka does not answer.
+        `databases` exist from the start, besides `test`; without it, every database that CREATE TABLE or USE names
+        does. `fixtures` is a directory to which the messages are written on closing. `send` also sends them to the
+        Kafka of `sink_uri` at once. Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
         """
         kind, _, tag = release.rpartition(":")
         found = releases.find(tag, kind or architecture)
@@ -116,9 +118,9 @@ class TiCDC:
             self._add_database(name)
 
     def execute(self, sql: str) -> Result:
-        """Runs the statements as a MySQL client would send them; what the last one answered.
+        """Execute statements as a MySQL client does, and return the result of the last one.
 
-        Raises SqlError with TiDB's number, SQLSTATE and text; what stands before the one that fails has been done.
+        Raises SqlError with TiDB's number, SQLSTATE and text; statements before the failing one stay executed.
         """
         result = Result()
         for statement in split_script(sql, self._open().upstream().session.sql_mode):
@@ -126,22 +128,22 @@ class TiCDC:
         return result
 
     def wait(self, duration: str) -> None:
-        """Simulated time passes (`500ms`, `1m30s`), with its watermarks."""
+        """Let simulated time pass (`500ms`, `1m30s`), with its watermarks."""
         self._open().play(WaitStep(tso.duration_ms(duration)))
 
     def fault(self, name: str, **keys: Any) -> None:
-        """Something goes wrong, as a scenario's step `fault` has it: `ticdc.fault("late-partition", partition=0,
+        """Inject a fault with the keys of a scenario's step `fault`: `ticdc.fault("late-partition", partition=0,
         by="2s")`; the key `for` is written `for_`.
 
-        Raises UserError for a fault that there is not, or that the changefeed cannot show.
+        Raises UserError for an unknown fault, and for one that the changefeed cannot show.
         """
         self._open().play(fault_step(name, {key.rstrip("_"): value for key, value in keys.items()}))
 
     def play(self, scenario: str | Path | Scenario) -> None:
-        """The steps of a scenario: a file (.toml or .sql), the name of one that comes with the package, or a
-        `Scenario`; its settings are this object's own.
+        """Play the steps of a scenario: a file (.toml or .sql), the name of one in the package, or a `Scenario`.
 
-        Raises UserError for what cannot be played, ExpectationError where it is otherwise than a step `expect` says.
+        The settings of the scenario are ignored. Raises UserError for invalid steps, and ExpectationError for a failed
+        step `expect`.
         """
         found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         live, before = self._open(), len(self._sent)
@@ -160,8 +162,11 @@ class TiCDC:
         )
 
     def messages(self, watermark: bool = True) -> list[Message]:
-        """What was sent since the last call, in the order of sending; it ends with a watermark above everything sent so
-        far, in every partition, where the protocol has watermarks. Without `watermark` none is sent for it."""
+        """Return the messages since the last call, in the order of sending.
+
+        They end with a watermark above everything so far in every partition, if the protocol has watermarks, unless
+        `watermark` is false.
+        """
         live = self._open()
         if watermark:
             live.resolve()
@@ -173,15 +178,14 @@ class TiCDC:
         ]
 
     def events(self) -> list[Event]:
-        """As `messages`, decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
+        """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
         return [event for message in self.messages() for event in decode(message.key, message.value)]
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
-        """The rows of `db.table`, in the order of its key: int for integers, BIT and YEAR, float for FLOAT and DOUBLE,
-        bytes for binary strings and texts that are no UTF-8, str as TiDB prints it for everything else, None for NULL.
+        """Return the rows of `db.table`, ordered by its key, with values as in `python_values`.
 
-        Has all columns, as SELECT * does; messages have no virtual generated ones. Raises SqlError for a table that is
-        not there.
+        The rows have all columns, as with SELECT *; messages have no virtual generated columns. Raises SqlError for a
+        missing table.
         """
         upstream, definition = self._table(table)
         texts = column_arrays(table_rows(upstream, definition).cells)
@@ -192,10 +196,10 @@ class TiCDC:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def truth(self, directory: str | Path, format: str = "csv", at: int | None = None) -> Mapping[str, int]:
-        """Writes what a right consumer has at a watermark there, as a snapshot (`csv` or `parquet`): at the last one,
-        which is sent if need be, or at any TSO up to it; how many rows each `db.table` has.
+        """Write the rows that a correct consumer holds, as a snapshot (`csv` or `parquet`); return the rows by `db.table`.
 
-        Raises UserError for a directory that holds something else, and for a TSO that lies outside.
+        They are those at the last watermark, which is sent if need be, or at a TSO up to it. Raises UserError for a
+        directory with other files, and for a TSO outside the stream.
         """
         live = self._open()
         live.resolve()
@@ -210,9 +214,9 @@ class TiCDC:
         return write(found, about, in_process.write, Path(directory), format)
 
     def verify(self, against: str | Path) -> None:
-        """What a consumer wrote down is what a right one has by now: a snapshot, or a `jdbc:` URL, which needs Spark.
+        """Compare what a consumer wrote, a snapshot or a `jdbc:` URL (which needs Spark), with the expected rows.
 
-        Raises ExpectationError with a line for all that differs, UserError for what cannot be read.
+        Raises ExpectationError with all differences, and UserError for unreadable input.
         """
         from simulator.consumer.verify import verify  # takes longer than a short test
         from simulator.consumer.verify.failure_lines import failure_lines
@@ -226,22 +230,22 @@ class TiCDC:
 
     @property
     def watermark(self) -> int:
-        """The last one that was sent to every partition, a TSO."""
+        """The last watermark that was sent to every partition, a TSO."""
         return self._live.watermark
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What of the sink-uri and the configuration has no effect."""
+        """Warnings about settings of the sink-uri and the configuration that have no effect."""
         return self._changefeed.warnings
 
     @property
     def release(self) -> str:
-        """`v8.5.3`; `new:v8.5.4` where the classic architecture has that tag, too."""
+        """The release, such as `v8.5.3`, or `new:v8.5.4` if the classic architecture also has that tag."""
         name, architecture = self._release.name, self._release.architecture
         return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
 
     def describe(self) -> str:
-        """What is simulated, for people."""
+        """Return release, protocol and topic in one line."""
         name = f"{self._release.architecture}, {self._release.name}"
         return f"TiCDC {name}, {self._changefeed.codec.protocol}, topic {self.topic}"
 
@@ -252,7 +256,7 @@ class TiCDC:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """All topics that something was sent to, the default one first."""
+        """All topics with messages, the default one first."""
         return tuple(self._live.topics) or (self.topic,)
 
     @property
@@ -261,9 +265,9 @@ class TiCDC:
         return ",".join(self._changefeed.kafka.brokers)
 
     def close(self) -> None:
-        """Sends a last watermark and completes fixtures; raises DeliveryError. Closing again does nothing.
+        """Send a last watermark and complete the fixtures; raises DeliveryError. Closing again does nothing.
 
-        Warns of a fault that has not met what it waits for.
+        Warns about faults whose trigger never occurred.
         """
         self._close(True)
 
@@ -329,7 +333,7 @@ class TiCDC:
 
 
 def records(messages: Iterable[Message]) -> Iterator[Record]:
-    """Messages as `simulator.consumer` takes them."""
+    """Yield messages as records of `simulator.consumer`."""
     for each in messages:
         yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
 
@@ -344,7 +348,7 @@ def _changefeed(sink_uri: str, config: str | Path | Mapping[str, Any] | None, re
 
 
 def _toml(value: object) -> str:
-    """A value on one line."""
+    """Return a TOML value on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -362,7 +366,7 @@ def _output(
 
 @contextmanager
 def _as_sql_error() -> Iterator[None]:
-    """Whatever TiDB refuses, by MySQL's number."""
+    """Convert DdlError to SqlError, with MySQL's number."""
     try:
         yield
     except DdlError as error:
@@ -370,7 +374,7 @@ def _as_sql_error() -> Iterator[None]:
 
 
 def _database_of(text: str) -> str:
-    """The database that a statement takes to be there; empty for a statement that brings none by itself."""
+    """Return the database that CREATE TABLE or USE names; else an empty text."""
     statement = parse_sql(text)
     if isinstance(statement, CreateTable):
         return statement.schema

@@ -1,7 +1,7 @@
 """The command line.
 
-One law: a user's mistake ends in one line and exit code 2, what a scenario expects in vain in 1, lost delivery in 3,
-what nobody foresaw in 70. Who closes standard output early has seen enough, which changes no verdict.
+Exit codes: 1 for a failed expectation, 2 for a user's mistake, 3 for failed delivery, 70 for a defect; each with one line
+on standard error. A closed pipe at standard output is no error.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from simulator.cli.tree import commands
 from simulator.errors import SimulatorError, UserError, mask_secrets
 
 GENERATION = 100_000
-"""Objects that come between two looks of Python's garbage collector: what imports make stays, and is much."""
+"""Threshold of Python's garbage collector: imports create many objects that stay."""
 
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
 
 
 def _everywhere(command: click.Command, option: click.Option) -> None:
-    """Gives an option to a command and to all below it."""
+    """Add an option to a command and to all its subcommands."""
     command.params.append(option)
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         _everywhere(inner, option)
@@ -55,8 +55,9 @@ _everywhere(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line and gives its exit code: 0 done, 1 what a scenario expects is not so, 2 the user's mistake,
-    3 delivery failed, 70 our defect, 128 and more stopped by a signal.
+    """Run one command line and return its exit code.
+
+    0 success, 1 failed expectation, 2 user's mistake, 3 failed delivery, 70 defect, 128 and more stopped by a signal.
     """
     asked: dict[str, bool] = {}
     try:
@@ -81,7 +82,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(arguments: Sequence[str]) -> None:
-    """Raises UserError for an argument that no operating system passes on, and that no file can be called."""
+    """Raise UserError for an argument that no operating system passes, as it holds NUL or a lone surrogate."""
     for argument in arguments:
         try:
             possible = b"\0" not in os.fsencode(argument)
@@ -92,20 +93,20 @@ def _check(arguments: Sequence[str]) -> None:
 
 
 def _complain(code: int, *lines: str) -> int:
-    """Says what is wrong and gives the code."""
+    """Print error lines and return the code."""
     complain(f"ticdc-sim: {line}" for line in lines)
     return code
 
 
 def _refused(error: OSError) -> int:
-    """What the operating system refuses; nothing is wrong where only the reader of standard output is gone."""
+    """Report an error of the operating system; a closed pipe at standard output is none."""
     if isinstance(error, BrokenPipeError) and streams.reader_gone():
         return 0
     return _complain(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
 
 
 def _unforeseen(error: Exception, whole: bool) -> int:
-    """A defect of ours: its kind and the first line of its text, or all of where it arose."""
+    """Report a defect with its type and first line, or with the whole traceback."""
     if whole:
         return _complain(DEFECT, *"".join(traceback.format_exception(error)).splitlines())
     kind, text = type(error).__name__, (str(error).strip().splitlines() or [""])[0]
@@ -114,7 +115,7 @@ def _unforeseen(error: Exception, whole: bool) -> int:
 
 
 def _misused(error: click.UsageError) -> int:
-    """One line in place of click's four; a command without any arguments shows its help."""
+    """Report a usage error in one line; a command without arguments shows its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return 2
@@ -123,15 +124,15 @@ def _misused(error: click.UsageError) -> int:
 
 
 def main() -> None:
-    """Entry point of `ticdc-sim`; what a terminal's charset lacks is shown as escapes."""
+    """Run `ticdc-sim`; characters that the terminal's charset lacks are printed as escapes."""
     streams.reopen_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(GENERATION)
     code = run()
-    # The interpreter looks through all that was made before it ends, a fifth of a short command's time; without that
-    # DuckDB 2.0 complains of what its bindings (nanobind) still hold.
+    # Without this the interpreter collects all objects at exit, a fifth of a short command's time. With DuckDB loaded it
+    # must, as DuckDB 2.0 (nanobind) otherwise prints warnings about leaks.
     if "duckdb" not in sys.modules:
         gc.freeze()
     signals.ignore_signals()

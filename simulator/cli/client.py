@@ -16,7 +16,7 @@ from simulator.ticdc.changefeed import Changefeed
 
 
 def check(options: dict[str, Any]) -> None:
-    """Raises UserError where they do not go together, or with where the messages go."""
+    """Check that the options fit each other and the output; raises UserError."""
     to = elsewhere(options)
     if to is not None and options["driver"]:
         raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")
@@ -25,8 +25,7 @@ def check(options: dict[str, Any]) -> None:
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
-    """The changefeed's Kafka, by the client that is asked for; raises as `outputs.to_kafka`. Notes the topics that have
-    messages of another run."""
+    """Return `outputs.to_kafka` with the requested client; adds notes about topics with messages of other runs."""
     from simulator.sinks.kafka.read import offset_ranges
 
     driver = options["driver"] or KafkaSettings.driver
@@ -45,8 +44,8 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
     return replace(output, notes=(*output.notes, *notes))
 
 
-def told(settings: KafkaSettings) -> str:
-    """The client, its version and how it is handed records."""
+def describe(settings: KafkaSettings) -> str:
+    """Return the client, its version and its API."""
     from simulator.sinks.kafka.producers import describe_client
 
     return describe_client(settings)

@@ -1,4 +1,4 @@
-"""`explain`: what becomes of a row change, of a statement, and of a table."""
+"""The command `explain` for row changes, statements and tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def row(
     architecture: str | None,
     as_json: bool,
 ) -> None:
-    # statements and tables are explained without these, and with less to wait for
+    # slow imports that statements and tables do not need
     from simulator.explain.change import parse_row_change
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
     from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -98,7 +98,7 @@ def table(
 
 
 def _statements(text: str, database: str) -> list[tuple[str, str]]:
-    """Current database and text of each; one that stands alone is taken as it was typed."""
+    """Return current database and text of each statement; a single statement keeps its text as typed."""
     with parse_errors():
         found = list(split_sql(text, database))
     alone = len(found) < 2 and all(current == database for current, _ in found)
@@ -106,7 +106,7 @@ def _statements(text: str, database: str) -> list[tuple[str, str]]:
 
 
 def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> None:
-    """For programs and for people: of one statement a document, of several a list."""
+    """Print one explanation, or a list of several."""
     if as_json:
         documents = [ddl_as_dict(explanation) for explanation in explained]
         show_json(documents[0] if total == 1 else documents)
@@ -117,7 +117,7 @@ def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> N
 def _changefeed(
     sink_uri: str, config: Path | None, release: str, architecture: str | None
 ) -> tuple[Changefeed, Release]:
-    """With what of the changefeed has no effect said; raises ChangefeedError for what TiCDC rejects."""
+    """Return changefeed and release, after warnings; raises ChangefeedError for settings that TiCDC rejects."""
     found = releases.find(release, architecture)
     changefeed = load_file(sink_uri, config, found)
     filters = event_filters(changefeed.event_filters, found, changefeed.case_sensitive)
@@ -142,7 +142,7 @@ def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
 
 
 def _table(catalog: Catalog, name: str, database: str) -> Table:
-    """The table of `db.t`, or of `t` in the current database."""
+    """Return the table `db.t`, or `t` in the current database; raises UserError."""
     schema, _, bare = name.rpartition(".")
     found = catalog.table(schema or database, bare)
     if found is None:

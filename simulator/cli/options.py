@@ -1,7 +1,4 @@
-"""The options that several commands share, and how options are read.
-
-One law: what a scenario file has as a key, too, is read as there.
-"""
+"""Options that several commands share. Options that are also keys of scenario files have the same parsers."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ Option = Callable[[Command], Command]
 
 
 def given(options: Sequence[Option]) -> Option:
-    """Adds options that several commands have in common."""
+    """Return a decorator that adds options to a command."""
 
     def to(command: Command) -> Command:
         return reduce(lambda made, option: option(made), reversed(options), command)
@@ -34,13 +31,13 @@ def read_by(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Par
 
 
 def setting(key: str, **shown: Any) -> Option:
-    """The option of a setting that scenario files have, too, and that is read as there."""
+    """Return the option of a setting that scenario files have, too."""
     found = SETTINGS[key]
     return click.option(f"--{key}", found.field, callback=read_by(found.read), **shown)
 
 
 def as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
-    """A name given as an argument, whose bytes may be no text."""
+    """Return an argument that must be UTF-8; raises UserError."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -84,7 +81,7 @@ CHANGEFEED_AND_OUTPUT = (
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
     setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
 )
-"""Of whatever sends: diff, run and shell."""
+"""Options of commands that send: diff, run and shell."""
 
 RESOLVED_INTERVAL = setting(
     "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"
@@ -103,7 +100,7 @@ CLIENT = (
         help="Send record by record through kafka-python's public API, not in prepared batches (slower).",
     ),
 )
-"""What stands between records and Kafka: of diff, run and load."""
+"""Options of the Kafka client: diff, run and load."""
 
 TRUTH = (
     click.option(
@@ -125,7 +122,7 @@ TRUTH = (
         help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing.",
     ),
 )
-"""Of whatever knows its end: diff, run and load."""
+"""Options of commands that can write a truth: diff, run and load."""
 
 RUN = given(
     (
@@ -159,7 +156,7 @@ RUN = given(
         *TRUTH,
     )
 )
-"""Of diff and run."""
+"""Options of diff and run."""
 
 CHANGEFEED = (
     click.option("--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
@@ -168,7 +165,7 @@ CHANGEFEED = (
     architecture("By default the release's."),
     JSON,
 )
-"""Of everything that is explained under a changefeed."""
+"""Options of explain."""
 
 CATALOG = (
     click.option(

@@ -1,4 +1,4 @@
-"""What a command says: lines for people and documents for programs on standard output, warnings on standard error."""
+"""The output of commands: lines and JSON on standard output, warnings on standard error."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from simulator.errors import DeliveryError, UserError, mask_secrets, printable, 
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Lines for people, one at a time."""
+    """Print lines."""
     for line in lines:
         click.echo(printable(line))
 
 
 def show_json(document: object) -> None:
-    """One document for programs."""
+    """Print a JSON document."""
     click.echo(printable_json(document, indent=2))
 
 
 def complain(lines: Iterable[str]) -> None:
-    """Lines on standard error; where nobody listens to it, the exit code alone tells."""
+    """Print lines on standard error; errors in doing so are ignored."""
     with suppress(OSError):
         for line in lines:
             click.echo(printable(mask_secrets(line)), err=True)
 
 
 def check_file(option: str, path: Path | None) -> None:
-    """Raises UserError where the file that an option names cannot be written when all is done."""
+    """Check that an option's file will be writable; raises UserError."""
     if path is None:
         return
     parent = path.absolute().parent
@@ -44,7 +44,7 @@ def check_file(option: str, path: Path | None) -> None:
 
 
 def write_file(path: Path, text: str, what: str) -> None:
-    """Writes the whole file, which grows beside its place, or leaves what was there; raises DeliveryError."""
+    """Replace a file by a complete new one, or leave it as it was; raises DeliveryError."""
     place = Path(os.path.realpath(path))
     growing = place.with_name(f".{place.name}.part")
     try:
@@ -62,7 +62,7 @@ def write_file(path: Path, text: str, what: str) -> None:
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Warnings, a line each."""
-    from simulator.cli.terminal import Terminal  # rich takes longer than most commands that have nothing to warn of
+    """Print warnings."""
+    from simulator.cli.terminal import Terminal  # importing rich is slow, and most commands have no warnings
 
     Terminal(stderr=True).warn(lines)

@@ -1,7 +1,4 @@
-"""The prompt of `shell`: lines that are edited, a history, texts of several lines.
-
-One law: Enter ends a text that is whole, and begins another line of one that is not.
-"""
+"""The prompt of `shell`, with line editing, a history and multi-line input. Enter submits a complete text."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 
 def texts(prompt: str, continued: str, is_whole: Callable[[str], bool]) -> Iterator[str]:
-    """What is typed, up to Ctrl-D; Ctrl-C clears it."""
+    """Yield the texts typed until Ctrl-D; Ctrl-C clears the input."""
     keys = KeyBindings()
 
     @keys.add("enter")
@@ -42,7 +39,7 @@ def texts(prompt: str, continued: str, is_whole: Callable[[str], bool]) -> Itera
 
 
 def _history() -> History:
-    """In the user's state directory, readable for nobody else; in memory where that cannot be."""
+    """Return a history in the user's state directory, private to the user, or else in memory."""
     state = os.environ.get("XDG_STATE_HOME")
     file = (Path(state) if state else Path.home() / ".local" / "state") / "ticdc-simulator" / "history"
     with suppress(OSError):

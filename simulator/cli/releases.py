@@ -1,7 +1,6 @@
-"""`releases`: what a release does, and what changes between two; tables for people, one document for programs.
+"""The command `releases`: prints the behaviours of a release, or the differences of two, as tables or as JSON.
 
-One law: what is shown is read from the fields of Release and their metadata; a narrow screen gets the same words in
-fewer columns.
+A narrow screen gets the same words in fewer columns.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ WIDE = 130
 def releases(
     first: str | None, second: str | None, architecture: str | None, as_json: bool, examples: bool = False
 ) -> None:
-    """All lines of releases, or all of one release, or what the second does otherwise, with examples where asked."""
+    """Print all lines of releases, all behaviours of one release, or the differences of two, perhaps with examples."""
     if examples and second is None:
         raise UserError("--examples needs two releases: ticdc-sim releases A B --examples")
     if first is None:
@@ -82,7 +81,7 @@ def _comparison(before: Release, after: Release, changed: tuple[Difference, ...]
 def _with_examples(
     document: dict[str, Any], before: Release, after: Release, changed: tuple[Difference, ...]
 ) -> dict[str, Any]:
-    """The document with what shows each difference that is on the wire."""
+    """Return the document with an example of each difference on the wire."""
     from simulator.explain.examples.render import example_as_dict
 
     return document | {
@@ -131,7 +130,7 @@ def _plain(value: object) -> object:
 
 
 def show_lines_of_releases(lines: Sequence[Line]) -> None:
-    """One line of text for each line of releases."""
+    """Print a table of the lines of releases."""
     out = Terminal()
     for architecture, found in groupby(lines, lambda line: line.architecture):
         table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
@@ -147,7 +146,7 @@ def show_lines_of_releases(lines: Sequence[Line]) -> None:
 
 
 def show_release(release: Release) -> None:
-    """Every behaviour of a release."""
+    """Print every behaviour of a release."""
     out = Terminal()
     out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
     for chapter, found in groupby(behaviours(), lambda behaviour: behaviour.chapter):
@@ -171,7 +170,7 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
 
 
 def show_differences(before: Release, after: Release, found: Sequence[Difference]) -> None:
-    """What the second release does otherwise."""
+    """Print the differences of two releases."""
     out = Terminal()
     on_the_wire = sum(difference.behaviour.on_the_wire for difference in found)
     several = "behaviour differs" if len(found) == 1 else "behaviours differ"
@@ -186,7 +185,7 @@ def show_differences(before: Release, after: Release, found: Sequence[Difference
 
 
 def show_examples(before: Release, after: Release, changed: Sequence[Difference]) -> None:
-    """Of each difference on the wire an event that shows it, as both releases make it."""
+    """Print an event for each difference on the wire, as both releases encode it."""
     from simulator.explain.examples.render import example_lines
 
     names = (before.name, after.name) if before.name != after.name else (title(before), title(after))
@@ -213,12 +212,12 @@ def _difference_table(out: Console, before: Release, after: Release, found: list
 
 
 def title(release: Release) -> str:
-    """`v8.5.4 (new)`."""
+    """Return `v8.5.4 (new)`."""
     return f"{release.name} ({release.architecture})"
 
 
 def in_words(behaviour: Behaviour, value: object) -> str:
-    """A value as people say it, with what its text says of it."""
+    """Describe a value, with its meaning."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, frozenset):
@@ -230,7 +229,7 @@ def in_words(behaviour: Behaviour, value: object) -> str:
 
 
 def _both(difference: Difference) -> tuple[str, str]:
-    """Both values; of sets their sizes, and what the second one adds and lacks."""
+    """Return both values; for sets their sizes, and the members added and removed."""
     if not isinstance(difference.before, frozenset) or not isinstance(difference.after, frozenset):
         return in_words(difference.behaviour, difference.before), in_words(difference.behaviour, difference.after)
     changes = (("added", difference.added), ("removed", difference.removed))
@@ -243,12 +242,12 @@ def _count(members: frozenset[object]) -> str:
 
 
 def _member(value: object) -> str:
-    """A member of a set; numbers are action types."""
+    """Return a member of a set as text; numbers are DDL action types."""
     return f"{ACTIONS[value].text} ({value})" if isinstance(value, int) and value in ACTIONS else str(value)
 
 
 def _table(*columns: Column | str) -> Table:
-    """Words that are wider than their column go on in the next line; none is cut."""
+    """Return an empty table that wraps long words instead of cutting them."""
     every = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
     return Table(*every, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
 
@@ -263,5 +262,5 @@ def _chapter(name: str) -> Text:
 
 
 def _under(head: Text, rest: Text) -> Group:
-    """Two texts in one cell, the second one indented."""
+    """Return two texts in one cell, the second one indented."""
     return Group(head, *([Padding(rest, (0, 0, 0, 2))] if rest.plain else []))

@@ -67,7 +67,7 @@ def with_checkpoint(
     except DeliveryError as error:
         raise DeliveryError(*error.args, checkpoint_writer.resume_hint) from error
     except Stopped:
-        display.told(checkpoint_writer.resume_hint)
+        display.error(checkpoint_writer.resume_hint)
         raise
     finally:
         checkpoint_writer.file.close()

@@ -1,7 +1,4 @@
-"""What a person sees of a run: stages and rates while it works, tables at the end.
-
-One law: progress and warnings go to standard error, results to standard output.
-"""
+"""The output of a run: progress and warnings on standard error, tables and a summary on standard output."""
 
 from __future__ import annotations
 
@@ -31,26 +28,26 @@ from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 
 MANY = 40
-"""Tables or partitions beyond that are summed up for people; the summary file has them all."""
+"""Tables or partitions that are shown one by one; the summary file has all."""
 
 READING = "reading and comparing the snapshots"
 
 QUIET = 3.0
-"""Seconds without an acknowledgement that are nothing to speak of."""
+"""Seconds without an acknowledgement before a message about it."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A run that ended well."""
+    """The summary of a completed run."""
 
     plan: Plan
     output: Output
     account: RunResult
     seconds: float
-    """Of the whole run: planning, reading and comparing, too."""
+    """The duration of the whole run, with planning, reading and comparing."""
 
     def by_table(self) -> dict[str, Counter[int]]:
-        """Rows of each table by operation; the partitions of a table together."""
+        """Return the rows of each table by operation, summed over its partitions."""
         found: dict[str, Counter[int]] = {}
         for (table, op, _), rows in sorted(self.account.changes.items()):
             physical = self.plan.tables[table].table
@@ -58,7 +55,7 @@ class Summary:
         return found
 
     def by_partition(self) -> list[dict[str, Any]]:
-        """What each partition got."""
+        """Return the counts of each partition."""
         rows: Counter[int] = Counter()
         for (_, _, destination), count in self.account.changes.items():
             rows[destination] += count
@@ -78,7 +75,7 @@ class Summary:
 
     @property
     def bytes(self) -> int:
-        """Of their keys and values."""
+        """The size of all keys and values."""
         return sum(account.bytes for account in self.account.delivered)
 
     @property
@@ -87,11 +84,11 @@ class Summary:
 
     @property
     def rate(self) -> float:
-        """Rows a second of the time of sending."""
+        """Rows per second while sending."""
         return self.rows / self.account.sending if self.account.sending else 0.0
 
     def write(self, path: Path) -> None:
-        """The whole summary as JSON; raises DeliveryError."""
+        """Write the summary as JSON; raises DeliveryError."""
         tables = {
             name: {"inserted": ops[INSERT], "updated": ops[UPDATE], "deleted": ops[DELETE]}
             for name, ops in self.by_table().items()
@@ -115,7 +112,7 @@ class Summary:
 
 
 class Display:
-    """Standard error while the run works."""
+    """The progress of a run on standard error."""
 
     def __init__(self) -> None:
         self._console = Terminal(stderr=True)
@@ -128,20 +125,20 @@ class Display:
         self._console.warn(lines)
 
     def note(self, lines: Sequence[str]) -> None:
-        """What the run will do that the user did not spell out."""
+        """Print notes on what the run will do."""
         shown = [*lines[:MANY], f"… and {len(lines) - MANY} more"] if len(lines) > MANY else lines
         for line in shown:
             self._console.print(line, style="dim", soft_wrap=True)
 
     def stage(self, text: str) -> None:
-        """The stage that begins now."""
+        """Show the stage that begins."""
         if self._status is not None:
             self._status.update(Text(printable(text)))
         else:
             self._console.print(f"{text} …", style="dim")
 
     def update(self, progress: Progress) -> None:
-        """Called from the listener's thread with what the tasks have read and sent."""
+        """Show what the tasks have read and sent; called in the listener's thread."""
         sends = bool(progress.events)
         if self._began == 0.0 or sends != self._sends:
             self._began, self._sends = monotonic(), sends
@@ -155,7 +152,7 @@ class Display:
 
     @contextmanager
     def following(self, reads: bool) -> Iterator[None]:
-        """Shows how far the run is; `reads` is whether it has snapshots to compare before it sends."""
+        """Show progress until the block ends; `reads` is whether the run compares snapshots before it sends."""
         stage = READING if reads else "sending"
         self._console.print(f"{stage} …", style="dim")
         status = self._status = self._console.status(stage)
@@ -164,26 +161,22 @@ class Display:
             yield
         finally:
             self._status = None
-            with suppress(OSError):  # the terminal may be gone
+            with suppress(OSError):  # the terminal may be closed
                 status.stop()
 
-    def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
-        """What has arrived when a run ends before its end."""
-        self._arrived(progress, plan, output)
-
     def ended(self, watermark: int) -> None:
-        """Where a signal ended a run that is complete so far."""
-        said = f"stopped at watermark {tso.describe(watermark)}" if watermark else "stopped before the first event"
-        self.told(said)
+        """Show the watermark at which a signal stopped the run."""
+        self.error(f"stopped at watermark {tso.describe(watermark)}" if watermark else "stopped before the first event")
 
-    def told(self, line: str) -> None:
-        """What holds of a run that a signal ended."""
+    def error(self, line: str) -> None:
+        """Print a line about a run that ended early."""
         self._console.print(line, style="red", soft_wrap=True)
 
-    def _arrived(self, progress: Progress, plan: Plan, output: Output) -> None:
+    def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
+        """Print what was delivered by a run that ended early."""
         if output.sink != "kafka":
-            said = "no fixtures were written" if output.sink != "console" else "what was shown is not all"
-            self._console.print(said, style="red")
+            line = "no fixtures were written" if output.sink != "console" else "what was shown is not all"
+            self._console.print(line, style="red")
             return
         self._console.print("each partition has at least every event below this commit-ts:", style="red")
         for destination in range(output.destinations.total):
@@ -193,7 +186,7 @@ class Display:
             self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", soft_wrap=True)
 
     def finish(self, summary: Summary) -> None:
-        """Tables and a closing line on standard output, or on standard error where that shows the messages."""
+        """Print tables and a closing line on standard output, or on standard error if messages are printed there."""
         out = Terminal(stderr=summary.output.sink == "console")
         tables = summary.by_table()
         if tables:
@@ -214,20 +207,20 @@ class Display:
 
 
 def reading_line(progress: Progress, seconds: float) -> str:
-    """The progress line of a run that has read for so long."""
+    """Return the progress line while reading."""
     rows = sum(progress.read.values())
     return f"{READING}: {rows:,} rows read, {rows / seconds:,.0f} rows/s"
 
 
 def sending(progress: Progress, seconds: float) -> str:
-    """The progress line of a run that has sent for so long."""
+    """Return the progress line while sending."""
     events, size = sum(progress.events.values()), sum(progress.bytes.values())
     rate = f"{events / seconds:,.0f} events/s"
     return f"sending: {events:,} events, {size / 1e6:,.1f} MB, {silence(progress) or rate}"
 
 
 def silence(progress: Progress) -> str:
-    """What is said of a Kafka that acknowledges nothing to some task; nothing where none waits for long."""
+    """Return a message if Kafka has acknowledged nothing to a task for some seconds; else an empty text."""
     since, until = min(progress.waiting.values(), default=(time(), 0.0))
     if time() - since < QUIET:
         return ""
@@ -250,7 +243,7 @@ def by_table(tables: dict[str, Counter[int]]) -> Table:
 
 
 def by_partition(every: Sequence[dict[str, Any]]) -> Table:
-    """Rows, messages and bytes of each partition."""
+    """Return a table of rows, messages and bytes by partition."""
     shown = plain_table("topic", "partition", "rows", "messages", "bytes", "last commit-ts")
     for place in every[:MANY]:
         figures = (f"{place[name]:,}" for name in ("rows", "messages", "bytes"))
@@ -263,13 +256,13 @@ def by_partition(every: Sequence[dict[str, Any]]) -> Table:
 
 
 def plain_table(named: str, *figures: str) -> Table:
-    """Names that may be cut where the screen is narrow, and figures that may not."""
+    """Return an empty table, whose first column wraps on a narrow screen and whose figures do not."""
     columns = (Column(figure, justify="right", no_wrap=True, min_width=len(figure)) for figure in figures)
     return Table(Column(named, overflow="fold"), *columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
 def _plain(account: dict[str, Any]) -> dict[str, Any]:
-    """A partition's account with people's names for things."""
+    """Return a partition's counts with the names of the summary."""
     return {
         "partition": account["partition"],
         "messages": account["records"],

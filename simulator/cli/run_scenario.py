@@ -1,4 +1,4 @@
-"""`diff` and `run`: the run itself, from options to summary."""
+"""The commands `diff` and `run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulator.cli import client, resuming, truth
 from simulator.cli.output import check_file
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_sink
-from simulator.cli.truth import TruthAsked
+from simulator.cli.truth import TruthRequest
 from simulator.consumer.event_lines import lines
 from simulator.consumer.records import records_of_batch
 from simulator.engines import in_process
@@ -46,14 +46,14 @@ from simulator.truth.write import TruthEngine
 
 @dataclass(frozen=True)
 class Engines:
-    """Who does the work."""
+    """The engines of a run and of its truth."""
 
     run: Engine
     truth: TruthEngine
 
 
 def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, played: str) -> None:
-    """Plays it, by the options of the command line; raises SimulatorError, one line. `played` is what it is called."""
+    """Run a scenario with the options of the command line; `played` is its name in a truth. Raises SimulatorError."""
     given = {name: options[name] for name in Settings.__dataclass_fields__}
     settings = merged(Settings(**given), scenario.settings)
     truth.check(options)
@@ -73,7 +73,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
-    asked = TruthAsked(
+    asked = TruthRequest(
         planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
     )
     if options["at"] is not None:
@@ -125,7 +125,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
 
 
 def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, seed: int, display: Display) -> None:
-    """Raises ExpectationError where the scenario expects something else, before anything is sent."""
+    """Check the scenario's expectations before anything is sent; raises ExpectationError."""
     if not planned.expected:
         return
     messages: list[Message] = []
@@ -139,7 +139,7 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
 
 
 def _master(given: str | None, planned: Plan) -> str:
-    """Without snapshots to compare, Spark is for those who ask for it; faults are played here."""
+    """Return the Spark master: by default Spark compares snapshots, and faults run in this process."""
     if planned.faults and given not in (None, IN_PROCESS):
         raise UserError(
             f"--master {given}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
@@ -150,7 +150,7 @@ def _master(given: str | None, planned: Plan) -> str:
 
 @contextmanager
 def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
-    """In process, or on Spark."""
+    """Yield the engines of this process, or of Spark."""
     if master == IN_PROCESS:
         yield Engines(in_process.run, truth_in_process.write)
         return
@@ -175,7 +175,7 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
 def output_of(
     planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: DriverHost, shared: bool = False
 ) -> Iterator[Output]:
-    """What the options ask for; `shared` as with `outputs.to_fixtures`."""
+    """Yield the output of the options; `shared` as with `outputs.to_fixtures`."""
     if options["fixtures"] is not None:
         directory, format = options["fixtures"], options["fixtures_format"]
         with outputs.to_fixtures(planned, changefeed, directory, format, shared) as output:
@@ -192,6 +192,6 @@ def output_of(
 
 
 def show_messages(batch: Any) -> None:
-    """Decoded, a line an event."""
+    """Print messages decoded, one line per event."""
     sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch))))
     sys.stdout.flush()

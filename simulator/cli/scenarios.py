@@ -1,4 +1,4 @@
-"""`scenarios`: the scenarios that come with the package, and what each is for."""
+"""The command `scenarios`: lists and describes the scenarios of the package."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from simulator.files import read_text
 from simulator.run.library import Shipped, find, shipped
 
 PARTS = (("", "story"), ("A right consumer: ", "consumer"), ("A wrong one: ", "wrong"))
-"""Of what a scenario says of itself, with what stands before it."""
+"""Fields of `About`, with the prefix of each."""
 
 
 def scenarios(name: str | None, as_json: bool) -> None:
-    """All of them in a table, or one with its file."""
+    """Print a table of all scenarios, or one scenario with its file."""
     if name is None:
         if as_json:
             show_json({"scenarios": [_as_dict(scenario) for scenario in shipped().values()]})

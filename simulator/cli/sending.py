@@ -1,7 +1,4 @@
-"""What run, diff and load are asked alike: where records go.
-
-One law: what is wrong with options is said before a broker is asked or a file is made.
-"""
+"""Checks of the output options that run, diff and load share, before a broker or a file is touched."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from simulator.errors import UserError
 
 
 def check_sink(sink_uri: str | None, options: dict[str, Any]) -> None:
-    """Raises UserError where records have no place to go, or two."""
+    """Check that there is exactly one output; raises UserError."""
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
     if sink_uri is None and elsewhere(options) is None:
@@ -23,12 +20,12 @@ def check_sink(sink_uri: str | None, options: dict[str, Any]) -> None:
 
 
 def elsewhere(options: Mapping[str, Any]) -> str | None:
-    """The option that has records go where there is no Kafka."""
+    """Return the option that replaces Kafka by another output."""
     return "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
 
 
 def check_checkpoint(options: Mapping[str, Any]) -> None:
-    """Raises UserError where a checkpoint is asked for of what no Kafka acknowledges."""
+    """Check that a checkpoint is used with Kafka only; raises UserError."""
     to = elsewhere(options)
     for name in ("checkpoint", "resume"):
         if options[name] and to is not None:

@@ -1,6 +1,6 @@
-"""`shell`: SQL at a prompt or from a pipe, each statement answered by the events that it made.
+"""The command `shell`: runs SQL from a prompt or a pipe, and prints the events of each statement.
 
-One law: a statement is whole before it is run; at a prompt a mistake costs nothing but itself, from a pipe it ends all.
+An error at the prompt affects only its statement; from a pipe it ends the shell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.faults import FAULTS
 from simulator.tidb.parser.script import split_script
 
 SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol&partition-num=1"
-"""Where none is given: one partition, so that what is shown is short."""
+"""The default, with one partition for short output."""
 
 PROMPT, CONTINUED = "ticdc> ", "    -> "
 
@@ -39,14 +39,14 @@ A statement ends with ; and is answered by the events that it made, as `inspect`
 """.strip()
 
 BARE = {"help": "\\help", "?": "\\help", "\\h": "\\help", "quit": "\\quit", "exit": "\\quit", "\\q": "\\quit"}
-"""What MySQL's client takes without a backslash, or shorter."""
+"""Commands in the spelling of MySQL's client."""
 
 WIDEST = 100
-"""Characters of a value in a table of rows."""
+"""The maximal characters of a value in a table of rows."""
 
 
 def shell(options: dict[str, Any], force: bool) -> int:
-    """Exit code: 2 where a statement from a pipe failed, which stops without `force`."""
+    """Run the shell and return the exit code: 2 if a statement from a pipe failed, which ends it without `force`."""
     ticdc = TiCDC(
         options["release"] or "v8.5.3",
         options["architecture"],
@@ -69,18 +69,18 @@ def shell(options: dict[str, Any], force: bool) -> int:
 
 
 class Quit(Exception):
-    """The user has asked to end."""
+    """Ends the shell."""
 
 
 class Shell:
-    """Holds the last messages that a statement made."""
+    """A shell on an open changefeed, which keeps the messages of the last statement."""
 
     def __init__(self, ticdc: TiCDC) -> None:
         self._ticdc = ticdc
         self._last: list[Message] = []
 
     def at_a_prompt(self) -> int:
-        """Until Ctrl-D; Ctrl-C clears what was typed."""
+        """Answer until Ctrl-D."""
         from simulator.cli.prompt import texts
 
         show_lines([f"{self._ticdc.describe()}; \\help helps, Ctrl-D ends"])
@@ -94,7 +94,7 @@ class Shell:
         return 0
 
     def from_a_pipe(self, force: bool) -> int:
-        """Each statement is answered as soon as it is whole."""
+        """Answer each statement as soon as it is complete."""
         code = 0
         try:
             for line, text in _pieces(sys.stdin.buffer):
@@ -112,7 +112,7 @@ class Shell:
         return code
 
     def answer(self, text: str) -> None:
-        """Runs a command or statements, and shows what came of it; raises SimulatorError, Quit."""
+        """Run a command or statements and print the result; raises SimulatorError and Quit."""
         name, _, argument = BARE.get(text.strip().rstrip(";").lower(), text.strip()).partition(" ")
         if not name.startswith("\\"):
             for statement in split_script(text):
@@ -193,7 +193,7 @@ COMMANDS: dict[str, Callable[[Shell, str], None]] = {
 
 
 def is_whole(text: str) -> bool:
-    """Whether what was typed ends where a statement or a command does: what would follow is another statement."""
+    """Return whether a text ends with a complete statement or command."""
     words = text.strip().lower()
     if not words or words.startswith(("\\", "delimiter ")) or words in BARE or words == "-- fails" or "\0" in text:
         return True
@@ -204,7 +204,7 @@ def is_whole(text: str) -> bool:
 
 
 def fault_lines() -> Iterator[str]:
-    """Every fault with its keys and what it does."""
+    """Yield every fault with its keys and its description."""
     for legal, heading in ((True, "What TiCDC does:"), (False, "What a consumer should notice:")):
         yield heading
         for name, kind in FAULTS.items():
@@ -215,7 +215,7 @@ def fault_lines() -> Iterator[str]:
 
 
 def _key(word: str) -> tuple[str, str | int]:
-    """`by=2s`, a number as such."""
+    """Parse `by=2s`; a numeric value becomes an integer."""
     key, equals, value = word.partition("=")
     if not equals:
         raise UserError(f"expected key=value, such as by=2s, got {word!r}")
@@ -223,7 +223,7 @@ def _key(word: str) -> tuple[str, str | int]:
 
 
 def table_lines(names: Sequence[str], rows: Iterable[Sequence[str | bytes | None]]) -> Iterator[str]:
-    """Rows as MySQL's client draws them at a terminal."""
+    """Yield a table of rows as MySQL's client prints it."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(names, *cells, strict=True)]
     rule = "+".join(("", *("-" * (width + 2) for width in widths), ""))
@@ -254,7 +254,7 @@ def _rows(count: int) -> str:
 
 
 def _pieces(source: Iterable[bytes]) -> Iterator[tuple[int, str]]:
-    """The commands and statements of a pipe, each with the number of its first line."""
+    """Yield the commands and statements of a pipe, each with the number of its first line."""
     pending, first = "", 1
     for number, line in enumerate(source, 1):
         try:

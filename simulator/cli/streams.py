@@ -1,6 +1,6 @@
-"""The standard streams of a process: what is closed, full, or read by nobody any more.
+"""Standard streams that are closed, full or no longer read.
 
-One law: no exit code hangs on who reads standard error; what standard output could not take is told by the code.
+Errors of standard output change the exit code, errors of standard error do not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STANDARD = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
 def reopen_closed() -> None:
-    """A standard stream that is closed counts as /dev/null, and no other file gets its number."""
+    """Open closed standard streams as /dev/null, so that no other file gets their numbers."""
     while (number := os.open(os.devnull, os.O_RDWR)) < len(STANDARD):
         os.set_inheritable(number, True)
     os.close(number)
@@ -25,7 +25,7 @@ def reopen_closed() -> None:
 
 
 def flushed(code: int) -> int:
-    """The code, once standard output has taken everything; a reader that is gone has seen enough. Raises OSError."""
+    """Flush standard output and return the code; raises OSError unless only the reader has closed the pipe."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -35,7 +35,7 @@ def flushed(code: int) -> int:
 
 
 def reader_gone() -> bool:
-    """Whether standard output is a pipe, or a socket, that nobody reads any more."""
+    """Return whether standard output is a pipe or a socket whose reader has closed it."""
     try:
         waits = select.poll()
         waits.register(sys.stdout.fileno(), 0)
@@ -45,7 +45,7 @@ def reader_gone() -> bool:
 
 
 def let_go() -> None:
-    """Before the interpreter ends, which makes 120 of the exit code where a stream still holds what it cannot write."""
+    """Discard unwritable output, with which the interpreter would end with exit code 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,7 +1,4 @@
-"""The terminal.
-
-One law: text is text, and a terminal acts on nothing of it; nothing ends because standard error takes no more.
-"""
+"""Output to a terminal: no text is interpreted as markup or control codes, and a closed standard error is ignored."""
 
 from __future__ import annotations
 
@@ -16,9 +13,9 @@ from simulator.errors import mask_secrets, printable
 
 
 class Terminal(Console):
-    """A console to which `[red]` and `:smile:` are text, and what a terminal would act on is shown as escapes.
+    """A console that prints `[red]` and `:smile:` literally, and control characters as escapes.
 
-    What it means that standard output is closed or full is left to the command line.
+    Errors of standard output are left to the command line.
     """
 
     def __init__(self, stderr: bool = False) -> None:

@@ -1,7 +1,4 @@
-"""Every command with its arguments and options: all that `--help` tells.
-
-One law: nothing is imported here but what that takes; a command imports its work when it is called.
-"""
+"""All commands with their arguments, options and help. A command imports its implementation when it is called."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def commands() -> None:
 
 
 def _without_pandas() -> None:
-    """For commands that need pyarrow: called before they import their work."""
+    """Keep pyarrow from importing pandas; called before a command's imports."""
     from simulator.columns.without_pandas import without_pandas
 
     without_pandas()

@@ -1,6 +1,6 @@
-"""`--truth DIR`, `--truth-format` and `--at WHEN` of run, diff and load: what is asked, and what is shown of it.
+"""The options `--truth DIR`, `--truth-format` and `--at WHEN` of run, diff and load.
 
-One law: with --at nothing is sent; without it, a truth that cannot be told is refused before anything is.
+With --at nothing is sent. Without it, a truth that cannot be computed is refused before anything is sent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOT_WRITTEN = "no truth was written"
 
 
 def check(options: dict[str, Any]) -> None:
-    """Raises UserError where there is no place for it."""
+    """Check the options; raises UserError."""
     if options["truth"] is not None:
         directory.check(options["truth"], options["truth_format"])
     elif options["at"] is not None:
@@ -41,7 +41,7 @@ def check(options: dict[str, Any]) -> None:
 
 
 def watermark(at: str, start_ms: int) -> int:
-    """The TSO that --at names, by itself or as the time since the start; raises UserError."""
+    """Return the TSO that --at gives directly or as the time since the start; raises UserError."""
     if NOW.fullmatch(at):
         return tso.compose(start_ms)
     if not TSO.fullmatch(at):
@@ -59,24 +59,24 @@ def watermark(at: str, start_ms: int) -> int:
 
 
 def between_milliseconds(ts: int) -> bool:
-    """Whether a TSO is that of a watermark which no statement brought."""
+    """Return whether a TSO has no logical part, as watermarks have that do not follow a statement."""
     return ts == tso.compose(tso.physical(ts))
 
 
 def not_between(ts: int) -> UserError:
-    """The error of a TSO that is no watermark's."""
+    """Return the error for a TSO that is not a watermark."""
     return UserError(f"--at {ts}: a watermark lies between two milliseconds, such as {tso.compose(tso.physical(ts))}")
 
 
 def show(rows: Mapping[str, int], place: Path, ts: int) -> None:
-    """How many rows each table has."""
+    """Print the number of rows by table."""
     width = max(map(len, rows), default=0)
     show_lines(f"{name:{width}} {count:>15,} rows" for name, count in rows.items())
     show_lines([f"{place}: all rows at {tso.describe(ts)}"])
 
 
 @dataclass(frozen=True)
-class TruthAsked:
+class TruthRequest:
     """The truth of a scenario's run."""
 
     plan: Plan
@@ -88,19 +88,19 @@ class TruthAsked:
     options: dict[str, Any]
 
     def check(self) -> None:
-        """Raises UserError where a run is to write one, and none can be told of its end."""
+        """Check that the truth at the end of the run can be computed, if the run is to write it; raises UserError."""
         if self.options["truth"] is not None:
             _ = self._final
 
     def write(self, engine: TruthEngine, output: Output, account: RunResult, display: Display) -> None:
-        """Behind a run that was to write it; of one that a signal ended, at the watermark where it did."""
+        """Write the requested truth after a run, at the watermark where it ended."""
         if self.options["truth"] is None:
             return
         ts = account.ended[1] if account.ended else tso.compose(self.plan.timeline.end_ms)
         try:
             found = self._expected_rows(ts) if ts else None
-        except UserError as error:  # where a signal ended it, nothing may be told
-            display.told(f"{error}; {NOT_WRITTEN}")
+        except UserError as error:  # at the watermark of a stopped run it may be unknown
+            display.error(f"{error}; {NOT_WRITTEN}")
             return
         if found is None:
             self.missed(display)
@@ -109,12 +109,12 @@ class TruthAsked:
         self._write(engine, output, found, ts)
 
     def missed(self, display: Display) -> None:
-        """Says that a run which ended early was to write one."""
+        """Say that the requested truth was not written."""
         if self.options["truth"] is not None:
-            display.told(NOT_WRITTEN)
+            display.error(NOT_WRITTEN)
 
     def show(self, engine: TruthEngine, display: Display) -> None:
-        """At a watermark, without a run; raises UserError for one that lies outside."""
+        """Write the truth at a watermark, without a run; raises UserError for a watermark outside the run."""
         ts = self._at()
         display.stage("writing the truth")
         output = outputs.to_nowhere(self.plan, self.changefeed)
@@ -125,7 +125,7 @@ class TruthAsked:
         return expected_rows(self.plan, self.rules, self.seed, tso.compose(self.plan.timeline.end_ms))
 
     def _expected_rows(self, ts: int) -> ExpectedRows:
-        """At a watermark; raises UserError where it cannot be told."""
+        """Return the rows at a watermark; raises UserError if they are unknown."""
         if ts == tso.compose(self.plan.timeline.end_ms):
             return self._final
         return expected_rows(self.plan, self.rules, self.seed, ts)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from simulator.cli.load import live, shown
+from simulator.cli.load import display, progress_line
+from simulator.cli.load.display import ReportOptions, open_metrics, show_progress
 from simulator.cli.load.metrics import Metrics
-from simulator.cli.load.shown import Wanted, opened, showing
-from simulator.cli.load.watch import Setup, Watch
+from simulator.cli.load.monitor import LoadMonitor, Setup
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import DeliveryError, UserError
 from simulator.load.lag.search import LagSample, SearchResult
@@ -68,8 +68,8 @@ def windows(seconds: int = 120, rows: int = 1000) -> Iterator[SentWindow]:
 
 
 @pytest.fixture(scope="module")
-def watch() -> Watch:
-    found = Watch(SETUP)
+def monitor() -> LoadMonitor:
+    found = LoadMonitor(SETUP)
     for window in windows():
         found.sent(window)
         found.sampled(LagSample(window.ended, 5000, 3800))
@@ -83,24 +83,24 @@ def test_the_live_line_says_how_it_goes() -> None:
         1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18
     )
 
-    assert live.line(now, 1200, "confluent-kafka 2.16.1") == (
+    assert progress_line.line(now, 1200, "confluent-kafka 2.16.1") == (
         "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
         "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1"
     )
     at_once = LoadStatus(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
-    assert live.line(at_once, None, "jsonl") == (
+    assert progress_line.line(at_once, None, "jsonl") == (
         "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl"
     )
     late = LoadStatus(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
-    silent = live.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
+    silent = progress_line.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
 
 
 def test_without_a_terminal_a_line_comes_now_and_then(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "PLAIN", 0.01)
-    line = live.Live(Watch(SETUP))
+    monkeypatch.setattr(progress_line, "PLAIN", 0.01)
+    line = progress_line.LoadProgressLine(LoadMonitor(SETUP))
     with line.following():
         while capfd.readouterr().err.count("as fast as possible, 0 rows/s") < 1:
             continue
@@ -108,10 +108,10 @@ def test_without_a_terminal_a_line_comes_now_and_then(
 
 def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Tables, then lines; the documents are there."""
-    wanted = Wanted(tmp_path / "s.json", tmp_path / "r.html")
-    with opened(wanted) as metrics, showing(SETUP, wanted, metrics) as live:
+    report_options = ReportOptions(tmp_path / "s.json", tmp_path / "r.html")
+    with open_metrics(report_options) as metrics, show_progress(SETUP, report_options, metrics) as progress_line:
         for window in windows():
-            live.watch.sent(window)
+            progress_line.monitor.sent(window)
     out, err = capfd.readouterr()
 
     assert err == ""
@@ -133,9 +133,12 @@ def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str]
 
 
 def test_a_rate_that_is_not_reached_is_said(capfd: pytest.CaptureFixture[str]) -> None:
-    with opened(Wanted()) as metrics, showing(SETUP, Wanted(), metrics, stderr=True) as live:
+    with (
+        open_metrics(ReportOptions()) as metrics,
+        show_progress(SETUP, ReportOptions(), metrics, stderr=True) as progress_line,
+    ):
         for window in windows(rows=800):
-            live.watch.sent(window)
+            progress_line.monitor.sent(window)
     out, err = capfd.readouterr()
 
     assert out == ""
@@ -145,11 +148,11 @@ def test_a_rate_that_is_not_reached_is_said(capfd: pytest.CaptureFixture[str]) -
 
 def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """On standard error; what cannot be written is a warning then, as why it failed counts more."""
-    wanted = Wanted(tmp_path / "s.json", tmp_path / "gone" / "r.html")
+    report_options = ReportOptions(tmp_path / "s.json", tmp_path / "gone" / "r.html")
     (tmp_path / "gone").mkdir()
     with pytest.raises(DeliveryError, match="^Kafka is gone$"):
-        with opened(wanted) as metrics, showing(SETUP, wanted, metrics) as live:
-            live.watch.sent(next(windows()))
+        with open_metrics(report_options) as metrics, show_progress(SETUP, report_options, metrics) as progress_line:
+            progress_line.monitor.sent(next(windows()))
             (tmp_path / "gone").rmdir()
             raise DeliveryError("Kafka is gone")
     out, err = capfd.readouterr()
@@ -160,8 +163,8 @@ def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[
     assert "Kafka is gone" == json.loads((tmp_path / "s.json").read_text())["ended_early"]
 
 
-def test_the_summary_has_all_for_programs(watch: Watch, tmp_path: Path) -> None:
-    shown.write_summary(watch, tmp_path / "s.json")
+def test_the_summary_has_all_for_programs(monitor: LoadMonitor, tmp_path: Path) -> None:
+    display.write_summary(monitor, tmp_path / "s.json")
     told = json.loads((tmp_path / "s.json").read_text())
     series = told.pop("series")
 
@@ -207,11 +210,11 @@ class Page(HTMLParser):
             self.texts.append(data.strip())
 
 
-def test_the_report_is_one_page_that_needs_nothing_else(watch: Watch, tmp_path: Path) -> None:
+def test_the_report_is_one_page_that_needs_nothing_else(monitor: LoadMonitor, tmp_path: Path) -> None:
     """Names are text in it, whatever a browser would make of them."""
     from simulator.cli.load import report
 
-    report.write(watch, tmp_path / "r.html")
+    report.write(monitor, tmp_path / "r.html")
     page, text = Page(), (tmp_path / "r.html").read_text("utf-8")
     page.feed(text)
 
@@ -226,12 +229,12 @@ def test_the_report_is_one_page_that_needs_nothing_else(watch: Watch, tmp_path: 
     assert "Plotly.newPlot" in text
 
 
-def test_prometheus_gets_each_metric_by_its_name(watch: Watch) -> None:
+def test_prometheus_gets_each_metric_by_its_name(monitor: LoadMonitor) -> None:
     """And nothing before there is something."""
     metrics = Metrics()
     with metrics.served(0) as port:
         assert [] == scraped(port)
-        metrics.watch = watch
+        metrics.monitor = monitor
         found = scraped(port)
 
     values = dict(line.rsplit(" ", 1) for line in found)
@@ -265,9 +268,9 @@ def test_metrics_are_for_this_machine_unless_another_address_is_asked() -> None:
 
 @pytest.mark.parametrize("address", ["192.0.2.7", "no.such.host.invalid", "1.2"])
 def test_an_address_that_is_not_of_this_machine_is_refused(address: str) -> None:
-    wanted = Wanted(metrics_port=9099, metrics_address=address)
+    report_options = ReportOptions(metrics_port=9099, metrics_address=address)
     with pytest.raises(UserError, match=f"^--metrics-address {address}: .* such as 127.0.0.1, or 0.0.0.0"):
-        with opened(wanted):
+        with open_metrics(report_options):
             raise AssertionError("it is open")
 
 
@@ -282,11 +285,14 @@ def test_what_cannot_be_shown_is_refused_before_anything_starts(tmp_path: Path) 
         taken.listen()
         port = taken.getsockname()[1]
         said = f"--metrics-port {port}: Address already in use; give a port that is free"
-        with pytest.raises(UserError, match=re.escape(said)), opened(Wanted(metrics_port=port)):
+        with pytest.raises(UserError, match=re.escape(said)), open_metrics(ReportOptions(metrics_port=port)):
             raise AssertionError("it is open")
-    for option, wanted in (
-        ("--summary", Wanted(summary=tmp_path / "no" / "s.json")),
-        ("--report", Wanted(report=tmp_path / "no" / "r.html")),
+    for option, report_options in (
+        ("--summary", ReportOptions(summary=tmp_path / "no" / "s.json")),
+        ("--report", ReportOptions(report=tmp_path / "no" / "r.html")),
     ):
-        with pytest.raises(UserError, match=f"^{option} .*: there is no directory {tmp_path}/no$"), opened(wanted):
+        with (
+            pytest.raises(UserError, match=f"^{option} .*: there is no directory {tmp_path}/no$"),
+            open_metrics(report_options),
+        ):
             raise AssertionError("it is open")

@@ -1,1 +1,1 @@
-"""`load`: the command, and what a person sees of a run while it works and at its end."""
+"""The command `load`, its line of progress, and its reports."""

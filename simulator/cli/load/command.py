@@ -1,4 +1,4 @@
-"""`load`: from the options to the summary."""
+"""The command `load`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from simulator.channel import DriverAddress
 from simulator.cli import client
 from simulator.cli import truth as truths
 from simulator.cli.load import truth_at
+from simulator.cli.load.display import ReportOptions, open_metrics, read_report_options, show_progress
 from simulator.cli.load.metrics import Metrics
+from simulator.cli.load.monitor import LoadMonitor, Setup
 from simulator.cli.load.options import check, file_of, master_of, search_of, settings_of
-from simulator.cli.load.shown import Wanted, opened, showing, wanted_of
-from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.engines.spark.calls import spark_calls
@@ -51,8 +51,8 @@ LONGEST_DURATION_MS = 10 * 365 * 86_400_000
 
 
 @dataclass(frozen=True)
-class Loading:
-    """What is asked, before anything is contacted."""
+class LoadRequest:
+    """A load run as the user requests it, before anything is contacted."""
 
     plan: LoadPlan
     options: dict[str, Any]
@@ -83,7 +83,7 @@ class Loading:
 
     @property
     def duration(self) -> float | None:
-        """Seconds."""
+        """The duration in seconds."""
         found = self.options["duration_ms"] or self.plan.duration_ms
         return None if found is None else min(found, LONGEST_DURATION_MS) / 1000
 
@@ -93,53 +93,67 @@ class Loading:
 
 
 def load(file: Path | None, options: dict[str, Any]) -> None:
-    """Plays it, by the options of the command line; raises SimulatorError, one line."""
+    """Run the command; raises SimulatorError."""
     plan = read_plan(file_of(file, options["preset"]), settings_of(options))
     if options["at"] is None:
         check(options, plan.settings)
     else:
         truths.check(options)
-    wanted = wanted_of(options)
+    report_options = read_report_options(options)
     rate = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, rate)
-    asked = rates.parse_rate(rate if search is None else f"{search.first:.3f}")
+    rate_setting = rates.parse_rate(rate if search is None else f"{search.first:.3f}")
     display = Display()
     if options["at"] is not None:
-        known = _loading(plan, options, asked, search, rate)
+        known = _read_request(plan, options, rate_setting, search, rate)
         truth_at.write(known.prepared, known.changefeed, options["truth"], options["truth_format"], options["at"])
         return
-    with opened(wanted) as metrics:
+    with open_metrics(report_options) as metrics:
         display.stage("making the plan")
-        loading = _loading(plan, options, asked, search, rate)
-        display.warn(loading.changefeed.warnings)
-        display.warn(loading.prepared.plan.event_filters.warnings)
-        if loading.changefeed.codec.large_message_handle_option == "claim-check":
-            claim_check.require_writable(loading.changefeed.codec.claim_check_storage_uri)
-        shared = loading.master != IN_PROCESS
-        place = driver_host(loading.master)
+        request = _read_request(plan, options, rate_setting, search, rate)
+        display.warn(request.changefeed.warnings)
+        display.warn(request.prepared.plan.event_filters.warnings)
+        if request.changefeed.codec.large_message_handle_option == "claim-check":
+            claim_check.require_writable(request.changefeed.codec.claim_check_storage_uri)
+        shared = request.master != IN_PROCESS
+        place = driver_host(request.master)
         with ExitStack() as put_away:
             output = put_away.enter_context(
-                output_of(loading.prepared.plan, loading.changefeed, options, place, shared)
+                output_of(request.prepared.plan, request.changefeed, options, place, shared)
             )
             display.warn(output.notes)
-            ended = _run(loading, output, put_away, wanted, metrics, display)
+            ended = _run(request, output, put_away, report_options, metrics, display)
     if ended is not None:
         raise ended
 
 
 def _run(
-    loading: Loading, output: Output, put_away: ExitStack, wanted: Wanted, metrics: Metrics, display: Display
+    request: LoadRequest,
+    output: Output,
+    put_away: ExitStack,
+    report_options: ReportOptions,
+    metrics: Metrics,
+    display: Display,
 ) -> Stopped | None:
-    """The run, and what is shown of it once the output is put away; gives the signal that ended it at a watermark."""
-    store, begun = _begun(loading, output)
+    """Send and show the run; return the signal that stopped it at a watermark."""
+    store, begun = _checkpoint(request, output)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
-    told = _setup(loading, output), wanted, metrics, kafka, loading.search, output.sink == "console"
+    display_arguments = (
+        _setup(request, output),
+        report_options,
+        metrics,
+        kafka,
+        request.search,
+        output.sink == "console",
+    )
     ended: Stopped | None = None
     try:
-        with showing(*told) as live, stop_gracefully() as signal:
-            with put_away.pop_all(), _lost(loading.options, live.watch):
-                with Listener(live.update, driver_host(loading.master)) as listener:
-                    _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
+        with show_progress(*display_arguments) as progress_line, stop_gracefully() as signal:
+            with put_away.pop_all(), _name_lost_outputs(request.options, progress_line.monitor):
+                with Listener(progress_line.update, driver_host(request.master)) as listener:
+                    _send(
+                        request, output, store, begun, (progress_line.monitor.sent,), signal, listener.driver, display
+                    )
             if signal.number:
                 raise (ended := Stopped(signal.number))
     except Stopped as stopped:
@@ -149,78 +163,78 @@ def _run(
 
 
 @contextmanager
-def _lost(options: dict[str, Any], watch: Watch) -> Iterator[None]:
-    """Has it told what a run leaves out that ends before its end."""
+def _name_lost_outputs(options: dict[str, Any], monitor: LoadMonitor) -> Iterator[None]:
+    """Note the outputs that are missing if the run ends early."""
     try:
         yield
     except (SimulatorError, Stopped):
         if options["fixtures"] is not None:
-            watch.lost.append("no fixtures were written")
+            monitor.lost.append("no fixtures were written")
         if options["truth"] is not None:
-            watch.lost.append(truths.NOT_WRITTEN)
+            monitor.lost.append(truths.NOT_WRITTEN)
         raise
 
 
-def _loading(
-    plan: LoadPlan, options: dict[str, Any], asked: rates.RateSpec, search: RateSearch | None, rate: str
-) -> Loading:
+def _read_request(
+    plan: LoadPlan, options: dict[str, Any], rate_setting: rates.RateSpec, search: RateSearch | None, rate: str
+) -> LoadRequest:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    opened = prepare_load(plan, (), changefeed, release, settings.start_ts)
-    size = measure_bytes_per_row(opened, changefeed) if asked.has_bytes else 0.0
-    found = rates.resolve_rates(asked, plan.rows_per_second, size)
-    opened = replace(opened, stream=Stream(plan.model, found.segments))
-    return Loading(plan, options, changefeed, release, opened, found, size, search, rate)
+    prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
+    size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
+    found = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
+    prepared = replace(prepared, stream=Stream(plan.model, found.segments))
+    return LoadRequest(plan, options, changefeed, release, prepared, found, size, search, rate)
 
 
-def _setup(loading: Loading, output: Output) -> Setup:
-    plan, to = loading.plan, output.destinations
+def _setup(request: LoadRequest, output: Output) -> Setup:
+    plan, to = request.plan, output.destinations
     return Setup(
         plan.name,
         tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
         dict(zip(to.topics, to.counts, strict=True)),
         output.options.protocol,
-        loading.release.name,
-        loading.release.architecture,
+        request.release.name,
+        request.release.architecture,
         plan.model.seed,
-        loading.rate,
-        loading.resolved_interval_ms,
-        _driver(loading, output),
-        "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
-        uri_without_secrets(plan.settings.sink_uri or DEFAULT_SINK_URI) if loading.to_kafka else output.sink,
-        loading.duration,
-        loading.options["consumer_group"],
+        request.rate,
+        request.resolved_interval_ms,
+        _driver(request, output),
+        "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
+        uri_without_secrets(plan.settings.sink_uri or DEFAULT_SINK_URI) if request.to_kafka else output.sink,
+        request.duration,
+        request.options["consumer_group"],
     )
 
 
-def _driver(loading: Loading, output: Output) -> str:
-    """What takes records to where they go."""
+def _driver(request: LoadRequest, output: Output) -> str:
+    """Return the name of the client or other destination."""
     if isinstance(output.settings, KafkaSettings):
-        return client.told(output.settings)
-    return "files" if loading.options["fixtures"] else "the console"
+        return client.describe(output.settings)
+    return "files" if request.options["fixtures"] else "the console"
 
 
-def _begun(loading: Loading, output: Output) -> tuple[CheckpointFile | None, LoadCheckpoint]:
-    """Where the run begins, or goes on; raises UserError where it may not."""
-    opened, to = loading.prepared, output.destinations
+def _checkpoint(request: LoadRequest, output: Output) -> tuple[CheckpointFile | None, LoadCheckpoint]:
+    """Return the checkpoint from which the run begins or resumes; raises UserError if it may not."""
+    prepared, to = request.prepared, output.destinations
     identity = checkpoint.load_identity(
-        loading.plan,
-        loading.rates.segments,
-        loading.release,
-        loading.changefeed,
-        opened.start_ms,
+        request.plan,
+        request.rates.segments,
+        request.release,
+        request.changefeed,
+        prepared.start_ms,
         dict(zip(to.topics, to.counts, strict=True)),
     )
-    if not loading.to_kafka:
-        return None, LoadCheckpoint(identity, opened.start_ms)
-    if loading.options["resume"]:
-        return checkpoint.resume(loading.checkpoint, identity)
-    return checkpoint.begin(loading.checkpoint, identity, opened.start_ms)
+    if not request.to_kafka:
+        return None, LoadCheckpoint(identity, prepared.start_ms)
+    if request.options["resume"]:
+        return checkpoint.resume(request.checkpoint, identity)
+    return checkpoint.begin(request.checkpoint, identity, prepared.start_ms)
 
 
-def _sent(
-    loading: Loading,
+def _send(
+    request: LoadRequest,
     output: Output,
     store: CheckpointFile | None,
     begun: LoadCheckpoint,
@@ -229,34 +243,34 @@ def _sent(
     driver: DriverAddress,
     display: Display,
 ) -> None:
-    """Sends until the end, and writes the truth that is asked for."""
-    opened = loading.prepared
+    """Send until the end, then write the truth."""
+    prepared = request.prepared
     control = WindowScheduler(
-        pace_segments(loading.rates),
-        opened.stream.timetable.rows_before,
-        loading.resolved_interval_ms,
-        loading.duration,
-        bool(loading.options["fixtures"]),
-        loading.search,
-        loading.bytes_per_row,
+        pace_segments(request.rates),
+        prepared.stream.timetable.rows_before,
+        request.resolved_interval_ms,
+        request.duration,
+        bool(request.options["fixtures"]),
+        request.search,
+        request.bytes_per_row,
     )
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
-    reported = (_reporting(epoch, driver) for epoch in schema_epochs(opened, output, begun.acknowledged_ms))
+    reported = (_reporting(epoch, driver) for epoch in schema_epochs(prepared, output, begun.acknowledged_ms))
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
-        if loading.master == IN_PROCESS:
+        if request.master == IN_PROCESS:
             in_process.run(feed, WindowSender(sink, reporter))
         else:
-            _on_spark(loading.master, feed, output, display)
+            _on_spark(request.master, feed, output, display)
     finally:
         reporter.done(())
         feed.close()
-    if loading.options["truth"] is not None:
+    if request.options["truth"] is not None:
         display.stage("writing the truth")
         ms = feed.checkpoint.acknowledged_ms
-        directory, format = loading.options["truth"], loading.options["truth_format"]
-        truth.write(opened, output, loading.changefeed, ms, directory, format)
+        directory, format = request.options["truth"], request.options["truth_format"]
+        truth.write(prepared, output, request.changefeed, ms, directory, format)
 
 
 def _reporting(epoch: SchemaEpoch, driver: DriverAddress) -> SchemaEpoch:
@@ -265,7 +279,7 @@ def _reporting(epoch: SchemaEpoch, driver: DriverAddress) -> SchemaEpoch:
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
-    """A second signal ends it."""
+    """Run the feed on Spark; a second signal stops it."""
     display.stage("starting Spark")
     with defer_signals():
         from simulator.engines.spark import session as spark

@@ -1,4 +1,4 @@
-"""What is said of a load run at its end: tables, and lines about rate, latency, and up to where everything arrived."""
+"""The closing output of a load run: tables, and lines about its rate, latencies and last watermark."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator import tso
-from simulator.cli.load.watch import MIB, Watch
+from simulator.cli.load.monitor import MIB, LoadMonitor
 from simulator.cli.run_report import by_partition, by_table
 from simulator.cli.terminal import Terminal
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 
-def show(watch: Watch, stderr: bool = False) -> None:
-    """Tables and closing lines on standard output, or on standard error where that shows the messages."""
+def show(monitor: LoadMonitor, stderr: bool = False) -> None:
+    """Print tables and closing lines on standard output, or on standard error if that is needed for messages."""
     out = Terminal(stderr=stderr)
-    if watch.account.changes and not watch.lost:
-        out.print(by_table(tables(watch)), "")
-    if watch.account.partitions and not watch.lost:
-        out.print(by_partition(partitions(watch)), "")
-    out.print(*closing(watch), sep="\n", soft_wrap=True)
+    if monitor.account.changes and not monitor.lost:
+        out.print(by_table(tables(monitor)), "")
+    if monitor.account.partitions and not monitor.lost:
+        out.print(by_partition(partitions(monitor)), "")
+    out.print(*closing(monitor), sep="\n", soft_wrap=True)
 
 
-def tables(watch: Watch) -> dict[str, Counter[int]]:
-    """Rows of each table by operation."""
+def tables(monitor: LoadMonitor) -> dict[str, Counter[int]]:
+    """Return the rows of each table by operation."""
     found: dict[str, Counter[int]] = {}
-    for (table, op), rows in sorted(watch.account.changes.items()):
-        found.setdefault(watch.setup.tables[table], Counter())[op] += rows
+    for (table, op), rows in sorted(monitor.account.changes.items()):
+        found.setdefault(monitor.setup.tables[table], Counter())[op] += rows
     return found
 
 
-def partitions(watch: Watch) -> list[dict[str, Any]]:
-    """What each partition got, those too that got nothing but watermarks."""
-    account = watch.account
-    every = {(topic, number) for topic, count in watch.setup.topics.items() for number in range(count)}
+def partitions(monitor: LoadMonitor) -> list[dict[str, Any]]:
+    """Return the counts of each partition, including partitions without rows."""
+    account = monitor.account
+    every = {(topic, number) for topic, count in monitor.setup.topics.items() for number in range(count)}
     counts = {place: account.partitions.get(place, (0, 0, 0)) for place in sorted(every | account.partitions.keys())}
     return [
         {
@@ -51,22 +51,22 @@ def partitions(watch: Watch) -> list[dict[str, Any]]:
     ]
 
 
-def closing(watch: Watch) -> Iterator[str]:
-    """Lines for people; of a run that left nothing only why."""
-    if not watch.lost:
-        yield from _account(watch)
-    if watch.ended:
-        yield "; ".join((f"ended early: {watch.ended}", *watch.lost))
+def closing(monitor: LoadMonitor) -> Iterator[str]:
+    """Yield the closing lines; only the reason for a run that left no output."""
+    if not monitor.lost:
+        yield from _account(monitor)
+    if monitor.ended:
+        yield "; ".join((f"ended early: {monitor.ended}", *monitor.lost))
 
 
-def _account(watch: Watch) -> Iterator[str]:
-    account = watch.account
+def _account(monitor: LoadMonitor) -> Iterator[str]:
+    account = monitor.account
     yield (
         f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / MIB:,.1f} MiB, "
         f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {account.bytes_rate / MIB:,.1f} MiB/s), "
-        f"by {watch.setup.driver}"
+        f"by {monitor.setup.driver}"
     )
-    yield from _of_rate(watch)
+    yield from _of_rate(monitor)
     if account.latencies.records:
         found = ", ".join(
             f"{name} {1000 * seconds:,.0f} ms"
@@ -75,17 +75,17 @@ def _account(watch: Watch) -> Iterator[str]:
         yield f"acknowledged within: {found}, at most {1000 * account.latencies.longest:,.0f} ms"
     if account.retried or account.resent:
         yield f"sent again: {account.resent:,} records; {account.retried:,} windows, as a process was lost"
-    if watch.verdict is not None:
-        yield watch.verdict.describe(watch.setup.group or "")
-    if watch.unfinished:
-        yield watch.unfinished
+    if monitor.verdict is not None:
+        yield monitor.verdict.describe(monitor.setup.group or "")
+    if monitor.unfinished:
+        yield monitor.unfinished
     if account.watermark:
         yield f"complete up to watermark {tso.describe(account.watermark)}"
 
 
-def _of_rate(watch: Watch) -> Iterator[str]:
-    account, reached = watch.account, watch.reached
-    if account.reached_share is None or watch.verdict is not None:
+def _of_rate(monitor: LoadMonitor) -> Iterator[str]:
+    account, reached = monitor.account, monitor.reached
+    if account.reached_share is None or monitor.verdict is not None:
         return
     rows, seconds = account.paced
     yield (

@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from simulator import tso
-from simulator.cli.load.watch import Watch
+from simulator.cli.load.monitor import LoadMonitor
 from simulator.errors import UserError
 from simulator.sinks.latencies import Latencies
 
@@ -29,8 +29,8 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 class Metrics(Collector):
     """What Prometheus is told: nothing until there is a `watch`."""
 
-    def __init__(self, watch: Watch | None = None) -> None:
-        self.watch = watch
+    def __init__(self, monitor: LoadMonitor | None = None) -> None:
+        self.monitor = monitor
 
     @contextmanager
     def served(self, port: int, address: str = LOOPBACK) -> Iterator[int]:
@@ -60,15 +60,15 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All as it is now."""
-        watch = self.watch
-        if watch is not None:
-            with watch.lock:
-                found = [*_counters(watch), *_gauges(watch), _histogram(watch.account.latencies)]
+        monitor = self.monitor
+        if monitor is not None:
+            with monitor.lock:
+                found = [*_counters(monitor), *_gauges(monitor), _histogram(monitor.account.latencies)]
             yield from found
 
 
-def _counters(watch: Watch) -> Iterator[Metric]:
-    account, setup = watch.account, watch.setup
+def _counters(monitor: LoadMonitor) -> Iterator[Metric]:
+    account, setup = monitor.account, monitor.setup
     rows = CounterMetricFamily(f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
     for table, ops in account.rows_by_table().items():
         for name, count in ops.items():
@@ -91,8 +91,8 @@ def _counters(watch: Watch) -> Iterator[Metric]:
     yield CounterMetricFamily(f"{PREFIX}resent_records", "Records that had to be given to Kafka again.", account.resent)
 
 
-def _gauges(watch: Watch) -> Iterator[Metric]:
-    now = watch.now()
+def _gauges(monitor: LoadMonitor) -> Iterator[Metric]:
+    now = monitor.now()
     gauges = [
         ("reached_rows_per_second", "Rows a second, over the last ten seconds.", now.rows_per_second),
         ("in_flight_bytes", "Bytes that are written and not acknowledged.", now.in_flight),
@@ -108,8 +108,8 @@ def _gauges(watch: Watch) -> Iterator[Metric]:
                 tso.physical(now.watermark) / 1000,
             )
         )
-    if watch.lag is not None:
-        gauges.append(("lag_records", "Records that the consumer group has not committed.", watch.lag.lag))
+    if monitor.lag is not None:
+        gauges.append(("lag_records", "Records that the consumer group has not committed.", monitor.lag.lag))
     for name, said, value in gauges:
         yield GaugeMetricFamily(f"{PREFIX}{name}", said, value)
 

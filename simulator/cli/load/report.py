@@ -12,53 +12,53 @@ import plotly.graph_objects as go
 from simulator import tso
 from simulator.cli import page
 from simulator.cli.load.end import closing, partitions, tables
+from simulator.cli.load.monitor import MIB, LoadMonitor
 from simulator.cli.load.summary import series
-from simulator.cli.load.watch import MIB, Watch
 from simulator.cli.output import write_file
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, known, line, long, short
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 
 
-def write(watch: Watch, path: Path) -> None:
+def write(monitor: LoadMonitor, path: Path) -> None:
     """Raises DeliveryError where it cannot be written."""
-    with watch.lock:
-        text = document(watch)
+    with monitor.lock:
+        text = document(monitor)
     write_file(path, text, "report")
 
 
-def document(watch: Watch) -> str:
+def document(monitor: LoadMonitor) -> str:
     """The whole file."""
     return page.document(
-        f"Load: {watch.setup.plan}",
-        _subtitle(watch),
+        f"Load: {monitor.setup.plan}",
+        _subtitle(monitor),
         (
-            page.tiles(_tiles(watch)),
-            *(page.chart(*chart) for chart in _charts(watch)),
+            page.tiles(_tiles(monitor)),
+            *(page.chart(*chart) for chart in _charts(monitor)),
             page.tables(
                 (
-                    page.table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(watch)),
-                    page.table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(watch)),
-                    page.table("Settings", ("setting", "value"), _settings(watch), "words"),
+                    page.table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(monitor)),
+                    page.table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(monitor)),
+                    page.table("Settings", ("setting", "value"), _settings(monitor), "words"),
                 )
             ),
-            page.lines("In words", closing(watch)),
+            page.lines("In words", closing(monitor)),
         ),
     )
 
 
-def _subtitle(watch: Watch) -> str:
-    setup, account = watch.setup, watch.account
-    began = datetime.fromtimestamp(account.began or watch.started, UTC)
+def _subtitle(monitor: LoadMonitor) -> str:
+    setup, account = monitor.setup, monitor.account
+    began = datetime.fromtimestamp(account.began or monitor.started, UTC)
     return (
         f"{setup.protocol} as TiCDC {setup.release} ({setup.architecture}) sends it · {began:%Y-%m-%d %H:%M:%S} UTC · "
         f"{long(account.seconds)}"
     )
 
 
-def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
+def _tiles(monitor: LoadMonitor) -> Iterator[tuple[str, str, str]]:
     """Name, figure, what it is beside."""
-    account = watch.account
+    account = monitor.account
     asked = "as fast as possible"
     if account.reached_share is not None:
         asked = f"{100 * account.reached_share:.1f} % of the {account.target_rows / account.paced[1]:,.0f} asked"
@@ -72,17 +72,17 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
             _milliseconds(p99),
             (f"until acknowledged; p50 {_milliseconds(p50)}, at most {_milliseconds(account.latencies.longest)}"),
         )
-    if watch.verdict is not None:
-        too_much = "kept up with all" if watch.verdict.too_much is None else f"not {watch.verdict.too_much:,.0f}"
-        yield "rows/s sustained", f"{watch.verdict.sustained:,.0f}", f"by group {watch.setup.group}; {too_much}"
+    if monitor.verdict is not None:
+        too_much = "kept up with all" if monitor.verdict.too_much is None else f"not {monitor.verdict.too_much:,.0f}"
+        yield "rows/s sustained", f"{monitor.verdict.sustained:,.0f}", f"by group {monitor.setup.group}; {too_much}"
     elif account.reached_share is not None:
-        below = watch.reached.seconds_below
+        below = monitor.reached.seconds_below
         yield "s below the rate", f"{below:,}", "by more than 2 %, over a minute"
 
 
-def _charts(watch: Watch) -> Iterator[tuple[str, str, go.Figure]]:
+def _charts(monitor: LoadMonitor) -> Iterator[tuple[str, str, go.Figure]]:
     """Heading, what it shows, and the chart."""
-    told = series(watch)
+    told = series(monitor)
     at: list[float] = told["second"]
     unit, scale = (
         ("hours", 3600.0) if at and at[-1] > 7200 else ("minutes", 60.0) if at and at[-1] > 300 else ("seconds", 1.0)
@@ -109,18 +109,18 @@ def _charts(watch: Watch) -> Iterator[tuple[str, str, go.Figure]]:
     if known(told["lag"]):
         lag = page.figure(x, axis, "records")
         line(lag, x, told["lag"], "lag", PURPLE, fill=True, gaps=False)
-        yield "Lag", f"Records that consumer group {watch.setup.group or ''} had not committed.", lag
+        yield "Lag", f"Records that consumer group {monitor.setup.group or ''} had not committed.", lag
     if known(told["behind_seconds"]):
         behind = page.figure(x, axis, "seconds")
         late = [None if value is None else max(0.0, value) for value in told["behind_seconds"]]
         line(behind, x, late, "behind", RED, fill=True, gaps=False)
         yield "Behind", "How much later than asked rows were sent and acknowledged.", behind
-    yield "Partitions", "How evenly rows are spread over partitions.", _skew(watch)
+    yield "Partitions", "How evenly rows are spread over partitions.", _skew(monitor)
 
 
-def _skew(watch: Watch) -> go.Figure:
-    every = partitions(watch)
-    several = len(watch.setup.topics) > 1
+def _skew(monitor: LoadMonitor) -> go.Figure:
+    every = partitions(monitor)
+    several = len(monitor.setup.topics) > 1
     names = [f"{place['topic']}/{place['partition']}" if several else str(place["partition"]) for place in every]
     rows = [place["rows"] for place in every]
     figure = page.figure([], "topic/partition" if several else "partition", "rows")
@@ -141,8 +141,8 @@ def _skew(watch: Watch) -> go.Figure:
     return figure
 
 
-def _table_rows(watch: Watch) -> Iterator[tuple[str, ...]]:
-    found = tables(watch)
+def _table_rows(monitor: LoadMonitor) -> Iterator[tuple[str, ...]]:
+    found = tables(monitor)
     for name in list(found)[:MANY]:
         yield name, *(f"{found[name][op]:,}" for op in (INSERT, UPDATE, DELETE))
     if len(found) > MANY:
@@ -150,8 +150,8 @@ def _table_rows(watch: Watch) -> Iterator[tuple[str, ...]]:
         yield f"… {len(rest)} more", *(f"{sum(ops[op] for ops in rest):,}" for op in (INSERT, UPDATE, DELETE))
 
 
-def _partition_rows(watch: Watch) -> Iterator[tuple[str, ...]]:
-    every = partitions(watch)
+def _partition_rows(monitor: LoadMonitor) -> Iterator[tuple[str, ...]]:
+    every = partitions(monitor)
     for place in every[:MANY]:
         yield f"{place['topic']}/{place['partition']}", *_amounts([place])
     if len(every) > MANY:
@@ -163,8 +163,8 @@ def _amounts(places: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     return f"{rows:,}", f"{messages:,}", f"{size / MIB:,.1f}"
 
 
-def _settings(watch: Watch) -> Iterator[tuple[str, str]]:
-    setup, account = watch.setup, watch.account
+def _settings(monitor: LoadMonitor) -> Iterator[tuple[str, str]]:
+    setup, account = monitor.setup, monitor.account
     yield "plan", setup.plan
     yield "rate", setup.rate
     yield "duration", "no end" if setup.duration is None else long(setup.duration)

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from simulator.cli.load.end import QUANTILES, partitions
-from simulator.cli.load.watch import Watch
+from simulator.cli.load.monitor import LoadMonitor
 from simulator.cli.output import write_file
 from simulator.load.reports.series import columns
 from simulator.sinks.latencies import Latencies
 
 
-def document(watch: Watch) -> dict[str, Any]:
-    """All that is known; amounts are counts and bytes, times seconds where the name does not say otherwise."""
-    setup, account, reached = watch.setup, watch.account, watch.reached
+def document(monitor: LoadMonitor) -> dict[str, Any]:
+    """Return the whole summary; times are in seconds unless their names give another unit."""
+    setup, account, reached = monitor.setup, monitor.account, monitor.reached
     held_rows, held_seconds = account.paced
     return {
         "plan": setup.plan,
@@ -28,7 +28,7 @@ def document(watch: Watch) -> dict[str, Any]:
         "sink": setup.sink,
         "engine": setup.engine,
         "driver": setup.driver,
-        "started": f"{datetime.fromtimestamp(account.began or watch.started, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "started": f"{datetime.fromtimestamp(account.began or monitor.started, UTC):%Y-%m-%dT%H:%M:%SZ}",
         "rows": account.rows,
         "messages": account.messages,
         "bytes": account.bytes,
@@ -51,30 +51,30 @@ def document(watch: Watch) -> dict[str, Any]:
                 for shortfall in reached.shortfalls
             ],
         },
-        "sustained": None if watch.verdict is None else asdict(watch.verdict) | {"group": setup.group},
+        "sustained": None if monitor.verdict is None else asdict(monitor.verdict) | {"group": setup.group},
         "latency": latency(account.latencies),
         "retried_windows": account.retried,
         "resent_records": account.resent,
         "watermark": account.watermark,
         "simulated_ms": account.end_ms,
-        "ended_early": watch.ended or None,
-        "lost": watch.lost,
+        "ended_early": monitor.ended or None,
+        "lost": monitor.lost,
         "tables": {setup.tables[table]: ops for table, ops in account.rows_by_table().items()},
         "partitions": [
-            {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(watch)
+            {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(monitor)
         ],
-        "series": series(watch),
+        "series": series(monitor),
     }
 
 
-def series(watch: Watch) -> dict[str, Any]:
-    """Over time: lists of equal length."""
-    points = watch.series.points()
-    return {"seconds_a_point": watch.series.width} | columns(points)
+def series(monitor: LoadMonitor) -> dict[str, Any]:
+    """Return the figures over time, as lists of equal length."""
+    points = monitor.series.points()
+    return {"seconds_a_point": monitor.series.width} | columns(points)
 
 
 def latency(latencies: Latencies) -> dict[str, float | int | None]:
-    """Of acknowledgements, in milliseconds."""
+    """Return the quantiles of acknowledgement latencies in milliseconds."""
     found = latencies.quantiles(list(QUANTILES.values()))
     known = latencies.records > 0
     return {
@@ -87,10 +87,10 @@ def latency(latencies: Latencies) -> dict[str, float | int | None]:
     }
 
 
-def write(watch: Watch, path: Path) -> None:
-    """Raises DeliveryError where it cannot be written."""
-    with watch.lock:
-        told = document(watch)
+def write(monitor: LoadMonitor, path: Path) -> None:
+    """Write the summary; raises DeliveryError."""
+    with monitor.lock:
+        told = document(monitor)
     lists = {name: json.dumps(values) for name, values in told.pop("series").items()}
     inner = ",\n".join(f'    "{name}": {values}' for name, values in lists.items())
     text = json.dumps(told, indent=2, ensure_ascii=False).removesuffix("\n}")

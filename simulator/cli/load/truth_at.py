@@ -1,7 +1,4 @@
-"""`load --truth DIR --at WHEN`: the rows that there are at a watermark, of a run that is over, goes on or never was.
-
-One law: nothing is sent, and no run is asked: the plan, its seed and its rate tell everything.
-"""
+"""`load --truth DIR --at WHEN`: writes the rows at a watermark, computed from plan, seed and rate; no run is needed."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from simulator.ticdc.changefeed import Changefeed
 
 
 def write(prepared: PreparedLoad, changefeed: Changefeed, directory: Path, format: str, at: str) -> None:
-    """Writes it and tells how many rows each table has; raises UserError for a TSO that is no watermark's."""
+    """Write the truth and print its row counts; raises UserError for a TSO between two watermarks."""
     ts = watermark(at, prepared.start_ms)
     if not between_milliseconds(ts):
         raise not_between(ts)

@@ -1,7 +1,4 @@
-"""A report as one HTML file that needs nothing else, for screens and for paper: tiles, charts, tables.
-
-One law: a page loads nothing, and whatever it is given is text to it.
-"""
+"""Reports as self-contained HTML pages of tiles, charts and tables. All texts are escaped."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ Values = Sequence[float | None]
 
 
 def document(title: str, beneath: str, sections: Iterable[str], charts: bool = True) -> str:
-    """The whole file; `charts` says whether there are any, which takes 4 MB of plotly."""
+    """Return the whole file; `charts` adds the 4 MB of plotly."""
     style = (files("simulator.cli.page") / "page.css").read_text("utf-8")
     script = f"<script>{get_plotlyjs()}</script>\n" if charts else ""
     body = "\n".join(sections)
@@ -55,7 +52,7 @@ def document(title: str, beneath: str, sections: Iterable[str], charts: bool = T
 
 
 def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:
-    """Of each its name, its figure, and what is said beside it; `kind` is a class of the style."""
+    """Return tiles of name, figure and caption; `kind` is a CSS class."""
     inner = "".join(
         f"<div><b>{escape(figure)}</b><span>{escape(name)}</span><small>{escape(beside)}</small></div>"
         for name, figure, beside in every
@@ -64,7 +61,7 @@ def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:
 
 
 def chart(heading: str, said: str, figure: go.Figure) -> str:
-    """A chart with its heading and a sentence on what it shows."""
+    """Return a chart with its heading and a sentence that explains it."""
     drawn = plotly.io.to_html(
         figure,
         full_html=False,
@@ -76,12 +73,12 @@ def chart(heading: str, said: str, figure: go.Figure) -> str:
 
 
 def tables(every: Iterable[str]) -> str:
-    """Tables side by side."""
+    """Return tables side by side."""
     return f'<section class="tables">\n{chr(10).join(every)}\n</section>'
 
 
 def table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "figures") -> str:
-    """`kind` is figures or words."""
+    """Return a table; `kind` is figures or words."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (
@@ -91,13 +88,13 @@ def table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], kin
 
 
 def lines(heading: str, every: Iterable[str]) -> str:
-    """Sentences."""
+    """Return a section of sentences."""
     inner = "".join(f"<p>{escape(line)}</p>" for line in every)
     return f'<section class="lines">\n<h2>{escape(heading)}</h2>\n{inner}\n</section>'
 
 
 def figure(x: Values, across: str, up: str, log: bool = False) -> go.Figure:
-    """An empty chart with its axes."""
+    """Return an empty chart with axes."""
     axes = {"gridcolor": GRID, "linecolor": MUTED, "tickcolor": MUTED, "zeroline": False, "ticks": "outside"}
     made = go.Figure(
         layout={
@@ -133,7 +130,7 @@ def line(
     shape: str = "linear",
     gaps: bool = True,
 ) -> None:
-    """`gaps` has nothing be drawn where nothing is known; else the line goes on to where something is."""
+    """Add a line to a chart; `gaps` interrupts it at unknown values."""
     on.add_scatter(
         x=list(x),
         y=list(y),
@@ -148,12 +145,12 @@ def line(
 
 
 def known(values: Values) -> bool:
-    """Whether there is anything to draw."""
+    """Return whether any value is known."""
     return any(value is not None for value in values)
 
 
 def short(number: float) -> str:
-    """Few digits."""
+    """Return a number with few digits."""
     for unit, name in ((1e9, " bn"), (1e6, " M"), (1e3, " k")):
         if number >= 10 * unit or unit > 1e3 and number >= unit:
             return f"{number / unit:,.1f}{name}"
@@ -161,7 +158,7 @@ def short(number: float) -> str:
 
 
 def long(seconds: float) -> str:
-    """A time for people."""
+    """Return a duration as text."""
     hours, rest = divmod(round(seconds), 3600)
     minutes, rest = divmod(rest, 60)
     parts = ((hours, "h"), (minutes, "min"), (rest, "s"))

@@ -1,1 +1,1 @@
-"""`verify` for people and for programs."""
+"""The command `verify` and its reports."""

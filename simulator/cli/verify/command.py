@@ -1,4 +1,4 @@
-"""`verify`: from the options to the reports."""
+"""The command `verify`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from simulator.cli.output import check_file, show_json
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
-from simulator.cli.verify.live import Live
+from simulator.cli.verify.progress_line import VerifyProgressLine
 from simulator.consumer.verify import verify as verified
 from simulator.consumer.verify.options import VerifyOptions, check_options
 from simulator.consumer.verify.verification import RIGHT, Verification
@@ -20,16 +20,16 @@ WRONG = 1
 
 
 def verify(options: dict[str, Any]) -> int:
-    """Verifies, by the options of the command line, and shows what was found; raises SimulatorError, one line."""
+    """Run the command and return its exit code; raises SimulatorError."""
     asked = VerifyOptions(**{field.name: options[field.name] for field in fields(VerifyOptions)})
     page: Path | None = options["report"]
     check_file("--report", page)
     check_options(asked)
-    live = Live()
-    with live.following():
-        found = verified(asked, live)
+    progress_line = VerifyProgressLine()
+    with progress_line.following():
+        found = verified(asked, progress_line)
     try:
-        with suppress(BrokenPipeError):  # who has read the first lines has seen enough
+        with suppress(BrokenPipeError):  # the reader of standard output needs no more lines
             _show(found, options["as_json"])
     finally:
         if page is not None:

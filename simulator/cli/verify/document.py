@@ -1,7 +1,4 @@
-"""A verification as JSON, for programs (docs/verify.md describes it).
-
-One law: what is there keeps its name and meaning as long as `version` stays.
-"""
+"""A verification as JSON (docs/verify.md). Names and meanings do not change without a new `version`."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ VERSION = 1
 
 
 def document(found: Verification) -> dict[str, Any]:
-    """The whole document."""
+    """Return the whole document."""
     return {
         "version": VERSION,
         "verdict": found.verdict,

@@ -23,12 +23,12 @@ A_DAY = 86_400.0
 
 
 def write(found: Verification, path: Path) -> None:
-    """Raises DeliveryError where it cannot be written."""
+    """Write the page; raises DeliveryError."""
     write_file(path, document(found), "report")
 
 
 def document(found: Verification) -> str:
-    """The whole file."""
+    """Return the whole page."""
     charts = [page.chart(*chart) for chart in _charts(found)]
     return page.document(
         f"Verification: {found.source or found.against}",
@@ -53,7 +53,7 @@ def _beneath(found: Verification) -> str:
 
 
 def _tiles(found: Verification) -> Iterator[tuple[str, str, str]]:
-    """Name, figure, what is said beside it."""
+    """Yield name, figure and caption of each tile."""
     failed = len(found.failures)
     yield "", found.verdict, f"{failed} checks failed" if failed else "no check failed"
     yield "wrong", short(found.wrong), "counted, not only those shown"
@@ -67,7 +67,7 @@ def _tiles(found: Verification) -> Iterator[tuple[str, str, str]]:
 
 
 def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
-    """Heading, what it shows, and the chart."""
+    """Yield heading, description and chart."""
     timed = [place for place in found.partitions if len(place.moments) > 1]
     if timed:
         yield from _timeline(timed)
@@ -86,7 +86,7 @@ def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
 
 
 def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Figure]]:
-    """Over the time that records carry; fixtures have that of the event itself there, which leaves their order."""
+    """Plot over the records' timestamps, or over offsets for fixtures, whose timestamps are commit times."""
     sent = any(moment.timestamp != tso.physical(moment.watermark) for place in places for moment in place.moments)
     first = min(place.moments[0].timestamp for place in places)
     start = min(tso.physical(place.moments[0].watermark) for place in places)
@@ -121,7 +121,7 @@ def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Fi
 
 
 def _lag(place: PartitionRead, number: int, sent: bool) -> float:
-    """Seconds at a moment of a partition."""
+    """Return the lag in seconds at a moment of a partition."""
     moment = place.moments[number]
     if sent:
         return (moment.timestamp - tso.physical(moment.watermark)) / 1000
@@ -130,7 +130,7 @@ def _lag(place: PartitionRead, number: int, sent: bool) -> float:
 
 
 def _most_behind(places: Sequence[PartitionRead], sent: bool) -> list[PartitionRead]:
-    """As many as can be told apart, in the order of their names."""
+    """Return the partitions with the greatest lag, as many as there are colours, ordered by name."""
 
     def worst(place: PartitionRead) -> float:
         return max(_lag(place, number, sent) for number in range(len(place.moments)))
@@ -140,7 +140,7 @@ def _most_behind(places: Sequence[PartitionRead], sent: bool) -> list[PartitionR
 
 
 def _by_check(failures: Sequence[Failure]) -> go.Figure:
-    """A bar for each check, in pieces by table."""
+    """Return a bar for each check, stacked by table."""
     tables: dict[str, int] = {}
     for failure in failures:
         for table, count in failure.tables.items():

@@ -1,4 +1,4 @@
-"""A verification as text for people: the verdict, what was read, what is wrong, and what was not checked."""
+"""A verification as text: the verdict, the partitions and tables read, the failures, and the checks not made."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from simulator.consumer.verify.failure_lines import failure_details, failure_hea
 from simulator.consumer.verify.verification import RIGHT, UNFINISHED, PartitionRead, TableCompared, Verification
 
 STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
-"""Of verdicts; red else."""
+"""Colours by verdict; others are red."""
 
 OPS = {"INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
 
 
 def show(found: Verification) -> None:
-    """On standard output."""
+    """Print a verification."""
     out = Terminal()
     out.print(verdict(found), style=STYLES.get(found.verdict, "red"), soft_wrap=True)
     if found.partitions:
@@ -47,7 +47,7 @@ def show(found: Verification) -> None:
 
 
 def verdict(found: Verification) -> str:
-    """One line."""
+    """Return the verdict in one line."""
     if found.verdict == RIGHT:
         return f"RIGHT: {_right(found)}"
     if found.verdict == UNFINISHED:
@@ -60,7 +60,7 @@ def verdict(found: Verification) -> str:
 
 
 def _right(found: Verification) -> str:
-    """What was found right, of the stream and of what a consumer wrote down."""
+    """Describe a correct stream, and correct rows of a consumer."""
     said = []
     if found.source:
         said.append(
@@ -76,7 +76,7 @@ def _right(found: Verification) -> str:
 
 
 def amount(number: int, thing: str) -> str:
-    """So many of a thing, in words."""
+    """Return a count with its noun."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
@@ -85,7 +85,7 @@ def _until(found: Verification) -> str:
 
 
 def by_partition(every: tuple[PartitionRead, ...]) -> Table:
-    """How far each partition was read."""
+    """Return a table of the partitions."""
     shown = plain_table("partition", "last offset", "rows", "again", "watermarks", "complete up to")
     for place in every[:MANY]:
         last = "-" if place.first_offset is None else f"{place.next_offset - 1:,}"
@@ -96,7 +96,7 @@ def by_partition(every: tuple[PartitionRead, ...]) -> Table:
 
 
 def offsets(place: PartitionRead) -> str:
-    """`first-last`, or `-` for none."""
+    """Return `first-last`, or `-` for an empty partition."""
     return "-" if place.first_offset is None else f"{place.first_offset}-{place.next_offset - 1}"
 
 
@@ -106,13 +106,13 @@ def _amounts(places: list[PartitionRead]) -> Iterator[str]:
 
 
 def settings(found: Verification) -> Iterator[str]:
-    """How the stream was taken to be made."""
+    """Yield the settings with which the stream was verified."""
     for setting in found.settings:
         yield f"{setting.name}: {setting.value} (by {setting.told_by})"
 
 
 def comparison(every: tuple[TableCompared, ...]) -> Table:
-    """The rows of each table beside those that are expected; those that differ first."""
+    """Return a table of actual and expected row counts; differing tables come first."""
     shown = plain_table("table", "expected", "found", "missing", "left", "different")
     ordered = sorted(every, key=lambda table: (not table.differences, table.table))
     for table in ordered[:MANY]:
@@ -125,12 +125,12 @@ def comparison(every: tuple[TableCompared, ...]) -> Table:
 
 
 def named(table: TableCompared) -> str:
-    """Its name, and whose rows they are."""
+    """Return a table's name, with the consumer's snapshot or database if it is compared with one."""
     return f"{table.table} in {table.of}" if table.of else table.table
 
 
 def figures(table: TableCompared) -> Iterator[str]:
-    """Rows expected, found, missing, left and different."""
+    """Yield the rows expected, found, missing, left and different."""
     yield f"{table.expected:,}"
     yield "?" if table.found is None else f"{table.found:,}"
     for count in (table.missing, table.left, table.different):

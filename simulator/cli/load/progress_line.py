@@ -1,5 +1,4 @@
-"""The live line of a load run, on standard error: a terminal has one that changes, a file gets a new one now and
-then."""
+"""The progress of a load run on standard error."""
 
 from __future__ import annotations
 
@@ -7,26 +6,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from rich.text import Text
-
 from simulator import tso
-from simulator.cli.load.watch import MIB, Watch
+from simulator.cli.load.monitor import MIB, LoadMonitor
 from simulator.cli.run_report import silence
-from simulator.cli.terminal import Terminal
+from simulator.cli.status_line import PLAIN, StatusLine
 from simulator.engines.tasks.progress import Progress
-from simulator.errors import printable
 from simulator.load.reports.statistics import LoadStatus
 
 REFRESHED = 0.5
-PLAIN = 10.0
-"""Seconds between two lines."""
+"""Seconds between two updates on a terminal."""
 
 NOTICED = 1.0
-"""Seconds behind that are worth a word."""
+"""Seconds of delay that are shown."""
 
 
 def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str:
-    """How it goes, for people."""
+    """Return the line of progress."""
     asked = f"asked {now.target_rate:,.0f} rows/s, reached" if now.target_rate else "as fast as possible,"
     parts = [
         f"{asked} {now.rows_per_second:,.0f} rows/s",
@@ -45,29 +40,29 @@ def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str
     return " · ".join([*parts, silent or driver])
 
 
-class Live:
-    """Told by the listener what the tasks say, and by the feed, through `watch`, of what was sent."""
+class LoadProgressLine:
+    """Shows the progress of a load run; the listener and the feed (through `monitor`) report it from other threads."""
 
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-        self._console = Terminal(stderr=True)
+    def __init__(self, monitor: LoadMonitor) -> None:
+        self.monitor = monitor
+        self._line = StatusLine()
         self._silent = ""
         self._over = threading.Event()
 
     def update(self, progress: Progress) -> None:
-        """Called from the listener's thread."""
-        self.watch.heard(progress)
+        """Receive the tasks' progress, in the listener's thread."""
+        self.monitor.heard(progress)
         self._silent = silence(progress)
 
     def line(self) -> str:
-        """As it is now."""
-        lag = self.watch.lag
-        return line(self.watch.now(), None if lag is None else lag.lag, self.watch.setup.driver, self._silent)
+        """Return the current line."""
+        lag = self.monitor.lag
+        return line(self.monitor.now(), None if lag is None else lag.lag, self.monitor.setup.driver, self._silent)
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Shows the line, in a thread of its own, until the run is over."""
-        thread = threading.Thread(target=self._change if self._console.is_terminal else self._repeat, daemon=True)
+        """Show the line, in a thread of its own, until the run ends."""
+        thread = threading.Thread(target=self._repeat, daemon=True)
         thread.start()
         try:
             yield
@@ -75,11 +70,8 @@ class Live:
             self._over.set()
             thread.join()
 
-    def _change(self) -> None:
-        with suppress(OSError), self._console.status("") as status:  # the terminal may be gone
-            while not self._over.wait(REFRESHED):
-                status.update(Text(printable(self.line())))
-
     def _repeat(self) -> None:
-        while not self._over.wait(PLAIN):
-            self._console.print(self.line(), soft_wrap=True)
+        interval = REFRESHED if self._line.console.is_terminal else PLAIN
+        with suppress(OSError), self._line.following():  # the terminal may be closed
+            while not self._over.wait(interval):
+                self._line.show(self.line(), at_once=True)

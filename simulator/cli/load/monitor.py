@@ -1,7 +1,6 @@
-"""What is seen of a load run while it works: one place that windows, progress and lag come to, and that the live line,
-the metrics and the documents at the end read.
+"""Collects windows, progress and lag of a load run, for the line of progress, the metrics and the final documents.
 
-One law: who reads holds the lock; the thread that sends waits for nobody longer than that takes.
+Readers and writers hold a lock, for short times only, so that the sending thread does not wait.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from simulator.load.reports.series import LoadSeries
 from simulator.load.reports.statistics import LoadStatistics, LoadStatus, RecentRates
 
 MIB = 1 << 20
-"""In which people are told amounts."""
+"""Bytes of a MiB, the unit of all sizes shown."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run was asked to be."""
+    """The parameters of a load run."""
 
     plan: str
-    """Name."""
+    """The plan's name."""
 
     tables: tuple[str, ...]
     """`schema.table` of each of `Model.tables`."""
 
     topics: Mapping[str, int]
-    """How many partitions of each are written to."""
+    """The number of partitions by topic."""
 
     protocol: str
     release: str
@@ -44,7 +43,7 @@ class Setup:
 
     resolved_interval_ms: int
     driver: str
-    """The library, and its version, that takes records to Kafka; or what takes them in its place."""
+    """The Kafka client with its version, or the other destination."""
 
     engine: str
     """`in process`, or the Spark master."""
@@ -60,8 +59,8 @@ class Setup:
 
 
 @dataclass
-class Watch:
-    """Told of all that happens."""
+class LoadMonitor:
+    """The figures of a load run so far."""
 
     setup: Setup
     account: LoadStatistics = field(default_factory=LoadStatistics)
@@ -73,41 +72,41 @@ class Watch:
     """Of `--until-lag`."""
 
     unfinished: str = ""
-    """Of `--until-lag` without a verdict, one line."""
+    """The line of `--until-lag` without a verdict."""
 
     ended: str = ""
-    """Why the run ended before its time, one line."""
+    """Why the run ended early, one line."""
 
     lost: list[str] = field(default_factory=list)
-    """What it was to leave and did not."""
+    """Messages about outputs that were not written."""
 
     started: float = field(default_factory=time.time)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def sent(self, window: SentWindow) -> None:
-        """A window was sent."""
+        """Record a window that was sent."""
         with self.lock:
             for each in (self.account, self.series, self.reached, self.recently):
                 each.add(window)
 
     def heard(self, progress: Progress) -> None:
-        """What the tasks say of the open window."""
+        """Record the tasks' progress in the open window."""
         with self.lock:
             self.recently.add_progress(progress, time.time())
 
     def sampled(self, sample: LagSample) -> None:
-        """The consumer group's lag."""
+        """Record the consumer group's lag."""
         with self.lock:
             self.lag = sample
             self.series.lag(sample.at, sample.lag)
 
     def now(self, at: float | None = None) -> LoadStatus:
-        """How it goes."""
+        """Return the current figures."""
         with self.lock:
             return self.recently.now(self.account, time.time() if at is None else at)
 
     def finish(self, ended: str = "", verdict: SearchResult | None = None, unfinished: str = "") -> None:
-        """The run is over."""
+        """Record the end of the run."""
         with self.lock:
             self.ended, self.verdict, self.unfinished = ended, verdict, unfinished
             self.reached.finish()
