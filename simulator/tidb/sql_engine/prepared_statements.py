@@ -36,8 +36,8 @@ def prepare(statement: syntax.Prepare, upstream: Upstream, now_ms: int) -> Upstr
 
 
 def _variable_text(session: SqlSession, name: str) -> str:
-    found = session.variables.get(name)
-    return "NULL" if found is None else found.decode("utf-8", "surrogateescape")
+    value = session.variables.get(name)
+    return "NULL" if value is None else value.decode("utf-8", "surrogateescape")
 
 
 def _accept(statement: syntax.SqlStatement, upstream: Upstream, now_ms: int) -> None:
@@ -91,21 +91,21 @@ def _variable_literal(session: SqlSession, name: str) -> syntax.Node:
         return syntax.Literal("null")
     if kind == "hex":
         return syntax.Literal("hex", value.hex())
-    shown = value.decode("utf-8", "surrogateescape")
+    digits = value.decode("utf-8", "surrogateescape")
     if kind not in ("integer", "decimal", "float"):
-        return syntax.Literal(kind, shown, "utf8mb4" if kind == "string" else "")
+        return syntax.Literal(kind, digits, "utf8mb4" if kind == "string" else "")
     negate: Callable[[syntax.Node], syntax.Node] = (
-        partial(syntax.Unary, "-") if shown.startswith("-") else lambda node: node
+        partial(syntax.Unary, "-") if digits.startswith("-") else lambda node: node
     )
-    size = shown.removeprefix("-")
+    size = digits.removeprefix("-")
     return negate(float_literal(float(size)) if kind == "float" else syntax.Literal(kind, size))
 
 
 def deallocate(statement: syntax.Deallocate, upstream: Upstream) -> Upstream:
     """Return the upstream without the prepared statement. Raises SqlError."""
     _statement_named(upstream.session, statement.name)
-    kept = {name: each for name, each in upstream.session.prepared.items() if name != statement.name}
-    return _with_prepared(upstream, kept)
+    remaining = {name: each for name, each in upstream.session.prepared.items() if name != statement.name}
+    return _with_prepared(upstream, remaining)
 
 
 def _statement_named(session: SqlSession, name: str) -> PreparedStatement:

@@ -66,8 +66,8 @@ def _set_user_variable(
 def _value_text(node: syntax.Node, upstream: Upstream, now_ms: int) -> bytes | None:
     if isinstance(node, syntax.Literal) and node.kind in ("string", "integer", "decimal"):
         return node.text.encode("utf-8", "surrogateescape")
-    found: bytes | str | None = evaluate([node], [None], upstream, now_ms)[0][0].as_py()
-    return found.encode("utf-8", "surrogateescape") if isinstance(found, str) else found
+    value: bytes | str | None = evaluate([node], [None], upstream, now_ms)[0][0].as_py()
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
 def _value_kind(node: syntax.Node, upstream: Upstream, now_ms: int) -> str:

@@ -74,7 +74,7 @@ them (a BIT's are tagged), or Arrow numbers."""
 
 def assign_values(
     table: Table,
-    given: ColumnInputs,
+    inputs: ColumnInputs,
     rows: int,
     upstream: Upstream,
     now_ms: int,
@@ -92,13 +92,13 @@ def assign_values(
     """
     origin = origin or (VALUES if existing is None else UPDATE)
     statement = cast_context(table, rows, upstream, now_ms, first_row, ignore, origin)
-    defaults = _needed_defaults(statement, given)
-    texts, row_errors = _cast_inputs(statement, given, defaults)
+    defaults = _needed_defaults(statement, inputs)
+    texts, row_errors = _cast_inputs(statement, inputs, defaults)
     automatic = None if statement.updating else auto_ids.auto_column(table)
     for column in visible_columns(table):
         if column.generated:
             continue
-        if column.name not in given:
+        if column.name not in inputs:
             texts[column.name] = (
                 existing[column.name]
                 if existing is not None
@@ -111,8 +111,8 @@ def assign_values(
         raise _earlier_error(statement, texts, row_error.row) or row_error.error
     counters = auto_ids.counters(table, upstream.rows.get(object_key(table.schema, table.name)))
     if existing is not None:
-        texts = _apply_on_update(statement, given, texts, existing, named)
-        counters = auto_ids.counters_after_update(table, given, texts, existing, counters)
+        texts = _apply_on_update(statement, inputs, texts, existing, named)
+        counters = auto_ids.counters_after_update(table, inputs, texts, existing, counters)
     texts = _with_generated(statement, texts, row_errors)
     texts = {column.name: texts[column.name] for column in visible_columns(table)}
     if automatic is None:
@@ -130,12 +130,12 @@ def assign_values(
     return AssignedRows(texts, ids.counters, ids.first, warnings(row_errors), ids.error)
 
 
-def _collect(row_errors: list[RowError], found: CastResult) -> pa.Array:
-    row_errors += found.row_errors
-    return found.text
+def _collect(row_errors: list[RowError], cast: CastResult) -> pa.Array:
+    row_errors += cast.row_errors
+    return cast.text
 
 
-def _needed_defaults(statement: CastContext, given: ColumnInputs) -> Texts:
+def _needed_defaults(statement: CastContext, inputs: ColumnInputs) -> Texts:
     """Return the defaults that the rows need."""
     needed = [
         column
@@ -143,7 +143,7 @@ def _needed_defaults(statement: CastContext, given: ColumnInputs) -> Texts:
         if not column.generated
         and not column.auto_increment
         and not column.auto_random
-        and (not statement.updating if column.name not in given else _may_default(given[column.name]))
+        and (not statement.updating if column.name not in inputs else _may_default(inputs[column.name]))
     ]
     return default_texts(needed, statement.rows, statement.upstream, statement.now_ms) if needed else {}
 
@@ -152,19 +152,19 @@ def _may_default(value: ColumnInput) -> bool:
     return isinstance(value, DefaultMarker) or _default_mask(value) is not None
 
 
-def _cast_inputs(statement: CastContext, given: ColumnInputs, defaults: Texts) -> tuple[Texts, list[RowError]]:
+def _cast_inputs(statement: CastContext, inputs: ColumnInputs, defaults: Texts) -> tuple[Texts, list[RowError]]:
     """Return the TiDB texts of the columns that the statement names, and the errors, in its order."""
     columns = {column.name: column for column in statement.table.columns}
-    named = [columns[name] for name in given]
+    named = [columns[name] for name in inputs]
     for column in named:
-        _check_generated(column, given[column.name], statement.table)
+        _check_generated(column, inputs[column.name], statement.table)
     named = [column for column in named if not column.generated]
-    plain = [column for column in named if not isinstance(given[column.name], DefaultMarker)]
-    casts = cast_values(statement, plain, [_raw_values(given[column.name]) for column in plain])
+    plain = [column for column in named if not isinstance(inputs[column.name], DefaultMarker)]
+    casts = cast_values(statement, plain, [_raw_values(inputs[column.name]) for column in plain])
     row_errors: list[RowError] = []
     texts = {column.name: _collect(row_errors, each) for column, each in zip(plain, casts)}
     for column in named:
-        value = given[column.name]
+        value = inputs[column.name]
         if isinstance(value, DefaultMarker):
             texts[column.name] = _explicit_default(statement, column, defaults, row_errors)
         elif (default := _default_mask(value)) is not None:
@@ -212,15 +212,15 @@ def _implicit_default(statement: CastContext, column: Column, defaults: Texts, r
 
 
 def _apply_on_update(
-    statement: CastContext, given: ColumnInputs, texts: Texts, existing: Mapping[str, pa.Array], named: Collection[str]
+    statement: CastContext, inputs: ColumnInputs, texts: Texts, existing: Mapping[str, pa.Array], named: Collection[str]
 ) -> Texts:
     """Apply ON UPDATE CURRENT_TIMESTAMP to rows that change, unless the statement assigns the column."""
     columns = [
         column
         for column in statement.table.columns
-        if column.on_update and column.name not in given and column.name not in named
+        if column.on_update and column.name not in inputs and column.name not in named
     ]
-    unchanged = [same(existing[name], texts[name]) for name in given if name in texts] if columns else []
+    unchanged = [same(existing[name], texts[name]) for name in inputs if name in texts] if columns else []
     if not unchanged:
         return texts
     changed = pa.array(~np.logical_and.reduce(unchanged))

@@ -79,9 +79,13 @@ def insert_ignore(written: TableWrites, new_rows: KeyedRows) -> TableWrites:
         waiting = waiting[~again & ~is_first]
     if violating.any():
         for place, key in enumerate(keys):
-            there = np.flatnonzero(inserted)
-            before = find_keys(key.take(pa.array(there)), key)
-            conflicts[place] |= violating & (before >= 0) & (there[before] < np.arange(rows) if len(there) else False)
+            inserted_places = np.flatnonzero(inserted)
+            before = find_keys(key.take(pa.array(inserted_places)), key)
+            conflicts[place] |= (
+                violating
+                & (before >= 0)
+                & (inserted_places[before] < np.arange(rows) if len(inserted_places) else False)
+            )
     duplicates = np.any(conflicts, axis=0)
     errors = [
         duplicate_error(table, unique_keys(table)[int(np.argmax(conflicts[:, row]))], new_rows.texts, int(row))
@@ -170,9 +174,9 @@ def shared_conflicts(conflicts: npt.NDArray[np.int64]) -> Mask:
 def _equals_stored(stored: StoredRows, rows: KeyedRows, places: Places) -> Mask:
     """Return which rows equal the stored row at their position."""
     same = np.zeros(len(rows), np.bool_)
-    there = places >= 0
-    if there.any():
-        same[there] = ~rows_differ(
-            stored.table, take_stored(stored, places[there]), take_rows(rows, mask_places(there))
+    has_stored = places >= 0
+    if has_stored.any():
+        same[has_stored] = ~rows_differ(
+            stored.table, take_stored(stored, places[has_stored]), take_rows(rows, mask_places(has_stored))
         )
     return same

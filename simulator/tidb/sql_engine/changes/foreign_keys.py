@@ -147,9 +147,11 @@ def orphan_mask(upstream: Upstream, table: Table, foreign: ForeignKey, rows: Key
 def _is_indexed(table: Table, columns: Sequence[str]) -> bool:
     """Return whether an index begins with these columns. The parent table may have been replaced by another one of its
     name."""
-    wanted = [name.lower() for name in columns]
-    prefixes = [[part.name.lower() for part in index.columns][: len(wanted)] for index in table.indexes]
-    return sorted(wanted) in [sorted(names) for names in (*prefixes, [name.lower() for name in table.primary_key])]
+    column_names = [name.lower() for name in columns]
+    prefixes = [[part.name.lower() for part in index.columns][: len(column_names)] for index in table.indexes]
+    return sorted(column_names) in [
+        sorted(names) for names in (*prefixes, [name.lower() for name in table.primary_key])
+    ]
 
 
 def verify_added_keys(upstream: Upstream, before: Table | None, table: Table) -> None:

@@ -223,8 +223,8 @@ def _duplicate_update(
     def updating(old: KeyedRows, new: KeyedRows) -> KeyedRows:
         texts = dict(old.texts)
         for group in _independent_groups(assignments):
-            known = () if query is None else query.query_columns
-            new_rows = RowSource(table, new.texts, query_columns=known, inserted=True)
+            query_columns = () if query is None else query.query_columns
+            new_rows = RowSource(table, new.texts, query_columns=query_columns, inserted=True)
             beside = query.extra if query is not None else None
             sources = (
                 [RowSource(table, texts), new_rows]

@@ -107,9 +107,9 @@ def _update_table(
 ) -> TableWrites:
     """Update the rows of one table. A row that the source has several times gets the first values that change it."""
     table, stored = named.table, table_rows(upstream, named.table)
-    there = valid_mask(places)
-    if not there.all():
-        indices = mask_places(there)
+    has_row = valid_mask(places)
+    if not has_row.all():
+        indices = mask_places(has_row)
         places = places.take(indices)
         values = {
             name: value if isinstance(value, DefaultMarker) else value.take(indices) for name, value in values.items()

@@ -113,10 +113,10 @@ def _datetime(column: Column, type: ColumnType, text: str) -> SqlError:
 
 def _time(column: Column, type: ColumnType, text: str) -> SqlError:
     if family(column.type) in COUNTED:
-        shown = _value_text(column, text)
-        if not _is_bigint(shown):
-            return _overflow(shown, ColumnType("bigint"))
-        return incorrect_value("time", shown)
+        text_of_value = _value_text(column, text)
+        if not _is_bigint(text_of_value):
+            return _overflow(text_of_value, ColumnType("bigint"))
+        return incorrect_value("time", text_of_value)
     return _truncated("time", _text_value(column, text) or text)
 
 
@@ -196,8 +196,8 @@ def go_float(number: float) -> str:
     if size and not 1e-4 <= size < 1e21:
         mantissa, exponent = f"{float(number)!r}".split("e") if "e" in repr(float(number)) else f"{number:e}".split("e")
         return f"{mantissa}e{int(exponent):+03d}"
-    shown = format(Decimal(repr(float(number))), "f")
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+    digits = format(Decimal(repr(float(number))), "f")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 def _type_kind(column: Column) -> str:
@@ -205,12 +205,12 @@ def _type_kind(column: Column) -> str:
     return _KINDS.get(name, "unsigned bigint" if column.type.unsigned else "bigint")
 
 
-def _overflow(shown: str, type: ColumnType) -> SqlError:
-    return sql_error_with_text(1690, f"constant {shown} overflows {type.name}")
+def _overflow(value: str, type: ColumnType) -> SqlError:
+    return sql_error_with_text(1690, f"constant {value} overflows {type.name}")
 
 
-def _out_of_range(kind: str, shown: str) -> SqlError:
-    return sql_error(1690, kind, shown)
+def _out_of_range(kind: str, value: str) -> SqlError:
+    return sql_error(1690, kind, value)
 
 
 def _truncated(kind: str, text: str) -> SqlError:

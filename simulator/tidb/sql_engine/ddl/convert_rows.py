@@ -100,22 +100,22 @@ def _in_session_zone(
     before: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], session: SqlSession
 ) -> list[pa.Array]:
     """Return the texts with TIMESTAMPs that change their type in the session's time zone."""
-    shown = list(texts)
+    converted = list(texts)
     for source in sources:
         if isinstance(source, FromColumn) and source.before.name == "timestamp" != source.after.name:
-            shown[source.index] = clock.to_session_zone(session, texts[source.index])
-    return shown
+            converted[source.index] = clock.to_session_zone(session, texts[source.index])
+    return converted
 
 
 def _becomes_timestamp(source: FromColumn) -> bool:
     return source.after.name == "timestamp" != source.before.name
 
 
-def _nulls_to_now(column: Column, text: pa.Array, made: pa.Array, now: str) -> pa.Array:
+def _nulls_to_now(column: Column, text: pa.Array, converted: pa.Array, now: str) -> pa.Array:
     """Replace NULL with the present moment in a new TIMESTAMP that is NOT NULL (getRowRecord)."""
     if not column.not_null or not text.null_count:
-        return made
-    return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], made)
+        return converted
+    return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], converted)
 
 
 def _clip_values(
@@ -123,14 +123,14 @@ def _clip_values(
     after: Table,
     sources: Sequence[ColumnSource],
     texts: Sequence[pa.Array],
-    made: ConvertedRows,
+    converted: ConvertedRows,
     mode: Mode,
 ) -> Iterator[str]:
     """Cast values that do not fit as an INSERT does, if sql_mode forgives them. Yield TiDB's warning for each error
     (tidb pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go, DoDDLJob)."""
     if mode.strict and not mode.any_day:
         return
-    for column, source, fitting in rows_that_fit(after, sources, texts, made):
+    for column, source, fitting in rows_that_fit(after, sources, texts, converted):
         if not isinstance(source, FromColumn) or not source.cast:
             continue
         unfit = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
@@ -140,7 +140,7 @@ def _clip_values(
         if not cells or not all(mode.forgives(misfit.problem) for misfit in cast.misfits):
             continue
         casted = cast.texts.view(pa.string()).take(unfit_texts.indices)
-        made.texts[column.name] = pc.replace_with_mask(made.texts[column.name], unfit, casted)
+        converted.texts[column.name] = pc.replace_with_mask(converted.texts[column.name], unfit, casted)
         old = visible_columns(before)[source.index]
         clipped = [unfit_texts.dictionary[misfit.row].as_py() for misfit in cast.misfits]
         errors = {text: conversion_error(old, source.after, text) for text in clipped}

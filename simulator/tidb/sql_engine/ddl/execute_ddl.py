@@ -146,8 +146,8 @@ def _rows_after(
         for place, stored in tables.rows.items()
         if stored.table is not after.tables[place]
     }
-    rows = {place: made.rows for place, made in changed.items()}
-    warnings = tuple(warning for made in changed.values() for warning in made.warnings)
+    rows = {place: conversion.rows for place, conversion in changed.items()}
+    warnings = tuple(warning for conversion in changed.values() for warning in conversion.warnings)
     return _TableRows({**tables.rows, **rows}, tables.dropped, warnings) if changed else tables
 
 
@@ -161,7 +161,7 @@ def _drop_rows(tables: _TableRows, place: Key) -> _TableRows:
 
 
 def _replace_tables(tables: _TableRows, others: Mapping[Key, StoredRows | None]) -> _TableRows:
-    rows: dict[Key, StoredRows] = {held: stored for held, stored in tables.rows.items() if held not in others}
+    rows: dict[Key, StoredRows] = {name: stored for name, stored in tables.rows.items() if name not in others}
     rows.update({place: stored for place, stored in others.items() if stored is not None})
     return _TableRows(rows, tables.dropped)
 
@@ -218,8 +218,10 @@ def _partition_mask(stored: StoredRows, names: Sequence[str]) -> pa.Array:
     """Return which rows are in the named partitions; all rows without names."""
     rule = stored.table.partitioning
     assert rule is not None
-    wanted = {name.lower() for name in names}
-    numbers = [place for place, part in enumerate(rule.partitions) if not wanted or part.name.lower() in wanted]
+    names_wanted = {name.lower() for name in names}
+    numbers = [
+        place for place, part in enumerate(rule.partitions) if not names_wanted or part.name.lower() in names_wanted
+    ]
     if not len(stored.row_ids):
         return pa.array([], pa.bool_())
     return pc.is_in(try_locate_partitions(stored.table, column_arrays(stored.cells)), pa.array(numbers, pa.int32()))

@@ -30,7 +30,7 @@ LONGEST_CONCAT = 1024
 class AggregateInput(Protocol):
     """The groups or the window over which a function aggregates."""
 
-    def column(self, found: Sql) -> str:
+    def column(self, expression: Sql) -> str:
         """Compute an expression for each row. Return the quoted name of the column."""
 
     def over(self, text: str) -> Sql:
@@ -47,14 +47,14 @@ def aggregate_value(tree: Aggregate, values: Sequence[Value], group: AggregateIn
     """Return the value of an aggregate function for each group. Raises SqlError."""
     compute = AGGREGATES.get(tree.name)
     if compute is None:
-        known = ", ".join(sorted(AGGREGATES))
-        raise not_simulated(f"the aggregate function {tree.name} is not computed; {known} are")
-    wanted = ARGUMENT_COUNTS.get(tree.name, 1)
+        computed = ", ".join(sorted(AGGREGATES))
+        raise not_simulated(f"the aggregate function {tree.name} is not computed; {computed} are")
+    argument_count = ARGUMENT_COUNTS.get(tree.name, 1)
     if (
         tree.order
         and tree.name != "GROUP_CONCAT"
         or tree.name != "COUNT"
-        and len(values) != wanted
+        and len(values) != argument_count
         and (tree.name != "GROUP_CONCAT" or not values)
     ):
         raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
@@ -72,8 +72,8 @@ def _count(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> V
     keys = [group.column(distinct_key(value)) for value in values]
     if len(keys) == 1:
         return Value(group.over(f"count(DISTINCT {keys[0]})"), "int")
-    known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-    return Value(group.over(f"count(DISTINCT row({', '.join(keys)})) FILTER (WHERE {known})"), "int")
+    not_null = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    return Value(group.over(f"count(DISTINCT row({', '.join(keys)})) FILTER (WHERE {not_null})"), "int")
 
 
 def _sum(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
@@ -83,18 +83,18 @@ def _sum(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Val
     if number.kind == "wide":
         listed = group.over(f"string_agg({_distinct(tree)}{group.column(number.sql)}, ' ')")
         return wide(wide_decimals.call("sum", listed), number.scale)
-    found = group.column(decimal(number.sql, number.scale).sql)
-    return decimal(group.over(f"sum({_distinct(tree)}{found})"), number.scale)
+    number_column = group.column(decimal(number.sql, number.scale).sql)
+    return decimal(group.over(f"sum({_distinct(tree)}{number_column})"), number.scale)
 
 
 def _average(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """AVG: four more digits than its argument (div_precision_increment)."""
     number = as_number(values[0])
     count = Value(group.over(f"count({_distinct(tree)}{group.column(number.sql)})"), "int")
-    found = calculate("/", _sum(tree, values, group), count)
-    if found.kind == "wide":
-        return wide(wide_decimals.call(f"round:{min(number.scale + 4, 30)}", found.sql), min(number.scale + 4, 30))
-    return found if found.kind == "real" else decimal(found.sql, min(number.scale + 4, 30))
+    average = calculate("/", _sum(tree, values, group), count)
+    if average.kind == "wide":
+        return wide(wide_decimals.call(f"round:{min(number.scale + 4, 30)}", average.sql), min(number.scale + 4, 30))
+    return average if average.kind == "real" else decimal(average.sql, min(number.scale + 4, 30))
 
 
 def _min_or_max(descending: bool) -> Callable[[Aggregate, Sequence[Value], AggregateInput], Value]:
@@ -112,21 +112,21 @@ def _min_or_max(descending: bool) -> Callable[[Aggregate, Sequence[Value], Aggre
 
 def _group_concat(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """GROUP_CONCAT: at most group_concat_max_len bytes."""
-    known = join("AND", [is_not_null(value) for value in values])
+    not_null = join("AND", [is_not_null(value) for value in values])
     binary = any(value.is_binary for value in values)
     if binary and not all(value.is_binary for value in values):
         raise not_simulated("GROUP_CONCAT of bytes and text together is not computed; one of both is")
-    shown = group.column(when(known, join("||", [as_text(value) for value in values])))
+    texts = group.column(when(not_null, join("||", [as_text(value) for value in values])))
     separator = "".join(text(tree.separator).pieces)
     like = [value for value in values if value.kind == "string"]
     if tree.distinct:
         if tree.order or any(value.collation != "binary" for value in like):
             raise not_simulated("GROUP_CONCAT(DISTINCT …) is computed for numbers, times and bytes, without ORDER BY")
-        found = group.over(f"string_agg(DISTINCT {shown}, {separator} ORDER BY {shown})")
+        joined = group.over(f"string_agg(DISTINCT {texts}, {separator} ORDER BY {texts})")
     else:
-        found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
+        joined = group.over(f"string_agg({texts}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
     return Value(
-        sql(f"left({{}}, {LONGEST_CONCAT})", found),
+        sql(f"left({{}}, {LONGEST_CONCAT})", joined),
         "string",
         "binary" if binary else "utf8mb4_bin",
         2,
@@ -138,8 +138,8 @@ def _bit_aggregate(function: str, nothing: int) -> Callable[[Aggregate, Sequence
     """BIT_AND, BIT_OR, BIT_XOR: of 64 bits, with `nothing` as the value of no rows."""
 
     def combined(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
-        found = group.over(f"{function}({group.column(as_bits(values[0]))})")
-        return Value(sql(f"coalesce({{}}, '{nothing}'::UBIGINT)", found), "uint")
+        bits = group.over(f"{function}({group.column(as_bits(values[0]))})")
+        return Value(sql(f"coalesce({{}}, '{nothing}'::UBIGINT)", bits), "uint")
 
     return combined
 
@@ -147,8 +147,8 @@ def _bit_aggregate(function: str, nothing: int) -> Callable[[Aggregate, Sequence
 def _json_array(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
     """JSON_ARRAYAGG."""
     element = group.column(sql("coalesce({}, 'null')", as_json_item(values[0])))
-    found = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
-    return Value(sql("'[' || {} || ']'", found), "json")
+    elements = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(sql("'[' || {} || ']'", elements), "json")
 
 
 def _json_object(tree: Aggregate, values: Sequence[Value], group: AggregateInput) -> Value:
@@ -157,8 +157,8 @@ def _json_object(tree: Aggregate, values: Sequence[Value], group: AggregateInput
     if key.is_binary or key.kind == "null":
         raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
     pair = group.column(python_call("json_pair", as_text(key), as_json_item(value)))
-    found = group.over(f"string_agg({pair}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
-    return Value(python_call("json_merged", sql("'{' || {} || '}'", found)), "json")
+    pairs = group.over(f"string_agg({pair}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(python_call("json_merged", sql("'{' || {} || '}'", pairs)), "json")
 
 
 AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], AggregateInput], Value]] = {

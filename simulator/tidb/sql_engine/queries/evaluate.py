@@ -111,8 +111,8 @@ def evaluate(
     if not values:
         return []
     wanted = {f"value {number}": value.body for number, value in enumerate(values)}
-    found = evaluation.fetch(wanted, f"{text})", f" ORDER BY {place}")
-    return [as_datums(fetched_column(found, key), value) for key, value in zip(wanted, values, strict=True)]
+    result = evaluation.fetch(wanted, f"{text})", f" ORDER BY {place}")
+    return [as_datums(fetched_column(result, key), value) for key, value in zip(wanted, values, strict=True)]
 
 
 def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:

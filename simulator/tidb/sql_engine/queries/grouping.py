@@ -74,9 +74,9 @@ class Grouping:
         self.place = "SELECT list", 1
         """The clause that asks, and the number of its expression."""
 
-    def column(self, found: Sql) -> str:
+    def column(self, expression: Sql) -> str:
         column = f"{self._number}.{len(self._rows)}"
-        self._rows[column] = found
+        self._rows[column] = expression
         return quote(column)
 
     def _over(self, text: str) -> str:
@@ -157,20 +157,20 @@ class Grouping:
     def _mixed(self, field: Field) -> SqlError:
         clause, number = self.place
         schema = field.schema or self._evaluation.upstream.session.database
-        shown = f"{schema}.{field.table}.{field.name}" if field.table else field.name
+        column_name = f"{schema}.{field.table}.{field.name}" if field.table else field.name
         if self._whole:
             return SqlError(
                 1140,
                 "42000",
                 f"In aggregated query without GROUP BY, expression #{number} of {clause} "
-                f"contains nonaggregated column '{shown}'; this is incompatible with "
+                f"contains nonaggregated column '{column_name}'; this is incompatible with "
                 f"sql_mode=only_full_group_by",
             )
         return SqlError(
             1055,
             "42000",
             f"Expression #{number} of {clause} is not in GROUP BY clause and contains "
-            f"nonaggregated column '{shown}' which is not functionally dependent on columns in GROUP BY "
+            f"nonaggregated column '{column_name}' which is not functionally dependent on columns in GROUP BY "
             f"clause; this is incompatible with sql_mode=only_full_group_by",
         )
 
@@ -190,9 +190,9 @@ class Grouping:
         """Return a row for each group with all columns that were added."""
         self._evaluation.watch_problems(self._rows.values(), self._relation.sql)
         rows = select_query(self._rows, self._relation.sql, f"{self._evaluation.next_number()}:")
-        shown = ", ".join(f"{text} AS {quote(column)}" for column, text in self._groups.items())
+        columns = ", ".join(f"{text} AS {quote(column)}" for column, text in self._groups.items())
         groups = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
-        return Relation(f"(SELECT {shown} FROM ({rows}){groups})", (), (self.first_row,))
+        return Relation(f"(SELECT {columns} FROM ({rows}){groups})", (), (self.first_row,))
 
 
 def group_by_values(relation: Relation, evaluation: Evaluation) -> tuple[Grouping, tuple[Field, ...]]:

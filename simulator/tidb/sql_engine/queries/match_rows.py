@@ -93,10 +93,10 @@ def match_rows(
         relation = replace(relation, sql=f"({text})")
     if limit is not None:
         relation = replace(relation, sql=order_rows(relation.sql, terms, limit))
-    shown = {f"place {number}": identifier(base.place) for number, base in enumerate(relation.bases)}
+    outputs = {f"place {number}": identifier(base.place) for number, base in enumerate(relation.bases)}
     values = {key: datum_or_text(translate(node, scope), targets.get(key)) for key, node in wanted.items()}
-    shown |= {f"value {key}": value.body for key, value in values.items()}
-    result = evaluation.fetch(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
+    outputs |= {f"value {key}": value.body for key, value in values.items()}
+    result = evaluation.fetch(outputs, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
         MatchedTable(base.alias, base.key, base.table, fetched_column(result, f"place {number}"))
         for number, base in enumerate(relation.bases)

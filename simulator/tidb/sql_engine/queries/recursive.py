@@ -246,8 +246,8 @@ def _relation(rows: pa.Table, level_table: Table, names: Sequence[str], evaluati
 
 
 def _fields(level_table: Table, names: Sequence[str], number: int, evaluation: Evaluation) -> tuple[Field, ...]:
-    found = table_fields(level_table, "", "", number, evaluation.upstream.session)
-    return tuple(Field(called, field.read) for called, field in zip(names, found, strict=True))
+    fields = table_fields(level_table, "", "", number, evaluation.upstream.session)
+    return tuple(Field(called, field.read) for called, field in zip(names, fields, strict=True))
 
 
 def _shown_columns(relation: Relation, level_table: Table, evaluation: Evaluation) -> dict[str, Sql]:
@@ -271,8 +271,8 @@ def _column_text(value: Value, type: ColumnType, scope: QueryScope) -> Sql:
     if value.is_binary:
         return as_blob(value)
     if is_text(type):
-        shown = as_text(value)
-        return sql("encode({})", sql(f"left({{}}, {type.length})", shown) if type.length > 0 else shown)
+        value_text = as_text(value)
+        return sql("encode({})", sql(f"left({{}}, {type.length})", value_text) if type.length > 0 else value_text)
     return sql("encode({})", as_text(translate(syntax.Cast(KnownValue(value), _cast(type)), scope)))
 
 
@@ -327,8 +327,8 @@ def _length(node: syntax.Node, scope: QueryScope) -> int | None:
     if isinstance(node, syntax.Literal) and node.kind == "string":
         return len(node.text)
     if isinstance(node, syntax.Cast):
-        found = CHARACTERS.match(node.type)
-        return int(found[1]) if found else None
+        match = CHARACTERS.match(node.type)
+        return int(match[1]) if match else None
     field = scope.find(node) if isinstance(node, syntax.ColumnName) else None
     if field is None or field.column is None or field.column.type.name not in ("char", "varchar"):
         return None

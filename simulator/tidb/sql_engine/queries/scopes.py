@@ -159,18 +159,18 @@ class QueryScope:
         """Return the field of this query that a name means. Raises SqlError 1052."""
         fields = [each for each in self.fields if _is_named(node, each)]
         if len(fields) > 1:
-            shown = ".".join(node.parts)
-            raise SqlError(1052, "23000", f"Column '{shown}' in {self.clause} is ambiguous")
+            qualified_name = ".".join(node.parts)
+            raise SqlError(1052, "23000", f"Column '{qualified_name}' in {self.clause} is ambiguous")
         return fields[0] if fields else None
 
     def column_value(self, node: syntax.ColumnName) -> Value:
         scope: QueryScope | None = self
         while scope is not None:
-            found = scope.find(node)
-            if found is not None:
+            field = scope.find(node)
+            if field is not None:
                 if scope is not self:
                     self.evaluation.note_outer_reference()
-                return found.read() if scope.through is None else scope.through(found)
+                return field.read() if scope.through is None else scope.through(field)
             scope = scope.outer
         raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
 
@@ -197,9 +197,9 @@ class QueryScope:
         session = self.evaluation.upstream.session
         _, now = statement_micros(session, self.evaluation.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
-        there = now.astimezone(named_zone(session.time_zone))
+        local_time = now.astimezone(named_zone(session.time_zone))
         zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
-        return EvaluationContext(session.time_zone, f"{there:%Y-%m-%d}", zeros)
+        return EvaluationContext(session.time_zone, f"{local_time:%Y-%m-%d}", zeros)
 
     def collation(self) -> str:
         return variable_text(self.evaluation.upstream.session, "collation_connection") or "utf8mb4_bin"

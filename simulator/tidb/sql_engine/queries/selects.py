@@ -160,9 +160,9 @@ def _build_grouped(
     grouping = Grouping(evaluation, scope, base, keys, constant, not tree.group_by)
     group_scope = replace(grouping.scope(), windowed=_windows(tree, [grouping.first_row]))
     values = []
-    for number, shown in enumerate(items, 1):
+    for number, column in enumerate(items, 1):
         grouping.place = "SELECT list", number
-        values.append(_item_value(shown, group_scope, grouping.known))
+        values.append(_item_value(column, group_scope, grouping.known))
     condition = None
     if tree.having is not None:
         grouping.place = "HAVING clause", 1

@@ -30,17 +30,19 @@ def stack_relations(sides: Sequence[Relation], evaluation: Evaluation) -> Relati
     kinds = [_common_value(values) for values in columns]
     texts, flawed = [], set[tuple[int, str]]()
     for place, side in enumerate(sides):
-        shown = {
+        outputs = {
             f"{number}.{column}": convert_to(values[place], kind)
             for column, (values, kind) in enumerate(zip(columns, kinds, strict=True))
         }
         order = f" ORDER BY {', '.join(side.order)}" if side.order else ""
-        shown |= {f"{number}.side": sql(str(place)), f"{number}.row": sql(f"row_number() OVER ({order.strip()})")}
+        outputs |= {f"{number}.side": sql(str(place)), f"{number}.row": sql(f"row_number() OVER ({order.strip()})")}
         for column in range(len(kinds)):
-            problems = collect_problems(shown[f"{number}.{column}"])
+            problems = collect_problems(outputs[f"{number}.{column}"])
             flawed |= {(column, problem) for problem in problems}
-            shown |= {f"{number}.{column} {problem}": problems.get(problem, sql("NULL::VARCHAR")) for problem in KINDS}
-        texts.append(select_query(shown, side.sql, f"{evaluation.next_number()}:"))
+            outputs |= {
+                f"{number}.{column} {problem}": problems.get(problem, sql("NULL::VARCHAR")) for problem in KINDS
+            }
+        texts.append(select_query(outputs, side.sql, f"{evaluation.next_number()}:"))
     fields = []
     for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True)):
         if kind.kind != "null":

@@ -104,8 +104,8 @@ def _read_column(column: Column, table: Table, cells: dict[str, Sql], session: S
     if not present:
         return value
     exists = sql(f"{quote(present)} IS NOT NULL")
-    shown = None if value.text is None else when(exists, value.text)
-    return replace(value, sql=when(exists, value.sql), text=shown)
+    value_text = None if value.text is None else when(exists, value.text)
+    return replace(value, sql=when(exists, value.sql), text=value_text)
 
 
 def _in_session_zone(value: Value, zone: str) -> Value:
@@ -195,10 +195,10 @@ def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
 
 def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql:
     """Return whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
-    wanted = resolve_partitions(table, names)
+    ordinals = resolve_partitions(table, names)
     assert table.partitioning is not None, "checked before"
     ordinal = partition_ordinal(table, table.partitioning, _cells(table, number))
-    return sql(f"{{}} IN ({', '.join(map(str, wanted))})", ordinal)
+    return sql(f"{{}} IN ({', '.join(map(str, ordinals))})", ordinal)
 
 
 def _build_join(join: Join, evaluation: Evaluation, outer: QueryScope, queries: BuildQuery) -> Relation:
@@ -264,10 +264,10 @@ def row_identity(relation: Relation) -> Sql | None:
 def filter_rows(source: str, condition: Sql, evaluation: Evaluation) -> str:
     """Return the rows of a source for which a condition is true."""
     number = evaluation.next_number()
-    held = f"{number}.held"
+    is_kept = f"{number}.held"
     evaluation.watch_problems([condition], source)
-    text = select_query({held: is_true(condition)}, source, f"{number}:", with_all=True)
-    return f"(SELECT * FROM ({text}) WHERE {quote(held)})"
+    text = select_query({is_kept: is_true(condition)}, source, f"{number}:", with_all=True)
+    return f"(SELECT * FROM ({text}) WHERE {quote(is_kept)})"
 
 
 def filter_relation(relation: Relation, where: Node | None, scope: QueryScope) -> Relation:

@@ -82,11 +82,11 @@ class StatementEvaluation:
             result = self.run(" UNION ALL ".join(watched))
             self._problems.handle([(kind, result.column(kind)) for kind in KINDS])
         problems = [problem for root in wanted.values() for problem in collect_problems(root).items()]
-        shown = {f"{PROBLEM} {place}": problem for place, (_, problem) in enumerate(problems)}
-        result = self.run(select_query({**wanted, **shown}, source, f"{self.next_number()}:") + order)
+        problem_columns = {f"{PROBLEM} {place}": problem for place, (_, problem) in enumerate(problems)}
+        result = self.run(select_query({**wanted, **problem_columns}, source, f"{self.next_number()}:") + order)
         if problems:
             self._problems.handle(
-                [(kind, result.column(name)) for (kind, _), name in zip(problems, shown, strict=True)]
+                [(kind, result.column(name)) for (kind, _), name in zip(problems, problem_columns, strict=True)]
             )
         return result
 

@@ -39,15 +39,15 @@ def scalar_subquery(query: QueryTree, evaluation: Evaluation, scope: QueryScope)
     if value.kind == "null":
         return value
 
-    def part(found: Sql | None) -> Sql | None:
-        if found is None:
+    def part(expression: Sql | None) -> Sql | None:
+        if expression is None:
             return None
         problems = {
             kind: _verbatim("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
-            for kind, problem in found.problems
+            for kind, problem in expression.problems
         }
         return with_problems(
-            _verbatim("(SELECT {} FROM {})", "".join(strip_problems(found).pieces), relation.sql), problems
+            _verbatim("(SELECT {} FROM {})", "".join(strip_problems(expression).pieces), relation.sql), problems
         )
 
     return replace(
@@ -65,11 +65,9 @@ def in_subquery(values: list[Value], query: QueryTree, evaluation: Evaluation, s
         return _compare_with_rows("{} IN ({})", values[0], others[0], relation, evaluation)
     conditions = all_true([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
     evaluation.watch_problems([value.sql for value in others], relation.sql)
-    text = rendered({"found": conditions}, relation.sql, f"{evaluation.next_number()}:")
-    found = (
-        'SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END FROM ({})'
-    )
-    return _verbatim(f"({found})", text)
+    text = rendered({"template": conditions}, relation.sql, f"{evaluation.next_number()}:")
+    template = 'SELECT CASE WHEN bool_or("template") THEN true WHEN bool_or("template" IS NULL) THEN NULL ELSE false END FROM ({})'
+    return _verbatim(f"({template})", text)
 
 
 def _compare_with_rows(template: str, value: Value, other: Value, relation: Relation, evaluation: Evaluation) -> Sql:

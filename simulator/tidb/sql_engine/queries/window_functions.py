@@ -34,19 +34,19 @@ class _WindowRows:
         self._partition, self._order, self._rows, self._frame = partition, order, rows, frame
         self._columns: list[Sql] = []
 
-    def column(self, found: Sql) -> str:
+    def column(self, expression: Sql) -> str:
         """Return a placeholder for the expression, which `over` replaces."""
-        self._columns.append(found)
+        self._columns.append(expression)
         return f"\x00{len(self._columns) - 1}\x00"
 
-    def over(self, shown: str, by_rows: bool = False, frame: str | None = None) -> Sql:
+    def over(self, call: str, by_rows: bool = False, frame: str | None = None) -> Sql:
         """Compute an aggregate of DuckDB over the rows of the frame. With `by_rows` no two rows are equal."""
         terms = [order_term(self.column(key), descending) for key, descending in self._order]
         terms += self._rows if by_rows else []
         clauses = [f"PARTITION BY {', '.join(map(self.column, self._partition))}"] * bool(self._partition)
         clauses += [f"ORDER BY {', '.join(terms)}"] * bool(terms)
         clauses.append(self._frame if frame is None else frame)
-        pieces = HOLE.split(f"{shown} OVER ({' '.join(clauses)})")
+        pieces = HOLE.split(f"{call} OVER ({' '.join(clauses)})")
         return Sql(tuple(pieces[::2]), tuple(self._columns[int(place)] for place in pieces[1::2]))
 
     def first(self, value: Value, order: str, where: str = "") -> Value:
@@ -74,7 +74,7 @@ class _WindowRows:
 
 
 def window_value(
-    tree: WindowFunction, scope: QueryScope, known: Sequence[tuple[str, WindowSpec]], rows: Sequence[str]
+    tree: WindowFunction, scope: QueryScope, named_windows: Sequence[tuple[str, WindowSpec]], rows: Sequence[str]
 ) -> Value:
     """Return the value of a window function for each row. Raises SqlError."""
     if tree.unsupported:
@@ -84,26 +84,30 @@ def window_value(
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'group_concat as window function'")
     if function.distinct:
         raise SqlError(1235, "42000", "This version of TiDB doesn't yet support '<window function>(DISTINCT ..)'")
-    window = _resolve_window(tree.window, {name.lower(): named for name, named in known})
+    window = _resolve_window(tree.window, {name.lower(): named for name, named in named_windows})
     plain = replace(scope, windowed=None)
     partition = [distinct_key(translate(node, plain)) for node in window.partition]
     order = [(sort_key(translate(item.expression, plain)), item.descending) for item in window.order]
     if "RANGE" in window.frame and re.search(r"\d|INTERVAL", window.frame):
         raise not_simulated("a RANGE of numbers or intervals is not computed; ROWS is")
-    found = _WindowRows(partition, order, rows, window.frame)
+    window_rows = _WindowRows(partition, order, rows, window.frame)
     values = [translate(argument, plain) for argument in function.arguments]
     compute = FUNCTIONS.get(function.name)
-    return aggregate_value(function, values, found) if compute is None else compute(found, values, function, window)
+    return (
+        aggregate_value(function, values, window_rows)
+        if compute is None
+        else compute(window_rows, values, function, window)
+    )
 
 
-def _resolve_window(window: WindowSpec, known: Mapping[str, WindowSpec]) -> WindowSpec:
+def _resolve_window(window: WindowSpec, named_windows: Mapping[str, WindowSpec]) -> WindowSpec:
     """Return a window merged with the window that it names. Raises SqlError 3579."""
     if not window.base:
         return window
-    base = known.get(window.base.lower())
+    base = named_windows.get(window.base.lower())
     if base is None:
         raise SqlError(3579, "HY000", f"Window name '{window.base}' is not defined.")
-    base = _resolve_window(base, known)
+    base = _resolve_window(base, named_windows)
     return WindowSpec(window.partition or base.partition, window.order or base.order, window.frame or base.frame)
 
 
@@ -133,11 +137,11 @@ def _lead_or_lag(name: str) -> WindowFunctionImpl:
         places = values[1].constant if len(values) > 1 else "1"
         if places is None or not places.isdigit():
             raise SqlError(1210, "HY000", f"Incorrect arguments to {name}")
-        found = rows.each(values[0], lambda column: f"{name}({column}, {places})", frame="")
+        neighbour = rows.each(values[0], lambda column: f"{name}({column}, {places})", frame="")
         if len(values) < 3:
-            return found
-        there = sql("{} IS NOT NULL", rows.over(f"{name}(1, {places})", True, ""))
-        return case_value([(there, found)], values[2])
+            return neighbour
+        exists = sql("{} IS NOT NULL", rows.over(f"{name}(1, {places})", True, ""))
+        return case_value([(exists, neighbour)], values[2])
 
     return shifted
 

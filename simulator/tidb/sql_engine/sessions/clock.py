@@ -83,9 +83,9 @@ def to_session_zone(session: SqlSession, text: pa.Array) -> pa.Array:
         return text
     zero = pc.starts_with(text, ZERO)
     moments = pc.assume_timezone(null_unless(pc.invert(zero), text).cast(pa.timestamp("us")), "UTC")
-    shown = pc.local_timestamp(moments.cast(pa.timestamp("us", session.time_zone))).cast(pa.string())
+    local_texts = pc.local_timestamp(moments.cast(pa.timestamp("us", session.time_zone))).cast(pa.string())
     width = pc.max(pc.utf8_length(text)).as_py() or 19
-    return pc.if_else(zero, text, pc.utf8_slice_codeunits(shown, 0, width))
+    return pc.if_else(zero, text, pc.utf8_slice_codeunits(local_texts, 0, width))
 
 
 def _to_instants(local: pa.Array, name: str) -> pa.Array:
@@ -99,8 +99,8 @@ def _to_instants(local: pa.Array, name: str) -> pa.Array:
     )
     if early.equals(late):
         return early
-    shown = pc.local_timestamp(pc.assume_timezone(local, "UTC").cast(early.type))
-    instants = pc.assume_timezone(pc.subtract(local, pc.subtract(shown, local)), "UTC").cast(early.type)
+    local_in_utc = pc.local_timestamp(pc.assume_timezone(local, "UTC").cast(early.type))
+    instants = pc.assume_timezone(pc.subtract(local, pc.subtract(local_in_utc, local)), "UTC").cast(early.type)
     return pc.if_else(pc.equal(instants, late), late, early)
 
 
@@ -121,7 +121,12 @@ def default_time_text(column: Column, session: SqlSession, now_ms: int) -> str |
     """Return the TiDB text of a default such as CURRENT_TIMESTAMP(3); None for any other default."""
     call, _, rest = (column.default or "").strip().strip("()").upper().partition("(")
     kind, digits = column.type.name, rest.strip(") ")
-    shown = {"date": (*NOW, *TODAY), "datetime": NOW, "timestamp": NOW, "time": CLOCK}
-    if not column.default_expression or call.strip() not in shown.get(kind, ()) or digits and not digits.isdecimal():
+    accepted_calls = {"date": (*NOW, *TODAY), "datetime": NOW, "timestamp": NOW, "time": CLOCK}
+    if (
+        not column.default_expression
+        or call.strip() not in accepted_calls.get(kind, ())
+        or digits
+        and not digits.isdecimal()
+    ):
         return None
     return now_text(kind, max(column.type.decimal, 0), session, now_ms)

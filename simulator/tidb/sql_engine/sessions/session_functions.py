@@ -41,22 +41,24 @@ def statement_micros(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
 
 
 def _datetime_value(moment: datetime, digits: int) -> Value:
-    shown = moment.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
-    padded = f"{shown[:20]}{shown[20 : 20 + digits]:0<6}"
-    return Value(text(padded), "datetime", text=text(shown[: 20 + digits] if digits else shown[:19]), scale=digits)
+    full_text = moment.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
+    padded = f"{full_text[:20]}{full_text[20 : 20 + digits]:0<6}"
+    return Value(
+        text(padded), "datetime", text=text(full_text[: 20 + digits] if digits else full_text[:19]), scale=digits
+    )
 
 
 def _date_value(moment: datetime, digits: int) -> Value:
-    shown = moment.strftime("%Y-%m-%d").rjust(10, "0")
-    return Value(text(f"{shown} 00:00:00.000000"), "date", text=text(shown))
+    day = moment.strftime("%Y-%m-%d").rjust(10, "0")
+    return Value(text(f"{day} 00:00:00.000000"), "date", text=text(day))
 
 
 def _time_value(moment: datetime, digits: int) -> Value:
-    shown = moment.strftime("%H:%M:%S.%f")
-    fraction = int(shown[9 : 9 + digits].ljust(6, "0"))
+    full_text = moment.strftime("%H:%M:%S.%f")
+    fraction = int(full_text[9 : 9 + digits].ljust(6, "0"))
     micros = (moment.hour * 3600 + moment.minute * 60 + moment.second) * 1_000_000 + fraction
     return Value(
-        sql(f"{micros}::BIGINT"), "time", text=text(shown[: 9 + digits] if digits else shown[:8]), scale=digits
+        sql(f"{micros}::BIGINT"), "time", text=text(full_text[: 9 + digits] if digits else full_text[:8]), scale=digits
     )
 
 
@@ -124,8 +126,12 @@ def variable_value(node: Variable, upstream: Upstream, now_ms: int) -> Value:
         value = session.variables.get(name)
         if value is None:
             return string(NULL)
-        shown = value.decode("utf-8", "replace")
-        return number_value(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", coercibility=2)
+        value_text = value.decode("utf-8", "replace")
+        return (
+            number_value(value_text)
+            if PLAIN_NUMBER.fullmatch(value_text)
+            else Value(text(value_text), "string", coercibility=2)
+        )
     read = VARIABLES.get(name)
     if read is not None:
         return read(session, now_ms, upstream)

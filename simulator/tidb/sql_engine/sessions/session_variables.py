@@ -215,8 +215,8 @@ def _sql_mode(session: SqlSession, name: str, value: str) -> SqlSession:
 
 def _time_zone(session: SqlSession, name: str, value: str) -> SqlSession:
     zone = parse_time_zone(value)
-    shown = "SYSTEM" if value.upper() == "SYSTEM" else value or "UTC"
-    return replace(session, time_zone=zone, settings={**session.settings, name: shown})
+    display = "SYSTEM" if value.upper() == "SYSTEM" else value or "UTC"
+    return replace(session, time_zone=zone, settings={**session.settings, name: display})
 
 
 def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
@@ -251,14 +251,14 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
     charset = value.lower()
     if charset not in CHARSETS and charset not in ALIASES:
         raise sql_error(1115, value)
-    kept = ALIASES.get(charset, charset)
-    of_connection = kept if name == "names" else "utf8mb4"
+    resolved = ALIASES.get(charset, charset)
+    of_connection = resolved if name == "names" else "utf8mb4"
     return replace(
         session,
         settings={
             **session.settings,
-            "character_set_client": kept,
-            "character_set_results": kept,
+            "character_set_client": resolved,
+            "character_set_results": resolved,
             "character_set_connection": of_connection,
             "collation_connection": CHARSETS[of_connection][0],
         },

@@ -72,8 +72,8 @@ class Allocator:
 
     def starting_at(self, number: int, force: bool = False) -> Allocator:
         """Return a restarted allocator whose next id is at least `number`, or exactly `number` with `force`."""
-        held = self.base if self.step == 1 else self.stored
-        last = number - 1 if force else max(held, number - 1)
+        last_used = self.base if self.step == 1 else self.stored
+        last = number - 1 if force else max(last_used, number - 1)
         return (
             replace(self, base=last, end=last, stored=last)
             if self.step == 1

@@ -173,11 +173,11 @@ def assign_ids(
     except SqlError as error:
         return AssignedIds(texts, with_auto_allocator(table, before, ids.allocator), None, error)
     numbers_filled = ids.numbers if missing.all() else ids.numbers[missing | (numbers == 0)]
-    shown = pa.array(numbers_filled).cast(pa.string())
-    shown = (shown if _is_integer(column) else tidb_text(column.type, shown)).cast(pa.binary())
+    id_texts = pa.array(numbers_filled).cast(pa.string())
+    id_texts = (id_texts if _is_integer(column) else tidb_text(column.type, id_texts)).cast(pa.binary())
     if len(numbers_filled) < len(texts):
-        shown = pc.replace_with_mask(texts, pa.array(missing | (numbers == 0)), shown)
-    return AssignedIds(shown, with_auto_allocator(table, before, ids.allocator), ids.first)
+        id_texts = pc.replace_with_mask(texts, pa.array(missing | (numbers == 0)), id_texts)
+    return AssignedIds(id_texts, with_auto_allocator(table, before, ids.allocator), ids.first)
 
 
 class _IdAssigner:
@@ -223,29 +223,29 @@ class _IdAssigner:
                     raise
                 first = 0
             self.first = self.first or first or None
-            made = [first + place * self._increment * bool(first) for place in range(size)]
-            self.numbers[start : start + size] = self._fit_column(made)
+            ids = [first + place * self._increment * bool(first) for place in range(size)]
+            self.numbers[start : start + size] = self._fit_column(ids)
             start += size
 
-    def _fit_column(self, made: Sequence[int]) -> Sequence[int]:
+    def _fit_column(self, ids: Sequence[int]) -> Sequence[int]:
         """Return the ids that fit the column (setDatumAutoIDAndCast)."""
-        column, last = self._column, made[-1]
+        column, last = self._column, ids[-1]
         if column.auto_random:
             if last > _counter_mask(column):
                 raise sql_error(8059)
-            return made
+            return ids
         most = bounds(column.type)[1] if _is_integer(column) else last
         if last <= most:
-            return made
+            return ids
         if not self._request.lenient:
-            over = next(number for number in made if number > most)
+            over = next(number for number in ids if number > most)
             raise sql_error_with_text(1690, f"constant {over} overflows {column.type.name}")
         if self._request.updates:
-            return [min(number, most) for number in made]
+            return [min(number, most) for number in ids]
         raise sql_error(1467)
 
-    def add_shard(self, made: Mask, shard: int) -> None:
-        self.numbers[made] |= self.numbers.dtype.type(shard << random_counter_bits(self._column))
+    def add_shard(self, generated: Mask, shard: int) -> None:
+        self.numbers[generated] |= self.numbers.dtype.type(shard << random_counter_bits(self._column))
 
 
 def increment_and_offset(session: SqlSession) -> tuple[int, int]:
@@ -289,10 +289,10 @@ def _missing_ids(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[M
     return numbers == 0, numbers
 
 
-def _runs(wanted: Mask) -> Iterator[tuple[int, int]]:
+def _runs(missing: Mask) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each run of rows that all need an id or all have one."""
-    ends = [*(np.flatnonzero(np.diff(wanted)) + 1).tolist(), len(wanted)]
-    return zip([0, *ends[:-1]], ends) if len(wanted) else iter(())
+    ends = [*(np.flatnonzero(np.diff(missing)) + 1).tolist(), len(missing)]
+    return zip([0, *ends[:-1]], ends) if len(missing) else iter(())
 
 
 def _is_integer(column: Column) -> bool:

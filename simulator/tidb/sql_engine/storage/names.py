@@ -35,8 +35,8 @@ def resolve_table(upstream: Upstream, named: TableName, verb: str) -> Table:
     place = object_key(schema, named.name)
     table = upstream.catalog.tables.get(place)
     if table is None:
-        for kind, known in (("view", upstream.catalog.views), ("sequence", upstream.catalog.sequences)):
-            if place in known:
+        for kind, objects in (("view", upstream.catalog.views), ("sequence", upstream.catalog.sequences)):
+            if place in objects:
                 if verb == "UPDATE":
                     raise sql_error(1288, named.name, verb)
                 raise sql_error(1105, f"{verb} {kind} {named.name} is not supported now")
@@ -74,11 +74,11 @@ def resolve_partitions(table: Table, names: Sequence[str]) -> list[int]:
     rule = table.partitioning
     if rule is None:
         raise SqlError(1747, "HY000", "PARTITION () clause on non partitioned table")
-    known = {partition.name.lower(): place for place, partition in enumerate(rule.partitions)}
+    ordinals = {partition.name.lower(): place for place, partition in enumerate(rule.partitions)}
     for name in names:
-        if name.lower() not in known:
+        if name.lower() not in ordinals:
             raise sql_error(1735, name, table.name)
-    return [known[name.lower()] for name in names]
+    return [ordinals[name.lower()] for name in names]
 
 
 @dataclass(frozen=True)

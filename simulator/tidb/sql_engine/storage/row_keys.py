@@ -137,10 +137,10 @@ def _scope(table: Table) -> TableScope:
     return TableScope(table, {column.name: named(column.name) for column in visible_columns(table)})
 
 
-def _evaluate(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa.Array:
+def _evaluate(table: Table, texts: Mapping[str, pa.Array], expression: object) -> pa.Array:
     rows = len(next(iter(texts.values())))
     try:
-        return raw(evaluate({"key": wanted}, texts, rows)["key"])  # type: ignore[dict-item]
+        return raw(evaluate({"key": expression}, texts, rows)["key"])  # type: ignore[dict-item]
     except (SchemaError, EvaluationError) as error:
         raise SqlError(1105, "HY000", f"table {table.name!r}: a key of it cannot be computed: {error}") from None
 

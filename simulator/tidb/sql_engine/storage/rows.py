@@ -141,11 +141,11 @@ def no_partition_error(table: Table, texts: Mapping[str, pa.Array], row: int) ->
     """Return error 1526 (tidb pkg/table/tables/partition.go: the value of the expression, or `from column_list`)."""
     rule = table.partitioning
     assert rule is not None
-    shown = "from column_list"
+    value = "from column_list"
     if not rule.columns and rule.expression.strip("`").lower() in row_keys.columns_by_name(table):
         cell = texts[row_keys.columns_by_name(table)[rule.expression.strip("`").lower()].name][row].as_py()
-        shown = "NULL" if cell is None else cell.decode("utf-8", "replace")
-    return SqlError(1526, "HY000", f"Table has no partition for value {shown}")
+        value = "NULL" if cell is None else cell.decode("utf-8", "replace")
+    return SqlError(1526, "HY000", f"Table has no partition for value {value}")
 
 
 def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
@@ -195,7 +195,7 @@ def replace_rows(stored: StoredRows, removed: Places, new_rows: KeyedRows) -> St
         stored.table,
         cells,
         edit.array(keys.handles, new_rows.handles),
-        {name: edit.array(there, new_rows.unique[name]) for name, there in keys.unique.items()},
+        {name: edit.array(existing, new_rows.unique[name]) for name, existing in keys.unique.items()},
     )
     return replace(stored, cells=cells, row_ids=edit.array(stored.row_ids, new_rows.row_ids), keys=new_keys)
 
@@ -251,8 +251,8 @@ class _RowEdit:
         if not self.few():
             return pa.concat_tables([old, new]).take(self.order()).combine_chunks()
         parts = [(new if new_rows else old).slice(start, size) for new_rows, start, size in self.pieces()]
-        made = pa.concat_tables(parts) if parts else old.slice(0, 0)
-        return made.combine_chunks() if made.num_columns and made.column(0).num_chunks > MAX_CHUNKS else made
+        result = pa.concat_tables(parts) if parts else old.slice(0, 0)
+        return result.combine_chunks() if result.num_columns and result.column(0).num_chunks > MAX_CHUNKS else result
 
 
 def row_images(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
