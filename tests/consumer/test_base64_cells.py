@@ -1,4 +1,4 @@
-"""Base64 by columns reads what Python reads, and refuses what Python refuses."""
+"""Base64 of columns is decoded as strictly as by Python."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CELLS = st.lists(st.none() | st.binary(max_size=20), max_size=12)
 
 
 @given(cells=CELLS, start=st.integers(0, 3))
-def test_what_was_encoded_is_read_back(cells: list[bytes | None], start: int) -> None:
+def test_encoded_cells_are_decoded(cells: list[bytes | None], start: int) -> None:
     texts = [None if cell is None else base64.b64encode(cell).decode() for cell in cells]
     assert decode_base64(pa.array(texts, pa.string()).slice(start)).to_pylist() == cells[start:]
 
 
 @given(text=st.text("AZaz09+/=-_ \né", max_size=9))
-def test_a_text_is_refused_where_python_refuses_it(text: str) -> None:
+def test_a_text_is_rejected_if_python_rejects_it(text: str) -> None:
     cells = pa.array(["AAAA", text, "QQ=="])
     try:
         expected = base64.b64decode(text.encode(), validate=True)

@@ -1,4 +1,4 @@
-"""A good stream keeps the contract; each way of breaking it is told by the right rule."""
+"""A correct stream keeps the contract, and each violation is found by its check."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def rules(violations: list[Violation]) -> set[int]:
 
 
 @pytest.mark.parametrize(("protocol", "extension"), SHAPES)
-def test_a_good_stream_keeps_it(protocol: str, extension: bool) -> None:
-    """In both protocols, with watermarks and without."""
+def test_a_correct_stream_keeps_the_contract(protocol: str, extension: bool) -> None:
+    """This holds in both protocols, with watermarks and without."""
     assert [] == broken(good(), protocol, extension)
 
 
@@ -143,8 +143,8 @@ ONLY_OPEN = {missing_statement, batch_too_long}
 
 @pytest.mark.parametrize("breaking", BREAKS, ids=lambda breaking: breaking.__name__)
 @pytest.mark.parametrize("protocol", [OPEN, CANAL])
-def test_a_broken_stream_is_told_by_the_right_rule(breaking: Callable[[Stream], None], protocol: str) -> None:
-    """With the place where it is broken."""
+def test_a_broken_stream_violates_the_right_rule(breaking: Callable[[Stream], None], protocol: str) -> None:
+    """The violation names the right rule and location."""
     stream = good()
     breaking(stream)
     found = broken(stream, protocol, max_message_bytes=1000)
@@ -156,20 +156,20 @@ def test_a_broken_stream_is_told_by_the_right_rule(breaking: Callable[[Stream], 
 
 @pytest.mark.parametrize("breaking", [wrong_partition, swapped_rows, row_sent_twice, row_after_its_statement])
 def test_without_watermarks_milliseconds_are_enough(breaking: Callable[[Stream], None]) -> None:
-    """canal-json without the extension has only `es`."""
+    """Canal-JSON without the extension has only `es`."""
     stream = good()
     breaking(stream)
     assert BREAKS[breaking] in rules(broken(stream, CANAL, extension=False))
 
 
-def test_a_watermark_that_should_not_be_there_is_told() -> None:
-    """Without the extension canal-json has none."""
+def test_an_unexpected_watermark_is_found() -> None:
+    """Without the extension Canal-JSON has no watermarks."""
     found = list(find_violations(records(good(), CANAL, True), stream_spec(CANAL, False)))
     assert {4} == rules(found)
 
 
 def test_canal_statements_belong_in_partition_0() -> None:
-    """From v5.4 on."""
+    """This holds since v5.4."""
     stream: Stream = {0: [[Mark(ts(0))]], 1: [[Mark(ts(0))]], 2: [[Mark(ts(0))]]}
     (ddl,) = records({0: [[Ddl(ts(0))]]}, CANAL)
     found = list(find_violations([*records(stream, CANAL), replace(ddl, partition=1, offset=1)], stream_spec(CANAL)))
@@ -177,8 +177,8 @@ def test_canal_statements_belong_in_partition_0() -> None:
     assert found[0].what.startswith("DDL outside partition 0: CREATE") and found[1].what.startswith("no DDL at")
 
 
-def test_an_unreadable_message_and_a_partition_too_many_are_told() -> None:
-    """As rule 0, with the reason."""
+def test_an_unreadable_message_and_an_extra_partition_are_found() -> None:
+    """Both violate rule 0, and the reason is given."""
     places = ("shop", 0, 99), ("shop", 7, 0), ("x", 0, 0)
     junk = [Record(topic, partition, offset, 0, None, b"junk") for topic, partition, offset in places]
     found = list(find_violations([*records(good(), OPEN), *junk], stream_spec(OPEN)))
@@ -189,8 +189,8 @@ def test_an_unreadable_message_and_a_partition_too_many_are_told() -> None:
     ] == [str(violation) for violation in found]
 
 
-def test_rows_that_come_again_after_a_restart_are_no_breach() -> None:
-    """As long as no watermark covered them, and only where restarts are expected."""
+def test_rows_repeated_after_a_restart_are_allowed() -> None:
+    """Rows may be repeated if no watermark covers them and restarts are expected."""
     stream = good()
     for messages in stream.values():
         messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1 : -1])
@@ -198,7 +198,7 @@ def test_rows_that_come_again_after_a_restart_are_no_breach() -> None:
     assert {3} == rules(broken(stream))
 
 
-def test_rows_older_than_a_watermark_do_not_come_again() -> None:
+def test_rows_older_than_a_watermark_are_not_repeated() -> None:
     """A restart resumes from a checkpoint that no watermark exceeds."""
     stream = good()
     stream[0].append(stream[0][2])
@@ -206,8 +206,8 @@ def test_rows_older_than_a_watermark_do_not_come_again() -> None:
 
 
 @given(st.data())
-def test_any_row_moved_to_another_place_is_told(data: st.DataObject) -> None:
-    """Another partition, or past a watermark, or past a later row of its table."""
+def test_a_row_in_a_wrong_place_is_found(data: st.DataObject) -> None:
+    """A row is found in another partition, after a watermark, or after a later row of its table."""
     stream = good()
     partition, message, place, row = data.draw(st.sampled_from(rows_of(stream)))
     to = data.draw(st.integers(0, PARTITIONS - 1))
@@ -223,7 +223,7 @@ def test_any_row_moved_to_another_place_is_told(data: st.DataObject) -> None:
 
 
 @given(st.sampled_from(rows_of(good())), st.integers(-4000, 4000))
-def test_any_change_of_a_commit_ts_across_others_is_told(where: tuple[int, int, int, Row], by: int) -> None:
+def test_a_wrong_commit_ts_is_found(where: tuple[int, int, int, Row], by: int) -> None:
     """A row keeps the contract only between its neighbours."""
     stream = good()
     partition, message, place, row = where
@@ -261,14 +261,14 @@ def replayed(
 
 
 @pytest.mark.parametrize(("protocol", "extension"), SHAPES)
-def test_replaying_a_good_stream_leads_to_the_state_after(protocol: str, extension: bool) -> None:
-    """Every old image is what the table held."""
+def test_replaying_a_correct_stream_gives_the_final_rows(protocol: str, extension: bool) -> None:
+    """Every old image equals the row in the table."""
     assert [] == replayed(good(), protocol, extension)
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES))
-def test_any_row_that_is_dropped_is_missed(where: tuple[int, int, int, Row], shape: tuple[str, bool]) -> None:
-    """By the state after, or by the old image of the next change."""
+def test_a_missing_row_change_is_found(where: tuple[int, int, int, Row], shape: tuple[str, bool]) -> None:
+    """The final rows or the next old image show the missing change."""
     stream = good()
     partition, message, place, row = where
     stream[partition][message].remove(row)
@@ -277,8 +277,8 @@ def test_any_row_that_is_dropped_is_missed(where: tuple[int, int, int, Row], sha
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(["before", "after"]))
-def test_any_value_that_is_changed_is_told(where: tuple[int, int, int, Row], which: str) -> None:
-    """In the new image by the state, in the old one by what the table held."""
+def test_a_changed_value_is_found(where: tuple[int, int, int, Row], which: str) -> None:
+    """A wrong new image shows in the final rows, a wrong old one in the row before."""
     stream = good()
     partition, message, place, row = where
     if getattr(row, which) is not None:
@@ -287,8 +287,8 @@ def test_any_value_that_is_changed_is_told(where: tuple[int, int, int, Row], whi
         assert {7} == rules(replayed(stream))
 
 
-def test_rows_that_come_again_change_nothing() -> None:
-    """After a restart, in a replay."""
+def test_repeated_rows_change_nothing() -> None:
+    """Rows repeated after a restart do not change the replay."""
     stream = good()
     for messages in stream.values():
         messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1 : -1])
@@ -296,7 +296,7 @@ def test_rows_that_come_again_change_nothing() -> None:
 
 
 def test_a_difference_names_table_row_and_column() -> None:
-    """One line each."""
+    """Each difference is one line."""
     expected = state_of([(TABLE, b"1\xffa"), (TABLE, b"2\xff\xfe"), (KEYLESS, b"x"), (KEYLESS, b"x")])
     state = state_of([(TABLE, b"1\xffb"), (TABLE, b"3\xffc"), (KEYLESS, b"x")])
     assert [
@@ -328,7 +328,7 @@ def split(stream: Stream) -> list[list[Record]]:
 
 
 def test_floating_point_text_is_compared_as_numbers() -> None:
-    """`1e21`, Go's `1e+21` and the digits written out are one; FLOAT is compared as 32 bits."""
+    """`1e21`, Go's `1e+21` and the digits written out are equal; FLOAT is compared with 32 bits."""
     table = create_table("CREATE TABLE `f` (`id` INT PRIMARY KEY, `d` DOUBLE, `f` FLOAT)", "shop")
     images = b"1\xff1e21\xff3.14", b"1\xff1000000000000000000000\xff3.140000104904175"
     first, second = (state_of([(table, image)]) for image in images)
@@ -344,14 +344,14 @@ def test_a_message_may_be_as_long_as_the_limit() -> None:
     assert {6} == rules(broken(stream, max_message_bytes=size - 1))
 
 
-def test_a_row_of_an_unknown_table_is_told() -> None:
-    """Whose dispatcher could not be recomputed."""
+def test_a_row_of_an_unknown_table_is_found() -> None:
+    """Its dispatcher cannot be recomputed."""
     found = broken(good(), tables={("shop", "log"): KEYLESS})
     assert {1} == rules(found) and "a row of shop.orders, a table the run does not have" == found[0].what
 
 
 def test_rows_without_a_handle_key_are_counted() -> None:
-    """Equal rows of such a table are rows of their own, in the stream and in the state."""
+    """Equal rows of such a table are separate rows, in the stream and in the final state."""
     row = b'{"ts":%d,"scm":"shop","tbl":"log","t":1}' % ts(1)
     value = b'{"u":{"line":{"t":15,"f":64,"v":"0"}}}'
     message = framed_key(row), len(value).to_bytes(8, "big") + value

@@ -1,4 +1,4 @@
-"""What any release writes keeps the contract, and is replayed to the state after as far as its messages tell it."""
+"""The streams of every release keep the contract, and replay to the final rows as far as their messages allow."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def stream_spec(made: RandomTable, options: CodecOptions, release: Release) -> S
 @pytest.mark.parametrize(("protocol", "name"), [(protocol, name) for protocol in OPTIONS for name in OPTIONS[protocol]])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data: st.DataObject) -> None:
-    """No rule is broken; what messages did not tell is unknown, and nothing else."""
+def test_a_stream_leads_to_the_final_rows(protocol: str, name: str, data: st.DataObject) -> None:
+    """No rule is violated, and only values that messages lack are unknown."""
     release = data.draw(
         st.sampled_from(
             [

@@ -1,4 +1,4 @@
-"""What a restart of the changefeed may do to a stream and what it may not, and what parts of a stream tell."""
+"""What a restart of the changefeed may do to a stream, and what partial streams show."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def behind(stream: Stream, *messages: list[Event], partition: int = 0) -> Stream
 NEW, OLD = Row(ts(3.5), 3, "x", "y"), Row(ts(3.2), 3, "name 3", "x")
 
 
-def test_an_older_change_that_comes_again_alone_is_told() -> None:
-    """A restart sends all that it sent since its checkpoint, the newest change, too."""
+def test_an_older_change_repeated_alone_is_found() -> None:
+    """A restart repeats everything since its checkpoint, including the newest change."""
     once: list[list[Event]] = [[OLD], [NEW]]
 
     assert told(behind(good(), *once)) == set()
@@ -54,13 +54,13 @@ def test_an_older_change_that_comes_again_alone_is_told() -> None:
     assert found(behind(good(), *once, [OLD])).counts == {("older-row-last", "shop.orders"): 1}
 
 
-def test_an_older_change_that_comes_first_behind_a_newer_one_is_out_of_order() -> None:
-    """Restart or not."""
+def test_a_new_older_change_after_a_newer_one_is_out_of_order() -> None:
+    """This holds with and without restarts."""
     assert told(behind(good(), [NEW], [OLD])) == {"row-out-of-order"}
 
 
-def test_a_watermark_between_may_pass_the_older_change_alone() -> None:
-    """As long as the newer one comes again behind it."""
+def test_a_watermark_may_cover_the_repeated_older_change_alone() -> None:
+    """The newer change must be repeated after it."""
     between: list[Event] = [Mark(ts(3.3, 0))]
     everywhere = good()
     for partition in (1, 2):
@@ -69,8 +69,8 @@ def test_a_watermark_between_may_pass_the_older_change_alone() -> None:
     assert told(behind(everywhere, [OLD], [NEW], [OLD], between, [NEW])) == set()
 
 
-def test_a_statement_and_a_watermark_may_come_again() -> None:
-    """TiCDC sends a statement of its checkpoint again, behind a watermark that is as high."""
+def test_a_statement_and_a_watermark_may_be_repeated() -> None:
+    """TiCDC repeats a statement at its checkpoint, after a watermark of the same height."""
     stream = good()
     for messages in stream.values():
         messages += [[Ddl(ts(5), "ALTER TABLE `orders` COMMENT 'x'", 17, "ALTER")], [Mark(ts(5))]] * 2
@@ -81,8 +81,8 @@ def test_a_statement_and_a_watermark_may_come_again() -> None:
 
 
 @pytest.mark.parametrize("lacking", [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)])
-def test_a_watermark_may_be_in_any_partitions_alone_where_the_changefeed_stopped(lacking: tuple[int, ...]) -> None:
-    """A later one is in all of them; nothing but a restart does that."""
+def test_a_stopped_changefeed_may_leave_a_watermark_in_some_partitions(lacking: tuple[int, ...]) -> None:
+    """All partitions have a later one; only a restart leaves such a stream."""
     stream = good()
     for partition in lacking:
         stream[partition].remove([Mark(ts(3, 0))])
@@ -92,8 +92,8 @@ def test_a_watermark_may_be_in_any_partitions_alone_where_the_changefeed_stopped
     assert interrupted_watermarks(check_records(records(stream, OPEN), RESTARTS)[1], RESTARTS).tolist() == [ts(3, 0)]
 
 
-def test_a_watermark_that_stops_reaching_a_partition_is_missed_there() -> None:
-    """None that is later covers those."""
+def test_missing_last_watermarks_of_a_partition_are_found() -> None:
+    """No later watermark covers the missing ones."""
     stream = good()
     lost = [message for message in stream[1] if isinstance(message[0], Mark)][1:]
     stream[1] = [message for message in stream[1] if message not in lost]
@@ -102,8 +102,8 @@ def test_a_watermark_that_stops_reaching_a_partition_is_missed_there() -> None:
     assert len(lost) > 1
 
 
-def test_the_last_watermark_is_everywhere_even_so() -> None:
-    """Else the run is not at its end."""
+def test_the_last_watermark_is_in_every_partition() -> None:
+    """Otherwise the run is not complete."""
     stream = good()
     stream[2].pop()
 
@@ -111,8 +111,8 @@ def test_the_last_watermark_is_everywhere_even_so() -> None:
     assert told(stream, replace(RESTARTS, finished=False)) == set()
 
 
-def test_equal_rows_without_a_handle_key_come_again_only_behind_others() -> None:
-    """In one transaction they are rows of their own."""
+def test_equal_rows_without_a_handle_key_are_repeated_only_after_others() -> None:
+    """In one transaction equal rows are separate rows."""
 
     def log(line: str, number: float) -> bytes:
         document = {
@@ -141,8 +141,8 @@ def test_equal_rows_without_a_handle_key_come_again_only_behind_others() -> None
 # -- parts of a stream ------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_that_begins_in_the_middle_is_said_to() -> None:
-    """What only its beginning would tell is not missed."""
+def test_a_stream_without_its_beginning_is_noted() -> None:
+    """Messages before its first record are not reported as missing."""
     stream = good()
     block = [[event for event in events if isinstance(event, Row)] for events in stream[0][5:7]]
     stream[0][7:7] = [list[Event](events) for events in block if events]
@@ -165,13 +165,14 @@ def grown(stream: Stream, partitions: int = 4) -> Stream:
     return made
 
 
-def test_a_topic_that_gets_a_partition_on_the_way_keeps_the_contract() -> None:
-    """Rows go by the partitions of their time, and the new one owes no older watermark or statement."""
+def test_a_topic_with_an_added_partition_keeps_the_contract() -> None:
+    """Rows follow the number of partitions of their time, and the new partition needs no older watermark or
+    statement."""
     assert told(grown(good()), replace(RESTARTS, partitions={"shop": 4})) == set()
 
 
-def test_an_old_row_in_a_partition_that_came_later_is_told() -> None:
-    """Its time had fewer."""
+def test_an_old_row_in_an_added_partition_is_found() -> None:
+    """At the time of the row there were fewer partitions."""
     stream = grown(good())
     behind_rows = stream[0].index([Mark(ts(2, 0))])
     stream[0].insert(behind_rows, [Row(ts(1.9), 4, "name 4", "x")])
@@ -179,8 +180,8 @@ def test_an_old_row_in_a_partition_that_came_later_is_told() -> None:
     assert told(stream, replace(RESTARTS, partitions={"shop": 4})) == {"wrong-partition"}
 
 
-def test_everything_is_counted_and_some_of_it_kept() -> None:
-    """However much is wrong."""
+def test_all_violations_are_counted_and_some_are_kept() -> None:
+    """All violations are counted, however many there are."""
     stream = behind(good(), *([cast(Event, Row(ts(1.5, number), 3, "a", "b"))] for number in range(50)))
     violations, _ = check_records(records(stream, OPEN), RESTARTS, show=3)
 
@@ -200,7 +201,7 @@ CHANGES: tuple[Callable[[list[list[Event]], int, int], None], ...] = (
 @settings(max_examples=60)
 @given(data=st.data(), restarts=st.booleans(), size=st.integers(1, 7))
 def test_batches_make_no_difference(data: st.DataObject, restarts: bool, size: int) -> None:
-    """Whatever is moved, repeated or lost: what is told, and what is left."""
+    """Violations and summaries are the same for any batch size."""
     stream = copy.deepcopy(good())
     for _ in range(data.draw(st.integers(1, 6))):
         messages = stream[data.draw(st.integers(0, 2))]
@@ -242,10 +243,8 @@ def in_partition(spec: StreamSpec, partition: int, *rows: Row) -> list[Record]:
         ("v8.5.3", "ts", set()),
     ],
 )
-def test_rows_of_one_table_keep_their_order_as_the_release_does(
-    release: str, dispatcher: str, expected: set[str]
-) -> None:
-    """From 7.4 on among those of one partition key alone."""
+def test_rows_of_one_table_keep_the_order_of_the_release(release: str, dispatcher: str, expected: set[str]) -> None:
+    """Since 7.4 order is kept among rows of one partition key only."""
     rows = Row(ts(2), 1, None, "a"), Row(ts(1), 2, None, "b")
     spec = replace(spec_of(dispatcher, release), destination="not asked")
     violations, _ = check_records(in_partition(spec, 0, *rows), spec)
@@ -253,8 +252,8 @@ def test_rows_of_one_table_keep_their_order_as_the_release_does(
     assert {check for check, _ in violations.counts} == expected
 
 
-def test_rows_of_one_key_keep_their_order_always() -> None:
-    """Whatever the dispatcher hashes."""
+def test_rows_of_one_key_always_keep_their_order() -> None:
+    """The order of one row's changes holds for every dispatcher."""
     spec = replace(spec_of("index-value"), destination="not asked")
     rows = Row(ts(2), 1, "a", "b"), Row(ts(1.5), 2, None, "c"), Row(ts(1), 1, None, "a")
 
@@ -262,8 +261,8 @@ def test_rows_of_one_key_keep_their_order_always() -> None:
 
 
 @pytest.mark.parametrize("dispatcher", ["table", "index-value", "ts"])
-def test_rows_of_a_table_that_only_messages_tell_are_placed_by_them(dispatcher: str) -> None:
-    """They have its name, and mark its handle key."""
+def test_partitions_of_an_undefined_table_follow_from_its_messages(dispatcher: str) -> None:
+    """Messages have the table's name and mark its handle key."""
     rows = [Row(ts(1, number), number, None, "a") for number in range(1, 9)]
     known, told_alone = spec_of(dispatcher), spec_of(dispatcher, known=False)
     for partition in range(3):
@@ -272,8 +271,8 @@ def test_rows_of_a_table_that_only_messages_tell_are_placed_by_them(dispatcher: 
     assert sum(first.counts.values()) < 9
 
 
-def test_what_messages_do_not_tell_of_a_table_is_said() -> None:
-    """An index has no name in them."""
+def test_unknown_dispatch_columns_are_noted() -> None:
+    """Messages have no index names, so that index dispatchers cannot be checked."""
     spec = spec_of("index-value", known=False, columns=', index = "uk"')
     violations, (summary,) = check_records(in_partition(spec, 0, Row(ts(1), 1, None, "a")), spec)
 
@@ -283,16 +282,16 @@ def test_what_messages_do_not_tell_of_a_table_is_said() -> None:
     }
 
 
-def test_messages_of_others_are_told_from_damaged_ones() -> None:
-    """By how they look."""
+def test_foreign_messages_are_distinguished_from_damaged_ones() -> None:
+    """Foreign messages do not look like those of the protocol."""
     values = {0: b"hello", 1: None, 2: (1).to_bytes(8, "big") + b"broken"}
     strangers = [Record("shop", 0, offset, 0, value, b"") for offset, value in values.items()]
 
     assert check_records(strangers, RESTARTS)[0].counts == {("foreign", ""): 2, ("unreadable", ""): 1}
 
 
-def test_every_check_that_is_told_is_known_by_name() -> None:
-    """With its point of the contract."""
+def test_every_check_is_known_by_name() -> None:
+    """Every check has its point of the contract."""
     stream = good()
     stream[0].append(stream[0][2])
     stream[1].insert(3, stream[0].pop(3))
@@ -302,8 +301,8 @@ def test_every_check_that_is_told_is_known_by_name() -> None:
     }
 
 
-def test_a_partition_leaves_samples_of_how_far_it_was() -> None:
-    """At each watermark and at the end of each batch."""
+def test_a_partition_summary_has_progress_samples() -> None:
+    """There is a sample for each watermark and for the end of each batch."""
     (summary, *_) = check_records(records(good(), OPEN), RESTARTS)[1]
 
     assert summary.samples.watermark.tolist() == [ts(0), ts(2, 0), ts(3, 0), ts(4, 0)]

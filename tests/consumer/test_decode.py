@@ -1,4 +1,4 @@
-"""The decoder reads back what TiCDC wrote, and says why where it cannot."""
+"""The decoder reads what TiCDC wrote, and explains what it cannot read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def canal_row(mysql_type: str, value: str | None, sql_type: int = 12) -> RowEven
 
 
 def test_an_open_protocol_row_has_its_key_and_columns() -> None:
-    """Type code, flags and handle come with the values."""
+    """Type code, flags and handle are read with the values."""
     (event,) = decode(key(ROW_KEY), framed(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'))
     assert isinstance(event, RowEvent)
     assert (415508878783938562, "test", "t1", "INSERT", 1) == (
@@ -96,7 +96,7 @@ def test_an_open_protocol_row_has_its_key_and_columns() -> None:
     ],
 )
 def test_open_protocol_values_by_type(column: bytes, value: str | bytes | None) -> None:
-    """Texts come base64 and binary strings quoted, told apart by type code and flag."""
+    """Text is base64 and binary strings are quoted, as type code and flag tell."""
     assert {"c": value} == open_row(column).after
 
 
@@ -115,12 +115,12 @@ def test_open_protocol_values_by_type(column: bytes, value: str | bytes | None) 
     ],
 )
 def test_canal_values_by_type(mysql_type: str, sql_type: int, sent: str | None, value: str | bytes | None) -> None:
-    """Binary types carry Latin-1; BINARY of before 5.4 carries UTF-8, and U+FFFD for bytes that are then lost."""
+    """Binary types are Latin-1. Before 5.4 BINARY is UTF-8, with U+FFFD for lost bytes."""
     assert {"c": value} == canal_row(mysql_type, sent, sql_type).after
 
 
 def test_a_batch_gives_its_events_in_order() -> None:
-    """Keys and values pair up by position."""
+    """Keys and values are paired by position."""
     keys = [b'{"ts":%d,"scm":"s","tbl":"t","t":1}' % ts for ts in (5, 6)]
     values = [b'{"d":{"a":{"t":3,"f":1,"v":1}}}', b'{"u":{"a":{"t":3,"f":1,"v":2}},"p":{"a":{"t":3,"f":1,"v":1}}}']
     events = decode(key(*keys), framed(*values))
@@ -136,15 +136,15 @@ def test_a_resolved_event_is_a_watermark(value: bytes) -> None:
 
 
 def test_canal_watermarks_and_statements() -> None:
-    """The extension carries the TSO; a statement without it has only milliseconds."""
+    """The extension has the TSO; a statement without it has only milliseconds."""
     watermark = b'{"type":"TIDB_WATERMARK","isDdl":false,"es":7,"_tidb":{"watermarkTs":99}}'
     ddl = b'{"database":"s","table":"t","isDdl":true,"type":"CREATE","es":7,"sql":"CREATE TABLE `t` (`a` INT)"}'
     assert (Watermark(99),) == decode(None, watermark)
     assert (DdlEvent(None, "s", "t", "CREATE TABLE `t` (`a` INT)", "CREATE", 7),) == decode(None, ddl)
 
 
-def test_columns_that_an_update_left_out_are_as_after_it() -> None:
-    """only-output-updated-columns sends the changed ones alone."""
+def test_columns_that_an_update_leaves_out_have_the_new_value() -> None:
+    """only-output-updated-columns sends only changed columns."""
     (event,) = decode(
         key(ROW_KEY), framed(b'{"u":{"a":{"t":3,"f":1,"v":2},"b":{"t":3,"f":1,"v":5}},"p":{"a":{"t":3,"f":1,"v":1}}}')
     )
@@ -176,21 +176,21 @@ def test_columns_that_an_update_left_out_are_as_after_it() -> None:
         (None, b'{"isDdl":false', "not a canal-json message"),
     ],
 )
-def test_what_cannot_be_read_says_why(message_key: bytes | None, value: bytes | None, reason: str) -> None:
-    """One line, never another exception."""
+def test_an_unreadable_message_gives_the_reason(message_key: bytes | None, value: bytes | None, reason: str) -> None:
+    """The error is one line, never another exception."""
     with pytest.raises(UserError, match=reason.replace("(", r"\(")):
         decode(message_key, value)
 
 
-def test_an_unknown_protocol_is_named_with_a_near_one() -> None:
-    """As everywhere, what would be accepted stands in the message."""
+def test_an_unknown_protocol_is_rejected_with_a_suggestion() -> None:
+    """The message lists the known protocols."""
     with pytest.raises(UserError, match="'canal-jsn'.* Did you mean 'canal-json'"):
         decode(None, b"{}", "canal-jsn")
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80), st.sampled_from(["open-protocol", "canal-json", None]))
-def test_no_junk_gives_anything_but_a_user_error(junk: bytes, more: bytes, protocol: str | None) -> None:
-    """Whatever the bytes."""
+def test_junk_gives_only_user_errors(junk: bytes, more: bytes, protocol: str | None) -> None:
+    """This holds for any bytes."""
     for message_key, value in ((junk, more), (None, more), (key(junk), framed(more)), (key(ROW_KEY), framed(more))):
         try:
             decode(message_key, value, protocol)
@@ -206,8 +206,8 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_no_json_gives_anything_but_a_user_error(value: Any) -> None:
-    """Shapes that are JSON but no message."""
+def test_other_json_gives_only_user_errors(value: Any) -> None:
+    """This holds for any JSON that is no message."""
     body = json.dumps(value).encode()
     canal = {
         "isDdl": False,
@@ -232,7 +232,7 @@ def test_no_json_gives_anything_but_a_user_error(value: Any) -> None:
 
 @given(st.binary(max_size=40))
 def test_bytes_written_in_hex_escapes_are_read_back(data: bytes) -> None:
-    """Every byte has its escape."""
+    """Every byte has an escape."""
     assert data == unquote("".join(f"\\x{byte:02x}" for byte in data))
 
 
@@ -247,7 +247,7 @@ NULL_TEXT, NULL_NUMBER = b'{"t":15,"f":64,"v":null}', b'{"t":3,"f":65,"v":null}'
 
 
 def test_an_old_value_without_a_name_is_the_column_that_became_null() -> None:
-    """The new architecture leaves the name out; type and flags tell the column where they can be of one alone."""
+    """The new architecture leaves out the name. Type and flags identify the column if only one matches."""
     event = changed(
         b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_NUMBER,
         b'"a":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old","t":3,"f":65,"v":7',
@@ -256,15 +256,15 @@ def test_an_old_value_without_a_name_is_the_column_that_became_null() -> None:
     assert event.before == before_image(event)
 
 
-def test_an_old_value_without_a_name_that_could_be_of_two_columns_stays_so() -> None:
-    """Nothing is then said of what these columns held."""
+def test_an_old_value_that_may_belong_to_two_columns_stays_unnamed() -> None:
+    """The old values of these columns are unknown."""
     event = changed(b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_TEXT, b'"t":15,"f":64,"v":"old"')
     assert ({}, ("old",)) == (event.before, event.unnamed)
     assert {"a": "2"} == before_image(event)
 
 
 def test_a_column_may_be_called_like_a_member_of_a_column() -> None:
-    """`t`, `f` and `v` with objects for values are columns."""
+    """`t`, `f` and `v` with objects as values are columns."""
     event = changed(b'"t":{"t":3,"f":1,"v":2},"v":' + NULL_TEXT, b'"t":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old"')
     assert {"t": "1", "v": "old"} == event.before
 
@@ -276,13 +276,13 @@ def test_old_values_are_read_by_the_flags_of_the_new_ones() -> None:
 
 
 def test_invalid_utf8_of_the_new_architecture_is_read() -> None:
-    """Its bytes come as they are, and are lone surrogates, as in row images."""
+    """Its bytes are sent as they are, and become lone surrogates, as in row images."""
     assert {"c": "caf\udce9"} == open_row(b'{"t":15,"f":64,"v":"caf\xe9"}').after
     assert {"c": "caf\udce9"} == open_row(b'{"t":252,"f":64,"v":"Y2Fm6Q=="}').after
 
 
 def test_columns_without_flags_are_read() -> None:
-    """Before 4.0.5 there are none: every string is base64, and the table tells which are bytes."""
+    """Before 4.0.5 there are no flags: every string is base64, and the table tells which are bytes."""
     for code, value in ((b"252", b"w6k="), (b"15", b"w6k="), (b"254", "é".encode())):
         event = open_row(b'{"t":%s,"v":"%s"}' % (code, value))
         assert {"c": "é"} == event.after
@@ -308,14 +308,14 @@ def directory(request: pytest.FixtureRequest) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rows", "batches", "ddl_events"])
 def test_every_message_of_ticdc_is_read(kind: str, directory: Path) -> None:
-    """As many events as rows, of all releases."""
+    """Each message of any release has as many events as rows."""
     for _, vector, message, found in messages_of_vectors(kind, directory):
         assert max(1, message["rows"]) == len(found), vector.name
 
 
 @pytest.mark.slow
 def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None:
-    """Decoded and brought to TiDB text, the columns of each message are those of its vector, as far as TiCDC sent them."""
+    """The TiDB text of each decoded column equals the vector's, as far as TiCDC sent it."""
     parsed = cache(create_table)
     for release, vector, _, (event,) in messages_of_vectors("rows", directory):
         data = vector.data

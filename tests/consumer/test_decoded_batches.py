@@ -1,4 +1,4 @@
-"""Batches decoded by columns: for every record they say what decoding it by itself says."""
+"""Decoding by columns gives the same events as decoding each record by itself."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ FILES = [path for path in sorted(Path(VECTORS).glob("*.*.jsonl*")) if any(name i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
-def test_every_message_of_ticdc_is_decoded_as_it_is_by_itself(path: Path) -> None:
-    """Of all releases: rows, batches, statements."""
+def test_every_message_of_ticdc_is_decoded_the_same(path: Path) -> None:
+    """This holds for rows, batches and statements of all releases."""
     protocol = next(name for name in PROTOCOLS if name in path.name)
     held_against_decode(messages_of(path), protocol)
 
@@ -128,20 +128,17 @@ def encoded(changes: Any, protocol: str, together: bool) -> list[Message]:
 @pytest.mark.slow
 @given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans())
 @settings(max_examples=60)
-def test_whatever_rows_hold_they_are_decoded_as_they_are_by_themselves(
-    changes: Any, protocol: str, together: bool
-) -> None:
-    """Quotes, escapes, names that are members of messages, NULLs, bytes; one event in a message, or several."""
+def test_any_row_is_decoded_the_same(changes: Any, protocol: str, together: bool) -> None:
+    """This holds for quotes, escapes, column names that are members of messages, NULLs and bytes, with one or several
+    events in a message."""
     held_against_decode(encoded(changes, protocol, together), protocol)
 
 
 @pytest.mark.slow
 @given(CHANGES, st.sampled_from(PROTOCOLS), st.booleans(), st.integers(0, 2**32))
 @settings(max_examples=60)
-def test_damaged_messages_are_refused_as_they_are_by_themselves(
-    changes: Any, protocol: str, together: bool, seed: int
-) -> None:
-    """And those around them are read as if nothing were."""
+def test_damaged_messages_are_rejected_the_same(changes: Any, protocol: str, together: bool, seed: int) -> None:
+    """The messages around them are decoded."""
     choice = random.Random(seed)
     messages = encoded(changes, protocol, together)
     found: list[Message] = []
@@ -188,8 +185,8 @@ def test_damaged_messages_are_refused_as_they_are_by_themselves(
         (b'"old":null', b'"old":7'),
     ],
 )
-def test_one_byte_may_make_another_message(text: bytes, changed: bytes) -> None:
-    """Which is held against `decode` among others that are as they should be."""
+def test_a_message_with_a_changed_byte_is_decoded_the_same(text: bytes, changed: bytes) -> None:
+    """A message with one changed byte gives the same as `decode`."""
     good = (
         b'{"id":0,"database":"s","table":"t","pkNames":["id"],"isDdl":false,"type":"INSERT","es":1,"ts":2,"sql":""'
         b',"sqlType":{"id":4,"b":2004},"mysqlType":{"id":"int","b":"blob"},"old":null,'
@@ -201,8 +198,8 @@ def test_one_byte_may_make_another_message(text: bytes, changed: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
-def test_no_statement_is_lost_where_only_statements_are_wanted(path: Path) -> None:
-    """And no row is left, but for those whose values are compressed."""
+def test_the_filter_for_statements_keeps_every_statement(path: Path) -> None:
+    """Rows are filtered out, except those with compressed values."""
     protocol = next(name for name in PROTOCOLS if name in path.name)
     records = recorded(messages_of(path))
     decoded = [
@@ -219,7 +216,7 @@ def test_no_statement_is_lost_where_only_statements_are_wanted(path: Path) -> No
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them: not one goes the way of odd ones."""
+    """No ordinary row is decoded by itself."""
     changes = [
         (
             {

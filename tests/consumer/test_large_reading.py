@@ -1,4 +1,4 @@
-"""Large messages read back: compressed values, rows cut down to their handle key, and the files of claim-check."""
+"""Large messages are read: compressed values, rows limited to their handle key, and claim-check files."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def options(protocol: str, **more: object) -> CodecOptions:
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("size", [0, 1, 60, 121, 5000])
-def test_compressed_messages_read_as_the_others(protocol: str, compression: str, size: int) -> None:
-    """The bytes say how they were compressed, so nobody has to."""
+def test_compressed_messages_are_read_like_others(protocol: str, compression: str, size: int) -> None:
+    """The compression is recognised from the bytes."""
     change: Change = ({"id": "1", "v": "a" * size}, {"id": "1", "v": "b" * size})
     chosen = options(protocol, large_message_handle_compression=compression)
     for pointed, plain in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
@@ -66,8 +66,8 @@ def test_compressed_messages_read_as_the_others(protocol: str, compression: str,
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_broken_frame_is_said_to_be_one(protocol: str) -> None:
-    """Not a traceback, and not a JSON error."""
+def test_a_broken_frame_is_reported(protocol: str) -> None:
+    """The error is no traceback and no JSON error."""
     (record,) = sent(options(protocol, large_message_handle_compression="lz4"), (None, {"id": "1", "v": "a" * 100}))
     assert record.value is not None
     with pytest.raises(UserError, match="a broken LZ4 frame"):
@@ -77,8 +77,8 @@ def test_a_broken_frame_is_said_to_be_one(protocol: str) -> None:
         assert "UNREADABLE" in line
 
 
-def test_a_length_that_a_frame_only_claims_gets_no_room() -> None:
-    """A frame of 2 to the power of 40 bytes, as its header says, in a handful."""
+def test_a_claimed_length_allocates_no_memory() -> None:
+    """A small frame whose header claims 2 to the power of 40 bytes allocates little memory."""
     good = lz4.frame.compress(b'{"isDdl": 1}')
     claimed, checksum = (1 << 40).to_bytes(8, "little"), b"\xb7"
     frame = good[:6] + claimed + checksum + good[15:]
@@ -87,8 +87,8 @@ def test_a_length_that_a_frame_only_claims_gets_no_room() -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_inspect_says_that_a_row_is_cut_down_and_where_the_rest_is(protocol: str, tmp_path: Path) -> None:
-    """Its handle key is all there is to show."""
+def test_inspect_shows_that_a_row_is_limited_and_its_location(protocol: str, tmp_path: Path) -> None:
+    """Only the handle key can be shown."""
     long: Change = (None, {"id": "7", "v": "x" * 3000})
     how = options(protocol, max_message_bytes=600, large_message_handle_option="handle-key-only")
     (line,) = inspect.lines(sent(how, long))
@@ -102,8 +102,8 @@ def test_inspect_says_that_a_row_is_cut_down_and_where_the_rest_is(protocol: str
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_stored_message_makes_its_row_whole(protocol: str, compression: str, raw: bool, tmp_path: Path) -> None:
-    """As the message would have told it."""
+def test_a_stored_message_completes_its_row(protocol: str, compression: str, raw: bool, tmp_path: Path) -> None:
+    """The row equals that of an unlimited message."""
     raw = raw and protocol == "canal-json"
     texts = ["".join(map(str, range(at, at + 2000))) for at in (0, 1)]
     change: Change = ({"id": "7", "v": texts[0]}, {"id": "7", "v": texts[1]})
@@ -122,8 +122,8 @@ def test_a_stored_message_makes_its_row_whole(protocol: str, compression: str, r
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp_path: Path) -> None:
-    """The row stays, cut down, and replay knows the cells that nobody told as unknown."""
+def test_a_missing_or_wrong_file_is_a_violation(protocol: str, tmp_path: Path) -> None:
+    """The row stays limited, and its other cells are unknown in the replay."""
     uri = f"kafka://k:9092/t?protocol={protocol}&max-message-bytes=600&partition-num=1" + (
         "&enable-tidb-extension=true" if protocol == "canal-json" else ""
     )
@@ -154,8 +154,8 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_batches_have_compressed_and_stored_rows_whole(protocol: str, compression: str, tmp_path: Path) -> None:
-    """And say where a stored one lies; where it cannot be read, why."""
+def test_batches_have_complete_compressed_and_stored_rows(protocol: str, compression: str, tmp_path: Path) -> None:
+    """Stored rows have their location, or the reason why the file cannot be read."""
     texts = {key: "".join(map(str, range(key, 2000))) for key in (7, 8)}
     changes: list[Change] = [(None, {"id": str(key), "v": text}) for key, text in texts.items()]
     plain = options(protocol, large_message_handle_compression=compression)

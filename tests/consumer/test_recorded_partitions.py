@@ -1,4 +1,4 @@
-"""Recorded streams as partitions: batches of records say what reading them one by one says."""
+"""Recorded streams as partitions: reading batches gives the same as reading record by record."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def records(found: list[StreamPartition]) -> list[Record]:
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
-def test_a_directory_is_read_by_columns_as_it_is_one_by_one(tmp_path: Path, format: str) -> None:
-    """Keys and values that are null included; every partition is there, by topic and number."""
+def test_a_directory_is_read_the_same_by_columns(tmp_path: Path, format: str) -> None:
+    """Null keys and values are included, and partitions come by topic and number."""
     directory = fixtures(tmp_path / "out", format)
     found = partitions(directory)
     assert [("orders", 0), ("orders", 1), ("stock", 0)] == [partition.place for partition in found]
@@ -70,14 +70,14 @@ def test_a_directory_is_read_by_columns_as_it_is_one_by_one(tmp_path: Path, form
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
-def test_a_partition_is_read_from_one_offset_up_to_another(tmp_path: Path, format: str) -> None:
-    """So that whoever waits for more reads nothing twice."""
+def test_a_partition_is_read_between_two_offsets(tmp_path: Path, format: str) -> None:
+    """A reader that waits for more records reads none twice."""
     partition = replace(partitions(fixtures(tmp_path / "out", format))[0], first=5, next=9)
     assert [5, 6, 7, 8] == [record.offset for record in records([partition])]
 
 
 def test_lines_of_other_tools_are_read_too(tmp_path: Path) -> None:
-    """With members in another order, with spaces, with members that nobody asked for."""
+    """Members may have another order, spaces, and unknown names."""
     path = tmp_path / "t" / "0.jsonl"
     path.parent.mkdir()
     value = b64encode(b"v").decode()
@@ -97,8 +97,8 @@ def test_lines_of_other_tools_are_read_too(tmp_path: Path) -> None:
         '{"offset":null,"timestamp":0,"key":null,"value":null}',
     ],
 )
-def test_a_broken_line_is_refused_in_the_same_words(tmp_path: Path, line: str) -> None:
-    """With its number."""
+def test_a_broken_line_gives_the_same_error(tmp_path: Path, line: str) -> None:
+    """The error has the line number."""
     path = tmp_path / "t" / "0.jsonl"
     path.parent.mkdir()
     path.write_text('{"offset":0,"timestamp":0,"key":null,"value":null}\n' + line)
@@ -109,16 +109,16 @@ def test_a_broken_line_is_refused_in_the_same_words(tmp_path: Path, line: str) -
     assert str(expected.value) == str(found.value) and "line 2" in str(found.value)
 
 
-def test_a_partition_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    """Both places are named."""
+def test_a_duplicate_partition_is_rejected(tmp_path: Path) -> None:
+    """The error names both locations."""
     directory = fixtures(tmp_path / "out", "jsonl")
     with pytest.raises(UserError, match="orders/0 is there twice: .*0.jsonl and .*0.jsonl"):
         partitions([directory, directory])
 
 
 @pytest.mark.kafka
-def test_topics_are_read_up_to_where_they_end(kafka: str) -> None:
-    """Several of them from one address; what comes later is of a later reading."""
+def test_topics_are_read_up_to_their_end(kafka: str) -> None:
+    """Several topics may have one address; later records belong to a later reading."""
     settings = KafkaSettings((kafka,), "reader")
     topics = {f"{topic}-by-partition": count for topic, count in TOPICS.items()}
     ready = prepare_topics(settings, topics).settings

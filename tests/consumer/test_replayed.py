@@ -1,4 +1,4 @@
-"""What each change of a row begins with is what the one before left, and the last one leaves what is expected."""
+"""In a replay each old image equals the previous new image, and the last images are the expected rows."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def failed(outcome: ReplayOutcome) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("protocol", "extension"), SHAPES)
-def test_a_good_stream_leads_to_the_rows_after(protocol: str, extension: bool) -> None:
-    """Every old image is what the table held, and all rows are counted."""
+def test_a_correct_stream_leads_to_the_final_rows(protocol: str, extension: bool) -> None:
+    """Every old image equals the row in the table, and all rows are counted."""
     found = replay(good(), protocol, extension)
     assert ({}, {}) == (found.counts, found.not_compared)
     assert [("shop.log", 0, 0), ("shop.orders", 6, 6)] == [
@@ -54,8 +54,8 @@ def test_a_good_stream_leads_to_the_rows_after(protocol: str, extension: bool) -
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES))
-def test_any_row_that_is_dropped_is_missed(where: tuple[int, int, int, Row], shape: tuple[str, bool]) -> None:
-    """By the rows after, or by the old image of the next change; of that row, and once."""
+def test_a_missing_row_change_is_found(where: tuple[int, int, int, Row], shape: tuple[str, bool]) -> None:
+    """The final rows or the next old image of that row show the missing change, once."""
     stream = good()
     partition, message, place, row = where
     stream[partition][message].remove(row)
@@ -66,8 +66,8 @@ def test_any_row_that_is_dropped_is_missed(where: tuple[int, int, int, Row], sha
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(["before", "after"]))
-def test_any_value_that_is_changed_is_told(where: tuple[int, int, int, Row], which: str) -> None:
-    """With both values: in the new image by the rows after, in the old one by what the row was."""
+def test_a_changed_value_is_found(where: tuple[int, int, int, Row], which: str) -> None:
+    """Both values are given: a wrong new image shows in the final rows, a wrong old one in the row before."""
     stream = good()
     partition, message, place, row = where
     if getattr(row, which) is not None:
@@ -77,8 +77,8 @@ def test_any_value_that_is_changed_is_told(where: tuple[int, int, int, Row], whi
         assert "'other'" in example.what and f"row {row.id}:" in example.what
 
 
-def test_rows_that_come_again_change_nothing() -> None:
-    """After a restart: one change is one, however often it comes."""
+def test_repeated_rows_change_nothing() -> None:
+    """A change that a restart repeats counts once."""
     stream = good()
     for messages in stream.values():
         messages[-1:-1] = copy.deepcopy(messages[2:-1])
@@ -86,8 +86,8 @@ def test_rows_that_come_again_change_nothing() -> None:
         assert {} == replay(stream, *shape).counts
 
 
-def test_an_insert_of_a_row_that_is_there_is_told() -> None:
-    """And a row that was never inserted cannot be updated."""
+def test_an_insert_of_an_existing_row_is_found() -> None:
+    """An UPDATE of a row that does not exist is found, too."""
     stream = good()
     stream[0].insert(-1, [Row(ts(3.9), 0, None, "again"), Row(ts(3.9), 99, "never", "now")])
     stream[0].insert(-1, [Row(ts(3.95), 0, "again", "new 0"), Row(ts(3.95), 99, "now", None)])
@@ -101,7 +101,7 @@ def test_two_changes_at_one_commit_ts_contradict_each_other() -> None:
     assert 1 == failed(replay(stream))["two-changes"]
 
 
-def test_a_row_that_is_in_another_partition_in_between_is_followed() -> None:
+def test_a_row_that_moves_between_partitions_is_followed() -> None:
     """DELETE and INSERT of one commit-ts are one step, whichever is read first."""
     stream = good()
     stream[0].insert(-1, [Row(ts(3.9), 0, None, "new 0")])
@@ -109,8 +109,8 @@ def test_a_row_that_is_in_another_partition_in_between_is_followed() -> None:
     assert {} == replay(stream).counts
 
 
-def test_a_table_that_is_dropped_begins_again_empty() -> None:
-    """Rows of its first time are not those of its second."""
+def test_a_dropped_table_starts_empty_again() -> None:
+    """Rows before the DROP do not belong to the new table."""
     stream = good()
     drop: list[Event] = [Ddl(ts(5), "DROP TABLE `orders`", 4, "ERASE")]
     for messages in stream.values():
@@ -121,8 +121,8 @@ def test_a_table_that_is_dropped_begins_again_empty() -> None:
     assert {"row-not-there": 1} == failed(replay(stream, after={ORDERS: [b"0\xffagain"]}))
 
 
-def test_rows_that_nobody_inserted_in_the_stream_are_taken_as_told() -> None:
-    """Where nobody says what the table began with."""
+def test_old_images_of_unknown_initial_rows_are_accepted() -> None:
+    """This holds if the rows at the start are unknown."""
     stream: Stream = {0: [[Row(ts(1), 1, "a", "b")], [Row(ts(2), 1, "c", "d")]]}
     found = replayed(records(stream, OPEN), OPEN, TABLES.values(), after={ORDERS: [b"1\xffd", b"7\xffx"]}, known=())
     assert {"old-image": 1} == failed(found)
@@ -132,7 +132,7 @@ def test_rows_that_nobody_inserted_in_the_stream_are_taken_as_told() -> None:
 
 
 def test_rows_without_a_handle_key_are_counted() -> None:
-    """Equal rows are rows of their own."""
+    """Equal rows are separate rows."""
     found = replayed(
         [], OPEN, [KEYLESS], before={("shop", "log"): [b"x", b"y", b"y"]}, after={("shop", "log"): [b"x", b"x", b"z"]}
     )

@@ -1,4 +1,4 @@
-"""Statements of a stream: rows go with their table, their columns and their partition."""
+"""Statements of a stream change, rename and drop the tables, columns and partitions of its rows."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ def numbers(found: TableTimeline) -> dict[str, int]:
 
 
 def test_a_table_keeps_its_number_under_every_name() -> None:
-    """Even where names change places."""
+    """This holds even if two tables swap their names."""
     found = tables_after("RENAME TABLE a TO t, b TO a, t TO b", before=[CREATED, "CREATE TABLE b (id INT PRIMARY KEY)"])
     assert found.notes == ()
     assert numbers(found) == {"a": 1, "b": 0}
 
 
-def test_truncate_and_create_make_another_table() -> None:
-    """As TiDB gives another table id; the one before is gone."""
+def test_truncate_and_create_start_a_new_table() -> None:
+    """TiDB assigns a new table id, and the old rows disappear."""
     found = tables_after(CREATED, "TRUNCATE TABLE a", "DROP TABLE a", CREATED)
     assert [history.gone for history in found.tables] == [20, 30, None]
     assert numbers(found) == {"a": 2}
 
 
-def test_a_table_that_is_brought_back_has_its_rows_again() -> None:
+def test_a_restored_table_has_its_rows_again() -> None:
     found = tables_after(CREATED, "DROP TABLE a", "FLASHBACK TABLE a")
     assert [history.gone for history in found.tables] == [None]
 
 
-def test_tables_that_are_known_by_their_end_were_there_before() -> None:
-    """Under the names that they had then, except those that a statement made."""
+def test_initial_tables_are_inferred_from_the_final_ones() -> None:
+    """They have the names of that time; tables that a statement created are excluded."""
     found = tables_after(
         "RENAME TABLE old TO b",
         "CREATE TABLE c (id INT PRIMARY KEY)",
@@ -104,8 +104,8 @@ STORIES = {
     "sink", ["protocol=open-protocol", "protocol=canal-json&enable-tidb-extension=true", "protocol=canal-json"]
 )
 @pytest.mark.parametrize("story", STORIES)
-def test_rows_are_what_statements_make_of_them(story: str, sink: str, tmp_path: Path) -> None:
-    """And a row that is not expected then is told."""
+def test_rows_are_converted_by_statements(story: str, sink: str, tmp_path: Path) -> None:
+    """An unexpected row is found."""
     text, rows = STORIES[story]
     found = told(BEGUN + text, sink, rows, tmp_path)
     assert (found.counts, found.examples, found.not_compared) == ({}, (), {})
@@ -129,8 +129,8 @@ INSERT INTO t VALUES (1, 1), (11, 2), (21, 3);"""
         ),
     ],
 )
-def test_rows_go_with_their_partition(text: str, rows: list[bytes], tmp_path: Path) -> None:
-    """Those that are in it then."""
+def test_rows_disappear_with_their_partition(text: str, rows: list[bytes], tmp_path: Path) -> None:
+    """Only rows in the partition at that time disappear."""
     found = told(PARTED + text, "protocol=open-protocol", rows, tmp_path)
     assert (found.counts, found.not_compared) == ({}, {})
 
@@ -147,8 +147,8 @@ def told(text: str, sink: str, rows: list[bytes], directory: Path) -> ReplayOutc
     return replayed(read_records(str(out)), sink.partition("=")[2].partition("&")[0], tables, after=after)
 
 
-def test_tables_known_by_their_end_alone_are_replayed_as_far_as_they_go(tmp_path: Path) -> None:
-    """What rows had before in columns that are gone, or of another kind, nobody says."""
+def test_inferred_tables_are_replayed_as_far_as_possible(tmp_path: Path) -> None:
+    """Earlier values of dropped or converted columns are unknown."""
     ends = create_table("CREATE TABLE t (id INT PRIMARY KEY, x INT)", "shop")
     text = BEGUN + "ALTER TABLE t DROP COLUMN v; ALTER TABLE t ADD COLUMN x INT; UPDATE t SET x = 1 WHERE id = 1;"
     told(text, "protocol=open-protocol", [], tmp_path)
@@ -161,8 +161,8 @@ def test_tables_known_by_their_end_alone_are_replayed_as_far_as_they_go(tmp_path
     assert found.counts == {("row-different", "shop.t"): 1, ("row-left", "shop.t"): 1}
 
 
-def test_a_table_that_nothing_tells_of_has_no_rows(tmp_path: Path) -> None:
-    """Where rows of it are expected."""
+def test_a_table_without_changes_has_no_rows(tmp_path: Path) -> None:
+    """Its expected rows are missing."""
     ends = create_table("CREATE TABLE other (id INT PRIMARY KEY)", "shop")
     told(BEGUN, "protocol=open-protocol", [], tmp_path)
     found = replayed(

@@ -1,4 +1,4 @@
-"""The contract of a changefeed: what codecs write and dispatchers place keeps it, under any rule and protocol."""
+"""The messages of the codecs and dispatchers keep the contract for any rule and protocol."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ def encoded(changefeed: Changefeed, part: Sequence[Change]) -> list[tuple[bytes 
 @pytest.mark.parametrize("uri", URIS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.lists(st.tuples(ROWS, st.none() | ROWS), min_size=1, max_size=8))
-def test_what_codecs_and_dispatchers_make_keeps_it(
+def test_codecs_and_dispatchers_keep_the_contract(
     uri: str, rule: str, data: list[tuple[Values, Values | None]]
 ) -> None:
-    """All points, and a replay from nothing leads to the rows that are left."""
+    """All points hold, and a replay from nothing leads to the final rows."""
     changefeed = load(URIS[uri], f"[sink]\ndispatchers = [{RULES[rule]}]\n")
     rows = changes(data)
     parts = stream(changefeed, rows)
@@ -146,8 +146,8 @@ def test_what_codecs_and_dispatchers_make_keeps_it(
 
 
 @pytest.mark.parametrize("rule", ["index-value", "columns", "ts"])
-def test_a_row_in_another_partition_is_told_by_its_rule(rule: str) -> None:
-    """And by no other."""
+def test_a_row_in_a_wrong_partition_violates_its_rule(rule: str) -> None:
+    """No other rule is violated."""
     changefeed = load(URIS["open-protocol"], f"[sink]\ndispatchers = [{RULES[rule]}]\n")
     row: Values = ("a", None, None, "1.5", *[None] * 8)
     parts = stream(changefeed, changes([(row, None)]))
@@ -161,7 +161,7 @@ def test_a_row_in_another_partition_is_told_by_its_rule(rule: str) -> None:
 
 
 def test_a_spec_follows_its_changefeed() -> None:
-    """Watermarks, batches and DDL by protocol and extension."""
+    """Watermarks, batches and DDL depend on protocol and extension."""
     found = {uri: stream_spec_of(load(text), [TABLE], {"shop": PARTITIONS}) for uri, text in URIS.items()}
     assert {
         "open-protocol": (True, True, 4),
@@ -170,8 +170,8 @@ def test_a_spec_follows_its_changefeed() -> None:
     } == {uri: (spec.watermarks, spec.ddl_in_every_partition, spec.max_batch_size) for uri, spec in found.items()}
 
 
-def test_the_protocol_is_seen_from_a_message() -> None:
-    """As `inspect` needs it."""
+def test_the_protocol_is_recognised_from_a_message() -> None:
+    """`inspect` depends on it."""
     for uri, text in URIS.items():
         row: Values = ("a", None, None, "1.5", *[None] * 8)
         ((key, value), *_) = encoded(load(text), changes([(row, None)]))

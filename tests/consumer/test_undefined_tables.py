@@ -1,4 +1,4 @@
-"""Tables that nobody defines: their row changes are held against each other as far as messages tell the rows."""
+"""Row changes of tables without a known definition are checked against each other, as far as messages identify rows."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def without(options: str, op: str, number: int = 0) -> tuple[Record, ...]:
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_what_ticdc_sends_agrees_across_statements(options: str) -> None:
-    """Behind a statement the table begins anew; of a table without a handle key nothing is said."""
+def test_row_changes_of_ticdc_agree_across_statements(options: str) -> None:
+    """The table starts anew after a statement; a table without a handle key is not checked."""
     found = replay(stream(options), options)
     assert ({}, ()) == (found.counts, found.examples)
     alone = "nobody says how it is defined then, so that they are held against each other alone"
@@ -74,7 +74,7 @@ def test_what_ticdc_sends_agrees_across_statements(options: str) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_an_update_that_is_lost_shows_in_the_next_old_image(options: str) -> None:
+def test_a_lost_update_shows_in_the_next_old_image(options: str) -> None:
     found = replay(without(options, "UPDATE"), options)
     assert {("old-image", "test.t"): 1} == found.counts
     assert "test.t, row 1, x: " in found.examples[0].what
@@ -90,7 +90,7 @@ def test_a_row_is_not_inserted_twice(options: str) -> None:
 
 @pytest.mark.parametrize(("protocol", "extension"), [("open-protocol", True), ("canal-json", True)])
 def test_partitions_and_repeated_rows_do_no_harm(protocol: str, extension: bool) -> None:
-    """A key that moves, and comes back, from several partitions."""
+    """A key moves between partitions and back."""
     made = good()
     for messages in made.values():
         messages[:] = [[event for event in events if not isinstance(event, Ddl)] for events in messages]
@@ -98,7 +98,7 @@ def test_partitions_and_repeated_rows_do_no_harm(protocol: str, extension: bool)
     assert {} == replayed(list(records(made, protocol, extension)) * 2, protocol, ()).counts
 
 
-def test_images_of_two_layouts_are_not_held_against_each_other() -> None:
+def test_images_of_two_layouts_are_not_compared() -> None:
     images = pa.array([b"aaaaaaaa\xff1\xff2", b"aaaaaaaa\xff1\xff2", b"aaaaaaaa\xff1\xfe"], pa.binary())
     others = pa.array([b"bbbbbbbb\xff1", b"aaaaaaaa\xff1\xff3", b"aaaaaaaa\xff1\xfe"], pa.binary())
     assert [True, False, True] == marked_may_be_equal(images, others).tolist()

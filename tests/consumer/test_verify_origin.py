@@ -1,4 +1,4 @@
-"""How a stream was made: by the user's word, the truth's, or its own messages."""
+"""How a stream was made follows from the options, the truth, or its messages."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def settings(
     }
 
 
-def test_the_first_messages_show_the_protocol_whatever_lies_between_them() -> None:
-    """Foreign ones are passed over."""
+def test_the_first_messages_show_the_protocol() -> None:
+    """Foreign messages are skipped."""
     assert inspect_records([FOREIGN, CANAL]).protocol == "canal-json"
     assert inspect_records([OPEN, FOREIGN]).protocol == "open-protocol"
     assert inspect_records([FOREIGN]) == ProtocolEvidence(Counter(), True, inspect_records([FOREIGN]).unrecognised)
     assert inspect_records([FOREIGN]).unrecognised.startswith("t/0@2 is neither ")
 
 
-def test_the_users_word_goes_before_the_truths_and_that_before_the_streams() -> None:
-    """Of each setting it is said who told it."""
+def test_options_precede_the_truth_and_the_truth_precedes_the_stream() -> None:
+    """Each setting has its source."""
     shows = inspect_records([CANAL])
 
     assert settings(VerifyOptions("out"), None, shows)["protocol"] == "canal-json by the stream"
@@ -60,8 +60,8 @@ def test_the_users_word_goes_before_the_truths_and_that_before_the_streams() -> 
     assert settings(VerifyOptions(URI), None, shows)["protocol"] == "canal-json by SOURCE"
 
 
-def test_a_changefeed_that_nobody_described_leaves_its_dispatchers_open() -> None:
-    """And that is said, not passed over."""
+def test_dispatchers_of_an_unknown_changefeed_are_not_checked() -> None:
+    """The report lists this as not checked."""
     found = resolve_origin(VerifyOptions("out"), None, inspect_records([CANAL]))
 
     assert not found.known
@@ -69,8 +69,8 @@ def test_a_changefeed_that_nobody_described_leaves_its_dispatchers_open() -> Non
     assert resolve_origin(VerifyOptions("out"), TRUTH, inspect_records([CANAL])).not_checked == ()
 
 
-def test_a_stream_of_another_protocol_is_another_runs() -> None:
-    """What is said, and what is there."""
+def test_a_stream_of_another_protocol_is_rejected() -> None:
+    """The error names both protocols."""
     with pytest.raises(
         UserError,
         match="^t is the truth of another run: that one wrote canal-json, and the messages of out are open-protocol$",
@@ -80,8 +80,8 @@ def test_a_stream_of_another_protocol_is_another_runs() -> None:
         resolve_origin(VerifyOptions("out", sink_uri=URI), None, inspect_records([OPEN]))
 
 
-def test_a_protocol_that_nothing_tells_has_to_be_given() -> None:
-    """By an empty stream, or by one of others' messages."""
+def test_an_unknown_protocol_must_be_given() -> None:
+    """This holds for an empty stream and for one of foreign messages."""
     with pytest.raises(UserError, match="^out has no records, which leaves its protocol open: --sink-uri or --truth"):
         resolve_origin(VerifyOptions("out"), None, inspect_records([]))
     with pytest.raises(UserError, match="^the protocol of out cannot be told: t/0@2 is neither .*; --sink-uri or "):
@@ -90,7 +90,7 @@ def test_a_protocol_that_nothing_tells_has_to_be_given() -> None:
 
 
 def test_secrets_of_a_sink_uri_are_not_shown() -> None:
-    """A report is for others, too."""
+    """Others may read a report."""
     uri = f"{URI}&sasl-password=very-secret"
 
     assert "very-secret" not in settings(VerifyOptions("out", sink_uri=uri), None, inspect_records([CANAL]))["sink-uri"]

@@ -1,4 +1,4 @@
-"""Topics of a real Kafka verified: as they are, while they are written, and as far as they go."""
+"""Topics of a real Kafka are verified: complete ones, ones that are being written, and incomplete ones."""
 
 from __future__ import annotations
 
@@ -70,10 +70,8 @@ def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(kafka
     assert heard.waited[0].startswith("0 of 2 partitions have the watermark ")
 
 
-def test_a_topic_that_lost_its_beginning_and_got_messages_of_others_is_read_as_far_as_it_tells(
-    kafka: str, tmp_path: Path
-) -> None:
-    """What Kafka's retention took is no fault of the stream; what others wrote is, each with its place."""
+def test_a_topic_with_lost_and_foreign_messages_is_verified(kafka: str, tmp_path: Path) -> None:
+    """Messages that Kafka's retention removed are no violation; foreign messages are, each with its location."""
     story, truth = tmp_path / "story.toml", tmp_path / "truth"
     story.write_text(STORY, "utf-8")
     uri = f"kafka://{kafka}/verify-cut?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -91,8 +89,8 @@ def test_a_topic_that_lost_its_beginning_and_got_messages_of_others_is_read_as_f
     assert [each.what for each in found.not_checked if "shop.a that no row change here is about" in each.what]
 
 
-def test_how_far_a_topic_is_followed_names_the_partition_furthest_behind() -> None:
-    """That is the one that a consumer waits for, too."""
+def test_the_progress_of_following_names_the_slowest_partition() -> None:
+    """A consumer waits for that partition, too."""
     followed = FollowProgress(455000619746590720, {("t", 0): 455000619746590720, ("t", 1): 0})
 
     assert str(followed) == (
@@ -123,8 +121,8 @@ def test_several_topics_are_one_stream(kafka: str, tmp_path: Path) -> None:
         verify(VerifyOptions(f"kafka://{kafka}/verify-shop-a", truth=truth))
 
 
-def test_a_topic_that_is_not_there_and_a_broker_that_is_none_are_said(kafka: str) -> None:
-    """In one line."""
+def test_a_missing_topic_and_a_wrong_broker_are_reported(kafka: str) -> None:
+    """The error is one line."""
     with pytest.raises(UserError, match="there is no topic 'verify-nowhere'"):
         verify(VerifyOptions(f"kafka://{kafka}/verify-nowhere"))
     with pytest.raises(DeliveryError, match="127.0.0.1:9"):

@@ -250,23 +250,23 @@ def _partition_counts(
     all_partitions: Sequence[StreamPartition], truth: TruthMetadata | None, origin: StreamOrigin
 ) -> dict[str, int]:
     """How many partitions each topic has; fixtures may lack those that are empty."""
-    verification = partition_counts(all_partitions)
+    counts = partition_counts(all_partitions)
     if truth is not None:
-        return {**verification, **truth.topics}
-    options = origin.changefeed.kafka.partition_num if origin.known else None
-    if options and not any(isinstance(each.source, KafkaSettings) for each in all_partitions):
-        return {topic: max(count, options) for topic, count in verification.items()}
-    return verification
+        return {**counts, **truth.topics}
+    partition_num = origin.changefeed.kafka.partition_num if origin.known else None
+    if partition_num and not any(isinstance(each.source, KafkaSettings) for each in all_partitions):
+        return {topic: max(count, partition_num) for topic, count in counts.items()}
+    return counts
 
 
 def _stream_spec(
-    options: VerifyOptions, origin: StreamOrigin, tables: TableTimeline, number: dict[str, int]
+    options: VerifyOptions, origin: StreamOrigin, tables: TableTimeline, counts: dict[str, int]
 ) -> StreamSpec:
-    """What may be asked of the stream, as far as anybody knows how it was made."""
-    all_partitions = [definition.table for history in tables.tables for definition in history.definitions]
+    """Return the properties that the stream must have, as far as it is known how it was made."""
+    definitions = [definition.table for history in tables.tables for definition in history.definitions]
     spec = replace(
         stream_spec_of(
-            origin.changefeed, all_partitions, number, finished=False, restarts=options.restarts, release=origin.release
+            origin.changefeed, definitions, counts, finished=False, restarts=options.restarts, release=origin.release
         ),
         complete=False,
     )

@@ -1,4 +1,4 @@
-"""Decoded rows by columns as TiDB text: what the replay of single rows says of them."""
+"""Row images by columns equal the TiDB text of each decoded row."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def read(key: bytes | None, value: bytes, table: Table, *fidelities: Fidelity) -
 
 
 @pytest.mark.slow
-def test_every_row_of_ticdc_has_the_texts_that_its_event_has() -> None:
-    """Of all releases and both protocols; and where values are in doubt, the same ones are."""
+def test_every_row_of_ticdc_has_the_texts_of_its_event() -> None:
+    """This holds for all releases and both protocols, including unknown values."""
     parsed = cache(create_table)
     seen = 0
     for path in sorted(Path(VECTORS).glob("rows.*.jsonl*")):
@@ -133,8 +133,8 @@ def insert(columns: bytes) -> tuple[bytes, bytes]:
         (b'"a":{"t":252,"f":1,"v":"w6k="}', "a TEXT", "é".encode()),
     ],
 )
-def test_cells_come_in_the_order_and_the_texts_of_the_table(columns: bytes, create: str, expected: bytes) -> None:
-    """Numbers of ENUM and SET as names; bytes by what the table says where messages do not."""
+def test_cells_have_the_order_and_texts_of_the_table(columns: bytes, create: str, expected: bytes) -> None:
+    """ENUM and SET numbers become names, and the table tells which columns are bytes if messages do not."""
     assert [[None, expected]] == read(*insert(columns), create_table(f"CREATE TABLE s.t ({create})"), Fidelity())
 
 
@@ -145,7 +145,7 @@ def test_cells_come_in_the_order_and_the_texts_of_the_table(columns: bytes, crea
         (b'"a":{"t":247,"f":1,"v":3}', "a ENUM('x','y')", "'3' is no member of its ENUM"),
     ],
 )
-def test_what_does_not_fit_the_table_is_refused(columns: bytes, create: str, why: str) -> None:
-    """In the words that a single row gets."""
+def test_columns_that_do_not_fit_the_table_are_rejected(columns: bytes, create: str, why: str) -> None:
+    """The error equals that of a single row."""
     with pytest.raises(UserError, match=why):
         read(*insert(columns), create_table(f"CREATE TABLE s.t ({create})"), Fidelity())

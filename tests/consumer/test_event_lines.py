@@ -1,4 +1,4 @@
-"""Recorded streams are read back and shown one line an event, whatever is in them."""
+"""Recorded streams are read and shown with at least one line for each message, whatever it contains."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ DDL = open_record(f'{{"ts":{TS},"scm":"test","tbl":"t1","t":2}}', '{"q":"CREATE 
 WATERMARK = Record("shop", 0, 9, 0, (1).to_bytes(8, "big") + framed(f'{{"ts":{TS},"t":3}}'), bytes(8))
 
 
-def test_raw_lines_are_the_bytes_themselves() -> None:
-    """A line a message; what is no text, as escapes."""
+def test_raw_lines_show_the_bytes() -> None:
+    """Each message is one line, with escapes for bytes that are not text."""
     broken = Record("t", 0, 3, 0, None, b'{"a":"\xff"}')
 
     key = (1).to_bytes(8, "big") + (31).to_bytes(8, "big")
@@ -75,13 +75,13 @@ def test_raw_lines_are_the_bytes_themselves() -> None:
         ),
     ],
 )
-def test_one_line_tells_an_event(record: Record, text: str) -> None:
-    """Place, TSO, its time, what happened; of an UPDATE the key and what changed."""
+def test_an_event_is_one_line(record: Record, text: str) -> None:
+    """A line has location, TSO, time and kind; for an UPDATE the key and the changed columns."""
     assert [text] == list(lines([record]))
 
 
-def test_the_same_for_programs() -> None:
-    """JSON has whole images, bytes in hex."""
+def test_an_event_is_json_for_programs() -> None:
+    """JSON has complete images, with bytes in hex."""
     (text,) = lines([INSERT], as_json=True)
     assert {
         "topic": "shop",
@@ -99,7 +99,7 @@ def test_the_same_for_programs() -> None:
 
 
 def test_canal_without_the_extension_has_a_time_but_no_tso() -> None:
-    """Only `es` is there."""
+    """Such messages only have `es`."""
     message = (
         '{"id":0,"database":"test","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE",'
         '"es":1585040583740,"ts":0,"sql":"","sqlType":{"id":4,"a":12},"mysqlType":{"id":"int","a":"varchar"},'
@@ -111,7 +111,7 @@ def test_canal_without_the_extension_has_a_time_but_no_tso() -> None:
 
 
 def test_long_values_are_cut_for_people_only() -> None:
-    """With their length."""
+    """The length is shown."""
     record = row('{"u":{"a":{"t":15,"f":64,"v":"%s"}}}' % ("x" * 500))
     (text,), (program,) = lines([record]), lines([record], as_json=True)
     assert text.endswith(f"a={'x' * 60}…(500 characters)")
@@ -132,13 +132,13 @@ def test_long_values_are_cut_for_people_only() -> None:
     ],
 )
 def test_text_that_could_be_misread_is_quoted(text: str, shown: str) -> None:
-    """NULL, nothing, spaces, controls."""
+    """This concerns NULL, empty text, spaces and control characters."""
     assert shown == quote_if_needed(text)
 
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.booleans())
 def test_junk_gives_one_printable_line(key: bytes | None, value: bytes | None, as_json: bool) -> None:
-    """Never an exception, never a control character."""
+    """Junk causes no exception and no control character."""
     (text,) = lines([Record("t", 0, 0, 0, key, value)], as_json)
     assert text.isprintable()
 
@@ -146,7 +146,7 @@ def test_junk_gives_one_printable_line(key: bytes | None, value: bytes | None, a
 @given(st.text(st.characters(), max_size=20))
 @example("\ud800")
 def test_any_text_gives_one_printable_line(value: str) -> None:
-    """Quotes, controls, lone surrogates."""
+    """This holds for quotes, control characters and lone surrogates."""
     column = json.dumps({"t": 15, "f": 64, "v": value})
     (text,) = lines([row('{"u":{"a":%s}}' % column)])
     (program,) = lines([row('{"u":{"a":%s}}' % column)], as_json=True)
@@ -176,7 +176,7 @@ def test_jsonl_fixtures_are_read_by_topic_and_partition(tmp_path: Path) -> None:
     assert records == list(read_records(str(tmp_path)))
 
 
-def test_parquet_fixtures_are_read_alike(tmp_path: Path) -> None:
+def test_parquet_fixtures_are_read_like_jsonl(tmp_path: Path) -> None:
     """They have the columns of Spark's Kafka source."""
     records = [Record("shop", 2, offset, 1_600_000_000_123, key, b"v") for offset, key in enumerate((None, b"k"))]
     (tmp_path / "shop").mkdir()
@@ -204,8 +204,8 @@ def test_parquet_fixtures_are_read_alike(tmp_path: Path) -> None:
         (None, "column value is missing"),
     ],
 )
-def test_parquet_of_other_types_is_refused(tmp_path: Path, column: pa.Array | None, words: str) -> None:
-    """In place of the columns of Spark's Kafka source."""
+def test_parquet_with_other_types_is_rejected(tmp_path: Path, column: pa.Array | None, words: str) -> None:
+    """The columns of Spark's Kafka source are required."""
     (tmp_path / "shop").mkdir()
     table = {"topic": ["shop"], "partition": [0], "offset": [0], "timestamp": [0], "key": pa.array([None], pa.binary())}
     pq.write_table(pa.table(table | ({} if column is None else {"value": column})), tmp_path / "shop" / "0.parquet")
@@ -222,15 +222,16 @@ def test_parquet_of_other_types_is_refused(tmp_path: Path, column: pa.Array | No
         ("[]", "2: "),
     ],
 )
-def test_a_broken_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
-    """With its file and number."""
+def test_a_broken_line_is_reported(tmp_path: Path, line: str, reason: str) -> None:
+    """The error has file and line number."""
     path = write(tmp_path, "shop", 0, as_line(INSERT), line)
     with pytest.raises(UserError, match=f"{path}, line {reason}"):
         list(read_records(str(tmp_path)))
 
 
-def test_what_is_no_recorded_stream_is_named(tmp_path: Path) -> None:
-    """A missing directory, an empty one, two files for a partition, a file that is not Parquet, a bad address."""
+def test_a_source_without_a_stream_is_rejected(tmp_path: Path) -> None:
+    """This holds for a missing or empty directory, two files of one partition, a file that is not Parquet, and a bad
+    address."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad" / "shop").mkdir(parents=True)
     (tmp_path / "bad" / "shop" / "0.parquet").write_bytes(b"junk")
@@ -253,7 +254,7 @@ def test_what_is_no_recorded_stream_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.kafka
 def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
-    """Up to where it ends, keys and values as they were written."""
+    """It is read up to its end, with keys and values as written."""
     from kafka import KafkaProducer
     from kafka.admin import KafkaAdminClient, NewTopic
 
@@ -277,8 +278,8 @@ def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
     assert 6 == len(list(lines(found)))
 
 
-def test_what_has_no_name_or_was_cut_off_is_shown() -> None:
-    """An old value without a column's name, and a message that holds its handle key alone."""
+def test_unnamed_values_and_limited_rows_are_shown() -> None:
+    """An old value without a column name is shown, and a message limited to its handle key."""
     nameless = row(
         '{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"a":{"t":15,"f":64,"v":null},"b":{"t":15,"f":64,"v":null}},'
         '"p":{"t":15,"f":64,"v":"old"}}'
@@ -293,8 +294,8 @@ def test_what_has_no_name_or_was_cut_off_is_shown() -> None:
     assert (["old"], True) == (first["unnamed"], second["only_handle"])
 
 
-def test_bytes_that_are_no_utf8_are_shown_as_json() -> None:
-    """As the new architecture sends them: a lone surrogate is an escape that JSON has."""
+def test_invalid_utf8_is_shown_as_json() -> None:
+    """The new architecture sends them; a lone surrogate becomes a JSON escape."""
     body = b'{"u":{"a":{"t":15,"f":64,"v":"caf\xe9"}}}'
     record = replace(DELETE, value=len(body).to_bytes(8, "big") + body)
     (line,) = lines([record], as_json=True)

@@ -1,4 +1,4 @@
-"""Two states of the same tables are compared row by row, here and on Spark."""
+"""Snapshots of the same tables are compared row by row, in this process and on Spark."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def compared(truth: Path, found: Path, spark: SparkSession | None = None) -> Rep
 
 
 def test_rows_that_differ_are_counted_and_shown(states: tuple[Path, Path]) -> None:
-    """Missing, extra and different ones, of tables with and without a handle key."""
+    """Missing, extra and different rows are found in tables with and without a handle key."""
     found = compared(*states)
     assert found.counts == {
         ("row-different", "shop.keyed"): 1,
@@ -88,19 +88,19 @@ def test_rows_that_differ_are_counted_and_shown(states: tuple[Path, Path]) -> No
     ]
 
 
-def test_a_state_is_as_itself(states: tuple[Path, Path]) -> None:
+def test_a_snapshot_equals_itself(states: tuple[Path, Path]) -> None:
     assert compared(states[0], states[0]).counts == {}
 
 
-def test_files_alone_are_of_the_tables_that_the_truth_has(states: tuple[Path, Path]) -> None:
-    """A consumer need not write down what its tables are."""
+def test_files_without_definitions_have_the_tables_of_the_truth(states: tuple[Path, Path]) -> None:
+    """A consumer need not write table definitions."""
     for file in states[1].glob("*-schema.sql"):
         file.unlink()
     assert sum(compared(*states).counts.values()) == 8
 
 
-def test_columns_that_one_side_lacks_are_said(tmp_path: Path) -> None:
-    """And not taken for right."""
+def test_columns_of_one_side_only_are_noted(tmp_path: Path) -> None:
+    """Such columns are noted as not compared."""
     truth = state(tmp_path / "truth", {"keyed": ["id,name,d", "1,a,0.5"]})
     found = tmp_path / "found"
     found.mkdir()
@@ -116,7 +116,7 @@ def test_columns_that_one_side_lacks_are_said(tmp_path: Path) -> None:
 
 
 def test_spark_finds_the_same(states: tuple[Path, Path], spark: SparkSession) -> None:
-    """The same functions on the same rows."""
+    """Spark calls the same functions on the same rows."""
     assert compared(*states, spark) == compared(*states)
 
 
@@ -146,7 +146,7 @@ def derby(java: Any, tmp_path: Path) -> str:
 
 
 def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_path: Path) -> None:
-    """By name, whatever the order and case of columns; values as TiDB would print them."""
+    """Columns match by name, in any order and case, and values by their TiDB text."""
     truth = state(
         tmp_path / "truth",
         {
@@ -195,7 +195,7 @@ def test_a_database_that_cannot_be_read_is_refused(
 def test_a_database_is_compared_by_the_command_line(
     derby: str, java: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the truth of a run; Derby's log does not land where the user stands."""
+    """The command compares a database with the truth of a run, and Derby writes no log to the current directory."""
     (tmp_path / "story.sql").write_text(
         "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
         "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n"
@@ -214,8 +214,8 @@ def test_a_database_is_compared_by_the_command_line(
     assert java.java.lang.System.getProperty(DERBY_LOG) == os.devnull
 
 
-def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
-    """In a table with a key, as a consumer leaves it that adds what comes again."""
+def test_a_duplicate_row_is_found(tmp_path: Path) -> None:
+    """A table with a key must not have a row twice, as a consumer writes it that appends repeated rows."""
     truth = state(tmp_path / "one", {"lost": ["id", "1", "2"]})
     found = compared(truth, state(tmp_path / "more", {"lost": ["id", "1", "1", "1", "2"]}))
     assert found.counts == {("row-twice", "shop.lost"): 2}

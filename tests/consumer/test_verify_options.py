@@ -1,4 +1,4 @@
-"""Which options of `verify` go together."""
+"""Which options of `verify` may be combined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOPIC = "kafka://127.0.0.1:9092/bank"
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("options", "why"),
     [
         (VerifyOptions(), "nothing to verify: give SOURCE"),
         (VerifyOptions(truth=Path("t")), "nothing to verify: give SOURCE"),
@@ -36,17 +36,17 @@ TOPIC = "kafka://127.0.0.1:9092/bank"
         (VerifyOptions(TOPIC, follow=True), "--follow waits for the final watermark, and nothing says which"),
     ],
 )
-def test_what_does_not_go_together_is_refused_before_anything_is_read(asked: VerifyOptions, why: str) -> None:
-    """In one line that says what would be accepted."""
+def test_wrong_combinations_are_rejected_before_anything_is_read(options: VerifyOptions, why: str) -> None:
+    """The error is one line that names the accepted options."""
     with pytest.raises(UserError) as refused:
-        check_options(asked)
+        check_options(options)
 
     assert str(refused.value).startswith(why)
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [
         VerifyOptions("out"),
         VerifyOptions(TOPIC, follow=True, until=5),
@@ -56,6 +56,6 @@ def test_what_does_not_go_together_is_refused_before_anything_is_read(asked: Ver
         VerifyOptions(after="a", against="jdbc:x", jdbc_driver=Path("x.jar")),
     ],
 )
-def test_what_goes_together_does(asked: VerifyOptions) -> None:
-    """A truth says what a stream alone does not."""
-    check_options(asked)
+def test_other_combinations_are_accepted(options: VerifyOptions) -> None:
+    """A truth provides what a stream alone does not."""
+    check_options(options)

@@ -1,4 +1,4 @@
-"""A truth is told from that of another run."""
+"""A truth of another run is rejected."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ TRUTH = Path("truth")
         ({"bank": 6, "log": 1}, "that one wrote to 4 partitions of bank, which has 6"),
     ],
 )
-def test_other_topics_are_another_runs(found: dict[str, int], why: str) -> None:
-    """Which ones, is said."""
+def test_other_topics_are_those_of_another_run(found: dict[str, int], why: str) -> None:
+    """The error names the topics."""
     with pytest.raises(UserError) as refused:
         truth_checks.check_topics(TRUTH, ABOUT, found)
 
     assert str(refused.value) == f"truth is the truth of another run: {why}"
 
 
-def test_fixtures_may_lack_partitions_that_are_empty() -> None:
-    """Their files need not be there."""
+def test_fixtures_may_lack_empty_partitions() -> None:
+    """Their files may be missing."""
     truth_checks.check_topics(TRUTH, ABOUT, {"bank": 2, "log": 1})
 
 
 @pytest.mark.parametrize(("first", "last"), [(START - 9, START), (END + 1, END + 9)])
-def test_rows_of_another_time_are_another_runs(first: int, last: int) -> None:
-    """All of them; some alone are a fault."""
+def test_rows_of_another_time_are_those_of_another_run(first: int, last: int) -> None:
+    """Only if all rows are of another time; some may be caused by a fault."""
     with pytest.raises(UserError, match="truth is the truth of another run: that one lasted from 455000614502400000 "):
         truth_checks.check_times(TRUTH, ABOUT, first, last)
     truth_checks.check_times(TRUTH, ABOUT, START - 9, END + 9)
 
 
-def test_rows_of_other_tables_are_another_runs() -> None:
-    """Where not one of them is known."""
+def test_rows_of_other_tables_are_those_of_another_run() -> None:
+    """Only if no table is known."""
     with pytest.raises(UserError, match="that one has bank.account, and these are rows of shop.a, shop.b"):
         truth_checks.check_tables(TRUTH, [("bank", "account")], [("shop", "b"), ("shop", "a")])
     truth_checks.check_tables(TRUTH, [("bank", "account")], [("bank", "account"), ("shop", "a")])
