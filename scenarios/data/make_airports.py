@@ -15,7 +15,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 COUNTRIES = {"BE", "CZ", "ES", "IS", "JP", "NO", "NZ", "PG", "PL", "PT", "TR"}
@@ -98,7 +98,7 @@ def arguments() -> argparse.Namespace:
 def read(wheel: Path) -> tuple[Airports, datetime]:
     """The airports of a release by ICAO code, and when its file was written."""
     with zipfile.ZipFile(wheel) as archive:
-        written = datetime(*archive.getinfo("airportsdata/airports.csv").date_time, tzinfo=timezone.utc)
+        written = datetime(*archive.getinfo("airportsdata/airports.csv").date_time, tzinfo=UTC)
         lines = io.StringIO(archive.read("airportsdata/airports.csv").decode(), newline="")
     rows = ({name: tidb_text(name, row[name]) for name in COLUMNS} for row in csv.DictReader(lines))
     return {str(row["icao"]): row for row in sorted(rows, key=lambda row: str(row["icao"]).encode())}, written

@@ -45,7 +45,7 @@ def to_fixtures(
 
     `shared` allows more than one sink to write to each file.
     """
-    counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
+    counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
     with ExitStack() as undo:
         with signals.defer_signals():
             settings = begin(directory, format, shared)
@@ -78,7 +78,7 @@ def to_console(plan: Plan, changefeed: Changefeed, driver: DriverAddress) -> Out
 
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     """Count the records, and drop them."""
-    counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
+    counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
     return Output("counting", None, _destinations(plan, counts), codec_options(changefeed))
 
 

@@ -144,7 +144,7 @@ def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) ->
     """Return the consumer's tables after a statement."""
     came: set[Key] = set()
     for job in jobs:
-        for old, new in renamed_tables(job.job).items():
+        for _old, new in renamed_tables(job.job).items():
             if job.events and object_key(*new) in upstream.catalog.tables:
                 came.add(object_key(*new))
     return frozenset(place for place in known | came if place in upstream.catalog.tables)

@@ -113,7 +113,7 @@ def test_without_arguments_every_line_says_where_behaviours_change(capsys: pytes
 def test_a_release_that_is_said_to_change_behaves_otherwise_and_the_others_do_not() -> None:
     """The count is that of fields that differ from the release before."""
     for line in lines():
-        changed = dict((release.name, count) for release, count in line.changes)
+        changed = {release.name: count for release, count in line.changes}
         for before, release in zip(line.releases, line.releases[1:]):
             assert changed.get(release.name, 0) == len(differences(before, release))
 

@@ -158,7 +158,7 @@ def test_a_stream_without_its_beginning_is_noted() -> None:
 def grown(stream: Stream, partitions: int = 4) -> Stream:
     """A stream whose topic had one partition less until its third second; new rows go by the new number."""
     number = partitions - 1
-    made: Stream = {partition: messages for partition, messages in stream.items()}
+    made: Stream = dict(stream.items())
     made[number] = [[Mark(ts(4, 0))]]
     for row in (Row(ts(3.5, key), 100 + key, None, "late") for key in range(8)):
         made[row.id % partitions][-1:-1] = [[row]]
@@ -231,7 +231,7 @@ def spec_of(partition: str, release: str = "v8.5.3", known: bool = True, columns
 
 
 def in_partition(spec: StreamSpec, partition: int, *rows: Row) -> list[Record]:
-    return [record for record in records({partition: [[row] for row in rows]}, OPEN)]
+    return list(records({partition: [[row] for row in rows]}, OPEN))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def state(directory: Path, rows: dict[str, list[str]]) -> Path:
     return directory
 
 
-@pytest.fixture()
+@pytest.fixture
 def states(tmp_path: Path) -> tuple[Path, Path]:
     keyed = ["id,name,d", *(f"{number},n{number},{number}.5" for number in range(100))]
     bag, parts = ["word", *"aabbbc"], ["id", *map(str, range(9))]
@@ -120,7 +120,7 @@ def test_spark_finds_the_same(states: tuple[Path, Path], spark: SparkSession) ->
     assert compared(*states, spark) == compared(*states)
 
 
-@pytest.fixture()
+@pytest.fixture
 def java(spark: SparkSession, tmp_path: Path) -> Any:
     """That of Spark, where Derby keeps its log out of the way."""
     assert spark._jvm is not None
@@ -128,7 +128,7 @@ def java(spark: SparkSession, tmp_path: Path) -> Any:
     return spark._jvm
 
 
-@pytest.fixture()
+@pytest.fixture
 def derby(java: Any, tmp_path: Path) -> str:
     """A database that comes with Spark."""
     url = f"jdbc:derby:memory:{tmp_path.name};create=true"

@@ -172,7 +172,7 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder, chance = tmp_path_factory.mktemp("shops"), random.Random(1)
     for name, change in CHANGES.items():
         old = {n: change.row(n) for n in range(1, 31)}
-        kept = [n for n in range(4, 41)]
+        kept = list(range(4, 41))
         new = [change.new(old.get(n, change.row(n)), n if chance.random() < 0.7 else n + 1) for n in kept]
         write(folder / "before", name, change.before, list(old.values()))
         write(folder / "after", name, change.after, new)

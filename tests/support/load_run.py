@@ -61,7 +61,7 @@ def play(
     opened = prepare_load(
         plan_file.load_plan(file, Settings()), [Segment(0, per_second, per_second)], changefeed, release
     )
-    counts = {topic: changefeed.kafka.partitions for topic in opened.plan.topics}
+    counts = dict.fromkeys(opened.plan.topics, changefeed.kafka.partitions)
     settings = directory.begin(to, "jsonl", shared=True)
     destinations = Destinations(opened.plan.topics, tuple(counts.values()), opened.plan.active)
     output = Output("jsonl", settings, destinations, outputs.codec_options(changefeed))

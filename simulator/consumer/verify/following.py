@@ -63,7 +63,7 @@ def wait_for_watermark(
     """Wait until each partition has a watermark of at least `until`. `listener` is called with the progress."""
     from simulator.sinks.kafka.tail import tail
 
-    followed = FollowProgress(until, {partition: 0 for partition in places})
+    followed = FollowProgress(until, dict.fromkeys(places, 0))
     listener(followed)
     with closing(tail(settings, followed.watermarks, BACK)) as polls:
         while followed.behind:

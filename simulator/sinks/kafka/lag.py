@@ -38,7 +38,7 @@ class GroupOffsets:
                 timeout_ms = int(self._settings.read_timeout * 1000)
                 self._admin = KafkaAdminClient(**options, request_timeout_ms=timeout_ms)
             committed = self._admin.list_group_offsets({self._group: None})[self._group]
-            ends = self._admin.list_partition_offsets({place: OffsetSpec.LATEST for place in self._places})
+            ends = self._admin.list_partition_offsets(dict.fromkeys(self._places, OffsetSpec.LATEST))
             group_offsets = {place: committed[place].offset for place in self._places if place in committed}
             end = sum(ends[place].offset for place in self._places)
             if not group_offsets:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timezone, tzinfo
+from datetime import UTC, tzinfo
 
 from simulator.errors import DdlError
 from simulator.releases import Release
@@ -112,7 +112,7 @@ class Session:
     clustered_index: str = "ON"
     """tidb_enable_clustered_index: ON, OFF or INT_ONLY."""
 
-    zone: tzinfo = timezone.utc
+    zone: tzinfo = UTC
     """The time zone of defaults of TIMESTAMP columns."""
 
     dropped: Mapping[int, TableName] = field(default_factory=dict)

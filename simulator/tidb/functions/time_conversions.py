@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simulator.tidb.functions.calendar import (
@@ -45,7 +45,7 @@ def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     zone_info = _zone(zone)
     if zone_info is None or not 1 <= moment.year <= 9998:
         return moment if zone_info is not None else None
-    local = _python_datetime(moment, timezone.utc).astimezone(zone_info)
+    local = _python_datetime(moment, UTC).astimezone(zone_info)
     return CalendarMoment(
         local.year,
         local.month,

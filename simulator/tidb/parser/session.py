@@ -320,7 +320,7 @@ AFTER_PHRASE: dict[str, SessionParser] = {
 """Parsers that begin after the phrase."""
 
 FROM_PHRASE: dict[str, SessionParser] = {
-    **{word: parse_select_statement for word in ("SELECT", "TABLE", "VALUES", "(")},
+    **dict.fromkeys(("SELECT", "TABLE", "VALUES", "("), parse_select_statement),
     "WITH": parse_with_statement,
 }
 """Parsers that begin with the phrase itself."""

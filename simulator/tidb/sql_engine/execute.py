@@ -145,8 +145,8 @@ ROW_STATEMENTS: Mapping[type, Callable[[Any, Upstream, int], StatementOutcome | 
 
 EXECUTORS: Mapping[type, Callable[[Any, str, Upstream, int], StatementOutcome | FailedStatement]] = MappingProxyType(
     {
-        **{kind: _execute_ddl for kind in STATEMENTS},
-        **{kind: _execute_row_statement for kind in ROW_STATEMENTS},
+        **dict.fromkeys(STATEMENTS, _execute_ddl),
+        **dict.fromkeys(ROW_STATEMENTS, _execute_row_statement),
         syntax.Use: _use,
         syntax.SetVariables: _set,
         syntax.Begin: _begin,

@@ -64,7 +64,7 @@ def test_a_row_changes_once_in_a_transaction_and_never_comes_again(case: Case) -
     assert np.all(np.diff(changes.transaction) >= 0)
     assert np.all((changes.after == -1) | (changes.after > changes.before))
     inserted = dict[int, int]()
-    for (table, _, key, before, after), times in Counter(tuples(changes)).items():
+    for (table, _, key, before, _after), times in Counter(tuples(changes)).items():
         assert times == 1
         if before < 0:
             assert key > inserted.get(table, -1)

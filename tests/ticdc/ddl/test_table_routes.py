@@ -325,7 +325,7 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
     assert {record.topic for record in records} == {"all", "shop", "wrong"}
     assert not any(b"shop" in (record.key or b"") + (record.value or b"") for record in records)
     tables = tables_of(after, before)
-    names = {old: new for old, new in zip(tables, sent_tables(feed, tables.values(), RELEASE), strict=True)}
+    names = dict(zip(tables, sent_tables(feed, tables.values(), RELEASE), strict=True))
     assert names == {("shop", "t"): ("far", "t_r"), ("bak", "t"): ("bak", "t")}
     was, then = ({names[name]: rows for name, rows in state(folder).items()} for folder in (before, after))
     assert_leads(records, feed, {"all": 3, "shop": 3, "wrong": 3}, tables, was, then, RELEASE)

@@ -47,7 +47,7 @@ def hash_of(to: Route, table: Table, row: Mapping[str, str | None]) -> int:
 
 
 def crc(*pairs: tuple[str, str]) -> int:
-    return inertia([("S".encode(), "T".encode()), *((name.encode(), value.encode()) for name, value in pairs)])
+    return inertia([(b"S", b"T"), *((name.encode(), value.encode()) for name, value in pairs)])
 
 
 def test_the_changefeeds_spellings_are_the_registrys() -> None:

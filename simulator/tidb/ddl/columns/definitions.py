@@ -7,7 +7,7 @@ GetZeroValue).
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -195,7 +195,7 @@ FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999
 
 def is_timestamp_in_range(text: str, session: Session) -> bool:
     """Return whether a TIMESTAMP in the session's time zone is in range."""
-    moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(timezone.utc).replace(tzinfo=None)
+    moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(UTC).replace(tzinfo=None)
     return FIRST <= moment <= LAST
 
 

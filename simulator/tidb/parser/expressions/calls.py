@@ -233,9 +233,9 @@ def parse_sequence_name(cursor: Cursor) -> str:
 
 FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
     **TIME_FORMS,
-    **{name: _parse_substring for name in ("SUBSTR", "SUBSTRING", "MID")},
-    **{name: _parse_sequence for name in ("NEXTVAL", "LASTVAL", "SETVAL")},
-    **{name: _parse_column_function for name in ("VALUES", "DEFAULT")},
+    **dict.fromkeys(("SUBSTR", "SUBSTRING", "MID"), _parse_substring),
+    **dict.fromkeys(("NEXTVAL", "LASTVAL", "SETVAL"), _parse_sequence),
+    **dict.fromkeys(("VALUES", "DEFAULT"), _parse_column_function),
     "CAST": _parse_cast,
     "CHAR": _parse_char,
     "CONVERT": _parse_convert,

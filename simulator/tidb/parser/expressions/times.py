@@ -108,13 +108,11 @@ def _parse_get_format(cursor: Cursor, name: str) -> Node:
 
 
 TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
-    **{
-        name: _parse_optional_parentheses
-        for name in ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
-    },
-    **{
-        name: _parse_with_precision
-        for name in (
+    **dict.fromkeys(
+        ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO"), _parse_optional_parentheses
+    ),
+    **dict.fromkeys(
+        (
             "CURRENT_TIME",
             "CURRENT_TIMESTAMP",
             "LOCALTIME",
@@ -123,10 +121,11 @@ TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
             "UTC_TIMESTAMP",
             "CURTIME",
             "SYSDATE",
-        )
-    },
-    **{name: _parse_date_arithmetic for name in ("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB")},
-    **{name: _parse_timestamp_arithmetic for name in ("TIMESTAMPADD", "TIMESTAMPDIFF")},
+        ),
+        _parse_with_precision,
+    ),
+    **dict.fromkeys(("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB"), _parse_date_arithmetic),
+    **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF"), _parse_timestamp_arithmetic),
     "CURDATE": _parse_empty_parentheses,
     "EXTRACT": _parse_extract,
     "GET_FORMAT": _parse_get_format,

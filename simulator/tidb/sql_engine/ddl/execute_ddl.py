@@ -192,7 +192,7 @@ def _restore_tables(tables: _TableRows, places: Mapping[Key, Key], after: Catalo
         for old, new in places.items()
         if old in tables.dropped and new in after.tables
     }
-    return _replace_tables(tables, {**{new: None for new in places.values()}, **restored})
+    return _replace_tables(tables, {**dict.fromkeys(places.values()), **restored})
 
 
 # -- partitions --------------------------------------------------------------------------------------------------------

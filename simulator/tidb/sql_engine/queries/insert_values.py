@@ -58,7 +58,7 @@ def evaluate_rows(
     defaults: list[set[int]] = [set() for _ in columns]
     waiting: dict[tuple[int, Node, int], list[int]] = {}
     for place, row in enumerate(rows):
-        for number, (node, column) in enumerate(zip(row, columns, strict=True)):
+        for number, (node, _column) in enumerate(zip(row, columns, strict=True)):
             if isinstance(node, DefaultValue) and node.column is None:
                 defaults[number].add(place)
                 continue

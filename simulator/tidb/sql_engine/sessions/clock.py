@@ -5,7 +5,7 @@ TIMESTAMP cells are stored and replicated as UTC. All other values are in the se
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -18,7 +18,7 @@ from simulator.tidb.model.table import Column
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.values.kernels import null_unless
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZERO = "0000-00-00"
 EARLIEST, LATEST = "1970-01-01 00:00:01", "2038-01-19 03:14:08"
 """TIMESTAMP's range in UTC. LATEST is the first moment after it (tidb pkg/types/time.go, MaxTimestamp)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from simulator.errors import SqlError
@@ -37,7 +37,7 @@ def is_utc(session: SqlSession) -> bool:
 def statement_micros(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
     """Return the time of a statement as microseconds since 1970, and as a datetime in UTC."""
     micros = now_ms * 1000 if session.timestamp is None else round(session.timestamp * 1_000_000)
-    return micros, datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    return micros, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 def _datetime_value(moment: datetime, digits: int) -> Value:
