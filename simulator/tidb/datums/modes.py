@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime, timezone, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 
 from simulator.tidb.datums.problems import NOT_SIMULATED, TRUNCATIONS, CastProblem
@@ -15,8 +15,8 @@ class Mode(NamedTuple):
     """The flags of INSERT and UPDATE (tidb pkg/executor/executor.go, ResetContextOfStmt)."""
 
     sql_mode: frozenset[str]
-    zone: tzinfo = timezone.utc
-    now: datetime = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    zone: tzinfo = UTC
+    now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     """The time of the statement. A TIME is converted to a DATETIME of that day."""
 
     ignore: bool = False

@@ -6,7 +6,7 @@ The month or the day may be 0. Only `in_range` checks the calendar.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from string import punctuation as PUNCTUATION
 from typing import NamedTuple
 
@@ -136,8 +136,8 @@ def in_range(moment: CoreTime, zero_in_date: bool = True, any_day: bool = False)
     )
 
 
-EARLIEST = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
-LATEST = datetime(2038, 1, 19, 3, 14, 8, tzinfo=timezone.utc)
+EARLIEST = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
+LATEST = datetime(2038, 1, 19, 3, 14, 8, tzinfo=UTC)
 """The first TIMESTAMP, and the first time after the last one."""
 
 
@@ -147,7 +147,7 @@ def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
         return moment
     try:
         there = _told(datetime(*moment[:7], tzinfo=zone))
-        found = there.astimezone(timezone.utc)
+        found = there.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     if not EARLIEST <= found < LATEST or found.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
@@ -165,7 +165,7 @@ def _told(there: datetime) -> datetime:
     late = there.replace(fold=1)
     if late.utcoffset() == there.utcoffset():
         return there
-    offset = there.replace(tzinfo=timezone.utc).astimezone(there.tzinfo).utcoffset()
+    offset = there.replace(tzinfo=UTC).astimezone(there.tzinfo).utcoffset()
     return late if offset == late.utcoffset() else there
 
 
