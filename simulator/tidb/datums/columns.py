@@ -72,14 +72,14 @@ def cast_column(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
 
 
 def _one_by_one(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
-    made: list[bytes | None] = []
+    texts: list[bytes | None] = []
     misfits = []
     for row, datum in enumerate(datum_list(values)):
         text, problem = (None, None) if datum is None else cast_value(column.type, column.name, datum, mode)
-        made.append(text)
+        texts.append(text)
         if datum is not None and problem is not None:
             misfits.append(Misfit(row, datum, problem))
-    return CastColumn(pa.array(made, pa.binary()), misfits)
+    return CastColumn(pa.array(texts, pa.binary()), misfits)
 
 
 def _each_distinct(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
@@ -87,9 +87,9 @@ def _each_distinct(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
     texts, misfits = pa.nulls(len(values), pa.binary()), list[Misfit]()
     for kind in pc.unique(values.field(0)).to_pylist():
         distinct = _of_kind(values, kind).dictionary_encode()
-        found = _one_by_one(column, datums(kind, distinct.dictionary), mode)
-        texts = pc.coalesce(texts, found.texts.take(distinct.indices))
-        wrong = {misfit.row: misfit for misfit in found.misfits}
+        cast = _one_by_one(column, datums(kind, distinct.dictionary), mode)
+        texts = pc.coalesce(texts, cast.texts.take(distinct.indices))
+        wrong = {misfit.row: misfit for misfit in cast.misfits}
         if wrong:
             indices = np.asarray(pc.fill_null(distinct.indices, -1))
             rows = np.flatnonzero(np.isin(indices, list(wrong)))
@@ -105,11 +105,11 @@ def _of_kind(values: pa.Array, kind: str) -> pa.Array:
 def _usual(type: ColumnType, values: pa.Array, mode: Mode) -> pa.Array:
     """Cast what kernels cast as TiDB does, with null for everything else."""
     assert values.type == DATUMS
-    found = pa.nulls(len(values), pa.binary())
+    texts = pa.nulls(len(values), pa.binary())
     for kind in pc.unique(values.field(0).drop_null()).to_pylist():
         if family(type) in SURE.get(kind, ()):
-            found = pc.coalesce(found, _kernel(type, _of_kind(values, kind), mode))
-    return found
+            texts = pc.coalesce(texts, _kernel(type, _of_kind(values, kind), mode))
+    return texts
 
 
 def _kernel(type: ColumnType, bodies: pa.Array, mode: Mode) -> pa.Array:

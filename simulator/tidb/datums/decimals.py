@@ -27,13 +27,13 @@ def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | N
     if number is None:
         return None, problem
     scale = max(type.decimal, 0)
-    made = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, WIDE)
-    if made and made.adjusted() >= type.length - scale:
+    rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, WIDE)
+    if rounded and rounded.adjusted() >= type.length - scale:
         most = Decimal(10**type.length - 1).scaleb(-scale, WIDE)
-        made, problem = most.copy_sign(made), problem or overflow("DECIMAL", f"({type.length}, {scale})")
-    if made < 0 and type.unsigned:
-        made, problem = made * 0, problem or overflow("DECIMAL", f"({type.length}, {scale})")
-    return f"{made if made else abs(made):f}", problem
+        rounded, problem = most.copy_sign(rounded), problem or overflow("DECIMAL", f"({type.length}, {scale})")
+    if rounded < 0 and type.unsigned:
+        rounded, problem = rounded * 0, problem or overflow("DECIMAL", f"({type.length}, {scale})")
+    return f"{rounded if rounded else abs(rounded):f}", problem
 
 
 def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem | None]:
@@ -70,9 +70,9 @@ def _of_json(shown: str) -> tuple[Decimal, CastProblem | None]:
 def text_decimal(text: str) -> tuple[Decimal, CastProblem | None]:
     """Convert the number at the start of a text (FromString)."""
     text = text.lstrip(" \t")
-    found = _NUMBER.match(text)
-    assert found is not None
-    sign, whole, fraction = found[1], found[2], found[3] or ""
+    match = _NUMBER.match(text)
+    assert match is not None
+    sign, whole, fraction = match[1], match[2], match[3] or ""
     if not whole and not fraction:
         return Decimal(0), truncated_value("DECIMAL", text[len(sign) :])
     problem = None
@@ -82,7 +82,7 @@ def text_decimal(text: str) -> tuple[Decimal, CastProblem | None]:
         else:
             fraction, problem = fraction[: (WORDS - _words(len(whole))) * DIGITS], TRUNCATED
     number = Decimal(f"{sign}{whole or 0}.{fraction}0")
-    rest = text[found.end() :]
+    rest = text[match.end() :]
     if rest[:1] in ("e", "E") and rest:
         return _shifted(number, rest[1:], problem)
     return number, TRUNCATED if rest.strip(SPACE) else problem
@@ -95,11 +95,11 @@ def _words(digits: int) -> int:
 def _shifted(number: Decimal, shown: str, problem: CastProblem | None) -> tuple[Decimal, CastProblem | None]:
     """Apply the exponent (Shift)."""
     shown = shown.strip(SPACE)
-    found = _EXPONENT.match(shown)
-    assert found is not None
-    if not found[2] or found.end() < len(shown):
+    match = _EXPONENT.match(shown)
+    assert match is not None
+    if not match[2] or match.end() < len(shown):
         problem = TRUNCATED
-    power = min(max(int((found[1] + found[2][:25]) if found[2] else 0), LEAST), MOST)
+    power = min(max(int((match[1] + match[2][:25]) if match[2] else 0), LEAST), MOST)
     if power > (2**31 - 1) // 2:
         return _LARGEST.copy_sign(number), TOO_LARGE
     if power < -(2**31 // 2):
@@ -115,7 +115,7 @@ def _shifted(number: Decimal, shown: str, problem: CastProblem | None) -> tuple[
         return _LARGEST.copy_sign(number), TOO_LARGE
     if lack <= 0:
         return digits.scaleb(power, WIDE), problem
-    kept = (_words(behind) - lack) * DIGITS
-    if high < -kept - 1:
+    digits_left = (_words(behind) - lack) * DIGITS
+    if high < -digits_left - 1:
         return Decimal(0), TRUNCATED
-    return digits.scaleb(power, WIDE).quantize(Decimal(1).scaleb(-kept), ROUND_HALF_UP, WIDE), TRUNCATED
+    return digits.scaleb(power, WIDE).quantize(Decimal(1).scaleb(-digits_left), ROUND_HALF_UP, WIDE), TRUNCATED

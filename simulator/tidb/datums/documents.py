@@ -21,8 +21,8 @@ def cast_json(datum: Datum) -> tuple[str | None, CastProblem | None]:
     if kind == "literal":
         return None, BINARY
     if kind in ("string", "gbk", "bytes", "enum", "set"):
-        made = normal_json(text)
-        return (made, None) if made is not None else (None, NONE if text else EMPTY)
+        document = normal_json(text)
+        return (document, None) if document is not None else (None, NONE if text else EMPTY)
     if kind in ("int", "uint"):
         return text, None
     if kind == "decimal":

@@ -25,10 +25,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 def float_prefix(text: str) -> tuple[str, CastProblem | None]:
     """Return the number at the start of a text (getValidFloatPrefix)."""
-    found = _PREFIX.match(text)
-    prefix = found[0] if found else "0"
-    rest = text[len(prefix) :] if found else text or " "
-    if not rest or found and rest[0] == "\0":
+    match = _PREFIX.match(text)
+    prefix = match[0] if match else "0"
+    rest = text[len(prefix) :] if match else text or " "
+    if not rest or match and rest[0] == "\0":
         return prefix, None
     return prefix, truncated_value("DOUBLE", text)
 

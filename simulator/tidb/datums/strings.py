@@ -68,8 +68,8 @@ def _decoded(body: bytes, charset: str) -> bytes:
             return body.decode("gbk").encode()
         except UnicodeDecodeError as error:
             raise Invalid(body[error.start : error.start + 2], body[: error.start].decode("gbk").encode()) from None
-    for at, size, known in _characters(body, charset):
-        if not known:
+    for at, size, valid in _characters(body, charset):
+        if not valid:
             raise Invalid(body[at : at + size], body[:at])
     return body
 
@@ -79,9 +79,9 @@ def _check(body: bytes, charset: str) -> None:
     if body.isascii():
         return
     first, parts = None, list[bytes]()
-    for at, size, known in _characters(body, charset):
-        parts.append(body[at : at + size] if known else b"?")
-        if not known and first is None:
+    for at, size, valid in _characters(body, charset):
+        parts.append(body[at : at + size] if valid else b"?")
+        if not valid and first is None:
             first = body[at : at + size]
     if first is not None:
         raise Invalid(first, b"".join(parts))
@@ -89,7 +89,7 @@ def _check(body: bytes, charset: str) -> None:
 
 def _characters(body: bytes, charset: str) -> list[tuple[int, int, bool]]:
     """Return the offset and size of each character, and whether the charset has it (pkg/parser/charset)."""
-    found, at = [], 0
+    characters, at = [], 0
     while at < len(body):
         lead = body[at]
         size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
@@ -97,19 +97,19 @@ def _characters(body: bytes, charset: str) -> list[tuple[int, int, bool]]:
         piece = body[at : at + size]
         try:
             character = piece.decode()
-            known = len(character) == 1
+            valid = len(character) == 1
         except UnicodeDecodeError:
-            character, known = "", False
+            character, valid = "", False
         if charset == "ascii":
-            known = lead < 0x80
+            valid = lead < 0x80
         elif charset == "gbk":
-            known = known and character != "€" and _in_gbk(character)
+            valid = valid and character != "€" and _in_gbk(character)
         else:
-            known = known and (charset == "utf8mb4" or size < 4)
-            size = size if known or len(character) == 1 else 1
-        found.append((at, size, known))
+            valid = valid and (charset == "utf8mb4" or size < 4)
+            size = size if valid or len(character) == 1 else 1
+        characters.append((at, size, valid))
         at += size
-    return found
+    return characters
 
 
 def _in_gbk(character: str) -> bool:
@@ -124,22 +124,22 @@ def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, CastProblem | Non
     """Cut a value to the column's length. Only spaces are cut without a problem (ProduceStrWithSpecifiedTp)."""
     limit = BYTES.get(type.name, type.length)
     if type.charset == "binary" or type.name in BYTES:
-        size, kept = len(value), value[:limit]
-        while type.charset != "binary" and kept and size > limit and not _last_character(kept):
-            kept = kept[:-1]
+        size, cut = len(value), value[:limit]
+        while type.charset != "binary" and cut and size > limit and not _last_character(cut):
+            cut = cut[:-1]
     else:
-        kept, size = value, len(value)
+        cut, size = value, len(value)
         if size > limit:
             text = value.decode("utf-8", "surrogateescape")
-            kept, size = text[:limit].encode("utf-8", "surrogateescape"), len(text)
+            cut, size = text[:limit].encode("utf-8", "surrogateescape"), len(text)
     problem = None
     if size > limit:
         spaces = type.name in ("char", "varchar") and type.charset != "binary"
-        if not spaces or value[len(kept) :].strip(SPACES):
+        if not spaces or value[len(cut) :].strip(SPACES):
             problem = too_long(limit, size)
     if type.name == "char" and type.charset == "binary":
-        kept = kept.ljust(limit, b"\0")
-    return kept, problem
+        cut = cut.ljust(limit, b"\0")
+    return cut, problem
 
 
 def _last_character(value: bytes) -> bool:

@@ -46,36 +46,36 @@ class ConvertedMoment(NamedTuple):
 def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, CastProblem | None]:
     """Cast a datum to DATE, DATETIME, or TIMESTAMP in UTC (pkg/table/column.go, CastColumnValue)."""
     digits = max(type.decimal, 0) if type.name != "date" else 0
-    made, problem = _converted(type, datum, digits, mode)
-    if made is None:
+    moment, problem = _converted(type, datum, digits, mode)
+    if moment is None:
         return None, problem
     if type.name == "date":
-        made = CoreTime(*made[:3])
-    made, problem = _allowed(type, datum, made, problem, mode)
+        moment = CoreTime(*moment[:3])
+    moment, problem = _allowed(type, datum, moment, problem, mode)
     if type.name == "date":
-        return made.text()[:10], problem
-    made = made._replace(digits=digits)
+        return moment.text()[:10], problem
+    moment = moment._replace(digits=digits)
     if type.name == "timestamp":
-        made = as_utc(made, mode.zone) or ZERO._replace(digits=digits)
-    return made.text(), problem
+        moment = as_utc(moment, mode.zone) or ZERO._replace(digits=digits)
+    return moment.text(), problem
 
 
 def _allowed(
-    type: ColumnType, datum: Datum, made: CoreTime, problem: CastProblem | None, mode: Mode
+    type: ColumnType, datum: Datum, moment: CoreTime, problem: CastProblem | None, mode: Mode
 ) -> tuple[CoreTime, CastProblem | None]:
     """Apply sql_mode to zero and invalid dates (pkg/table/column.go, handleZeroDatetime)."""
     invalid = problem is not None and problem.number == 1292
     refused = incorrect_value(type.name, datum_text(datum))
     if type.name == "timestamp":
-        if made.is_zero():
+        if moment.is_zero():
             return ZERO, refused if invalid or "NO_ZERO_DATE" in mode.sql_mode else None
         if invalid:
             return ZERO, refused._replace(forced=mode.strict)
-    elif made.is_zero():
+    elif moment.is_zero():
         return ZERO, refused if invalid or "NO_ZERO_DATE" in mode.sql_mode else None
-    elif not (made.month and made.day):
-        return (ZERO, refused) if "NO_ZERO_IN_DATE" in mode.sql_mode else (made, None)
-    return made, problem
+    elif not (moment.month and moment.day):
+        return (ZERO, refused) if "NO_ZERO_IN_DATE" in mode.sql_mode else (moment, None)
+    return moment, problem
 
 
 def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> ConvertedMoment:
@@ -88,12 +88,12 @@ def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> Conve
         return _rounded(type, moment, digits, text)
     if kind == "time":
         day = mode.now.astimezone(mode.zone).replace(tzinfo=None)
-        made = CoreTime(day.year, day.month, day.day).later(timedelta(microseconds=duration_micros(text)))
-        assert made is not None
-        made = made._replace(digits=len(text.partition(".")[2]))
-        if not _checked(type, made, mode):
-            return ConvertedMoment(made, incorrect_value("time", text))
-        return _rounded(type, made, digits, text)
+        day_time = CoreTime(day.year, day.month, day.day).later(timedelta(microseconds=duration_micros(text)))
+        assert day_time is not None
+        day_time = day_time._replace(digits=len(text.partition(".")[2]))
+        if not _checked(type, day_time, mode):
+            return ConvertedMoment(day_time, incorrect_value("time", text))
+        return _rounded(type, day_time, digits, text)
     if kind == "int" or kind == "uint" and type.name != "timestamp":
         return _of_number(type, int(text), text, mode)
     if kind == "decimal":
@@ -111,8 +111,8 @@ def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> Conve
 def _rounded(type: ColumnType, moment: CoreTime, digits: int, text: str) -> ConvertedMoment:
     if type.name == "date":
         return ConvertedMoment(moment)
-    made = moment.rounded(digits)
-    return ConvertedMoment(moment, incorrect_value("time", text)) if made is None else ConvertedMoment(made)
+    rounded = moment.rounded(digits)
+    return ConvertedMoment(moment, incorrect_value("time", text)) if rounded is None else ConvertedMoment(rounded)
 
 
 def _checked(type: ColumnType, moment: CoreTime, mode: Mode) -> bool:
@@ -122,20 +122,24 @@ def _checked(type: ColumnType, moment: CoreTime, mode: Mode) -> bool:
 
 
 def _of_number(type: ColumnType, number: int, text: str, mode: Mode) -> ConvertedMoment:
-    made = number_moment(number) if number <= MOST else None
-    if made is None or not (made.is_zero() or in_range(made, mode.zero_in_date, mode.any_day)):
+    moment = number_moment(number) if number <= MOST else None
+    if moment is None or not (moment.is_zero() or in_range(moment, mode.zero_in_date, mode.any_day)):
         return ConvertedMoment(ZERO, incorrect_value("time", text))
-    return ConvertedMoment(made) if _checked(type, made, mode) else ConvertedMoment(ZERO, incorrect_value("time", text))
+    return (
+        ConvertedMoment(moment)
+        if _checked(type, moment, mode)
+        else ConvertedMoment(ZERO, incorrect_value("time", text))
+    )
 
 
 def _of_text(type: ColumnType, text: str, digits: int, mode: Mode, number: bool = False) -> ConvertedMoment:
     try:
-        made = text_moment(text, digits, mode.zone, number)
+        moment = text_moment(text, digits, mode.zone, number)
     except InvalidDigits:
         return ConvertedMoment(ZERO, UNREADABLE)
-    if made is None or not _checked(type, made, mode):
+    if moment is None or not _checked(type, moment, mode):
         return ConvertedMoment(ZERO, incorrect_value("datetime", text))
-    return ConvertedMoment(made)
+    return ConvertedMoment(moment)
 
 
 # -- TIME --------------------------------------------------------------------------------------------------------------
@@ -163,8 +167,8 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, C
         text = value if isinstance(value, str) else text
     elif kind not in ("string", "gbk", "bytes"):
         return None, inconvertible(datum, type)
-    found = text_duration(text, digits, mode.zone, mode.zero_in_date, mode.any_day)
-    return duration_text(found.micros, digits), truncated_value("time", text) if found.wrong else None
+    parsed = text_duration(text, digits, mode.zone, mode.zero_in_date, mode.any_day)
+    return duration_text(parsed.micros, digits), truncated_value("time", text) if parsed.wrong else None
 
 
 # -- YEAR --------------------------------------------------------------------------------------------------------------

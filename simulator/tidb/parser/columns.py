@@ -55,8 +55,8 @@ def expect_column_end(cursor: Cursor, column: ColumnDefinition) -> None:
     """Raise SchemaError unless `,` or `)` follows."""
     if cursor.word() in (",", ")"):
         return
-    known = COLUMN_OPTIONS if cursor.word() else ()
-    cursor.unexpected(f"',' or ')' or an option of column {column.name!r}", known)
+    options = COLUMN_OPTIONS if cursor.word() else ()
+    cursor.unexpected(f"',' or ')' or an option of column {column.name!r}", options)
 
 
 def parse_not_null(cursor: Cursor) -> Options:

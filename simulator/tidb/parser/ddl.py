@@ -186,11 +186,11 @@ def fail_at_first_words(
 
     The message lists the words of `preferred`, or those of `after` if `preferred` has none.
     """
-    known = next(length for length in range(len(words), -1, -1) if words[:length] in after)
-    accepted = preferred.get(words[:known]) or after[words[:known]]
+    length_matched = next(length for length in range(len(words), -1, -1) if words[:length] in after)
+    accepted = preferred.get(words[:length_matched]) or after[words[:length_matched]]
     at, what, hint = len(text), "the end of the statement", ""
-    if known < len(words):
-        token = tokens[known]
+    if length_matched < len(words):
+        token = tokens[length_matched]
         at, what = token.start, repr(text[token.start : token.end + 1][:40])
-        hint = did_you_mean(words[known], after[words[:known]])
+        hint = did_you_mean(words[length_matched], after[words[:length_matched]])
     raise SchemaError(f"{position(text, at)}: {what} is not expected here.{hint} Accepted: {', '.join(accepted)}")

@@ -72,26 +72,26 @@ def split_number_sums(sql: str, tokens: list[Token]) -> list[Token]:
     """Split `1e0+1` into three tokens. For sqlglot it is one number."""
     if not any(token.token_type is TokenType.NUMBER and SUM.match(token.text) for token in tokens):
         return tokens
-    found: list[Token] = []
+    result: list[Token] = []
     waiting = tokens[::-1]
     while waiting:
         token = waiting.pop()
         number = SUM.match(token.text) if token.token_type is TokenType.NUMBER else None
         if number is None:
-            found.append(token)
+            result.append(token)
             continue
         end, sign = token.end, token.start + number.end(1)
         while waiting and waiting[-1].start == end + 1 and waiting[-1].token_type in (TokenType.DOT, TokenType.NUMBER):
             end = waiting.pop().end
-        found.append(Token(TokenType.NUMBER, number[1], token.line, token.col, token.start, sign - 1))
+        result.append(Token(TokenType.NUMBER, number[1], token.line, token.col, token.start, sign - 1))
         kind = TokenType.PLUS if sql[sign] == "+" else TokenType.DASH
-        found.append(Token(kind, sql[sign], token.line, token.col, sign, sign))
+        result.append(Token(kind, sql[sign], token.line, token.col, sign, sign))
         rest = Tokenizer(MYSQL).tokenize(sql[sign + 1 : end + 1])
         waiting += [
             Token(each.token_type, each.text, token.line, token.col, each.start + sign + 1, each.end + sign + 1)
             for each in reversed(rest)
         ]
-    return found
+    return result
 
 
 def tokenizer_message(error: SqlglotError) -> str:
@@ -149,7 +149,7 @@ def skip_comment_opening(sql: str, tokens: list[Token], index: int) -> tuple[boo
     That is the comment's first token, or the first one after a comment that TiDB does not execute.
     """
     opening = tokens[index - 1]
-    known = sql[opening.start : opening.end + 1] == opening.text
+    is_executed = sql[opening.start : opening.end + 1] == opening.text
     if opening.text == "/*!" and index < len(tokens):
         version = tokens[index]
         return True, index + (version.start == opening.end + 1 and version.text.isdecimal() and len(version.text) > 4)
@@ -160,9 +160,9 @@ def skip_comment_opening(sql: str, tokens: list[Token], index: int) -> tuple[boo
         if not sql[opening.end + 1 : tokens[closing].start].replace(",", "").replace("_", "").isalnum():
             raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no list of features")
         features = (token.text for token in tokens[index:closing] if token.token_type is not TokenType.COMMA)
-        known = known and FEATURES.issuperset(features)
+        is_executed = is_executed and FEATURES.issuperset(features)
         index = closing + 1
-    if known:
+    if is_executed:
         return True, index
     while index < len(tokens):
         if is_comment_end(tokens, index):

@@ -31,8 +31,8 @@ def restore_type(type: syntax.FieldType) -> str:
     name, length = type_name_and_length(type)
     flags = (" UNSIGNED" if type.unsigned else "") + (" ZEROFILL" if type.zerofill else "")
     binary = " BINARY" if type.binary_collation and type.charset != "binary" else ""
-    known = type.name in CHARACTERS + TEXTS and type.charset not in ("", "binary")
-    charset = f" CHARACTER SET {type.charset.upper()}" if known else ""
+    has_charset = type.name in CHARACTERS + TEXTS and type.charset not in ("", "binary")
+    charset = f" CHARACTER SET {type.charset.upper()}" if has_charset else ""
     return f"{name}{type_arguments(type, length)}{flags}{binary}{charset}"
 
 

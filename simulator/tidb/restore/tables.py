@@ -18,8 +18,8 @@ OFF = syntax.TableOption("TTL_ENABLE", "OFF", quoted=True)
 
 def sent_options(options: Iterable[syntax.TableOption]) -> tuple[syntax.TableOption, ...]:
     """Return the options that TiCDC sends: without TTL_ENABLE, but with TTL_ENABLE = 'OFF' after every TTL."""
-    kept = (option for option in options if option.name != "TTL_ENABLE")
-    return tuple(sent for option in kept for sent in ((option, OFF) if option.name == "TTL" else (option,)))
+    others = (option for option in options if option.name != "TTL_ENABLE")
+    return tuple(sent for option in others for sent in ((option, OFF) if option.name == "TTL" else (option,)))
 
 
 def restore_options(options: Iterable[syntax.TableOption]) -> str:

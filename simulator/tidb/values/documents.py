@@ -28,8 +28,8 @@ _SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.
 def document(text: pa.Array) -> pa.Array:
     """Convert text to JSON."""
     usual = pc.invert(pc.match_substring_regex(text, _SPECIAL))
-    made = map_distinct(null_unless(usual, text), _usual_json)
-    return replace_unusual(text, usual, lambda odd: map_distinct(odd, normal_json), made)
+    documents = map_distinct(null_unless(usual, text), _usual_json)
+    return replace_unusual(text, usual, lambda odd: map_distinct(odd, normal_json), documents)
 
 
 def normal_json(text: str) -> str | None:
@@ -71,7 +71,7 @@ def _printed(value: JsonValue) -> str:
 
 def printed_string(text: str) -> str:
     text = _SURROGATE.sub("\ufffd", text)
-    return '"' + _CONTROL.sub(lambda found: _SHORT.get(found[0]) or f"\\u{ord(found[0]):04x}", text) + '"'
+    return '"' + _CONTROL.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04x}", text) + '"'
 
 
 def printed_number(value: int | float) -> str:
@@ -96,11 +96,11 @@ _DIMENSIONS = 16383
 def vector(dimensions: int, text: pa.Array) -> pa.Array:
     """Convert text `[1,2.5]` to VECTOR, with the shortest digits of float32; null for other dimensions than the type's."""
     inside = pc.replace_substring_regex(null_unless(matches(text, _VECTOR), text), r"[\[\]\s]", "")
-    given = pc.split_pattern(null_unless(pc.not_equal(inside, ""), inside), ",")
-    size = pc.fill_null(pc.list_value_length(given), 0)
-    number = given.flatten().cast(pa.float64()).cast(pa.float32())
+    lists = pc.split_pattern(null_unless(pc.not_equal(inside, ""), inside), ",")
+    size = pc.fill_null(pc.list_value_length(lists), 0)
+    number = lists.flatten().cast(pa.float64()).cast(pa.float32())
     spelt = numbers.positional(numbers.shortest(null_unless(pc.is_finite(number), number)))
-    joined = pc.binary_join(pa.ListArray.from_arrays(given.offsets, spelt), ",")
-    made = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
+    joined = pc.binary_join(pa.ListArray.from_arrays(lists.offsets, spelt), ",")
+    vectors = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
     fits = pc.equal(size, dimensions) if dimensions > 0 else pc.less_equal(size, _DIMENSIONS)
-    return null_unless(fits, made)
+    return null_unless(fits, vectors)

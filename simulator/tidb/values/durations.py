@@ -68,9 +68,9 @@ def text_duration(
 ) -> ParsedDuration:
     """Parse days, `HH:MM`, `HHMMSS`, or the time of a date and time, rounded (ParseDuration)."""
     text = text.strip("\t\n\v\f\r \x85\xa0")
-    found = _matched(text, digits)
-    if not found.wrong or not _WITH_DATE.match(text):
-        return found
+    parsed = _matched(text, digits)
+    if not parsed.wrong or not _WITH_DATE.match(text):
+        return parsed
     try:
         moment = text_moment(text, 6, zone)
     except InvalidDigits:
@@ -86,10 +86,10 @@ def _matched(text: str, digits: int) -> ParsedDuration:
     """Parse a text without a date (matchDuration)."""
     rest = text.removeprefix("-").lstrip("\t\n\v\f\r \x85\xa0")
     sign, size = -1 if text.startswith("-") else 1, len(rest)
-    found, parts = _parts(rest)
+    end, parts = _parts(rest)
     if parts is None:
         return NO_DURATION
-    behind = _FRACTION.match(rest, found)
+    behind = _FRACTION.match(rest, end)
     assert behind is not None
     left = rest[behind.end() :]
     if left and size >= 12:

@@ -44,8 +44,8 @@ def replace_unusual(
 def map_distinct(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
     """Call a function once for each distinct text: for rare values that no kernel converts."""
     distinct = texts.dictionary_encode()
-    made = [None if text is None else function(text) for text in distinct.dictionary.to_pylist()]
-    return pa.array(made, pa.string()).take(distinct.indices)
+    values = [None if text is None else function(text) for text in distinct.dictionary.to_pylist()]
+    return pa.array(values, pa.string()).take(distinct.indices)
 
 
 def cast_or_none(text: pa.Array, kind: pa.DataType) -> pa.Array | None:

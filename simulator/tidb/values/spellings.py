@@ -22,10 +22,10 @@ def date(text: str) -> str | None:
 
 def timestamp(text: str, digits: int) -> str | None:
     """Return a TIMESTAMP: a DATETIME in its range, or zero (tidb pkg/types/time.go, checkTimestampType)."""
-    found = moment(text, digits)
-    if found is None or not found.strip("0-: ."):
-        return found
-    return found if EARLIEST <= found[:19] <= LATEST and in_calendar(found) else None
+    text_of_moment = moment(text, digits)
+    if text_of_moment is None or not text_of_moment.strip("0-: ."):
+        return text_of_moment
+    return text_of_moment if EARLIEST <= text_of_moment[:19] <= LATEST and in_calendar(text_of_moment) else None
 
 
 def moment(text: str, digits: int) -> str | None:

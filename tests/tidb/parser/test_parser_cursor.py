@@ -22,8 +22,8 @@ def error(text: str, read: Callable[[Cursor], object]) -> str:
     return str(caught.value)
 
 
-def test_a_phrase_is_passed_over_whole_or_not_at_all() -> None:
-    """Whatever its case, and whatever blanks and comments stand inside."""
+def test_a_phrase_is_accepted_whole_or_not_at_all() -> None:
+    """Its case, and blanks and comments inside, do not matter."""
     place = cursor("if /* or */ Not  exists t")
     assert not place.accept("IF EXISTS")
     assert place.word() == "IF"
@@ -51,8 +51,8 @@ def test_a_quoted_name_or_a_string_is_no_word() -> None:
     assert kinds == ["name", "string", "hex", "word"]
 
 
-def test_the_place_never_leaves_the_statement() -> None:
-    """Behind the last token nothing comes, however often it is passed over."""
+def test_the_cursor_never_leaves_the_statement() -> None:
+    """After the last token every word is empty, however often it is taken."""
     place = cursor("a")
     assert [place.take(), place.take(), place.literal(), place.word(), place.kind()] == ["A", "", "", "", ""]
     assert place.at_end()
@@ -61,13 +61,13 @@ def test_the_place_never_leaves_the_statement() -> None:
 
 
 def test_a_parenthesis_is_closed_by_its_own() -> None:
-    """One inside a string closes nothing."""
+    """A parenthesis inside a string closes nothing."""
     assert cursor("((a) ')') b").closing_ahead(0) == 5
     assert cursor("((a)").closing_ahead(0) == -1
 
 
-def test_text_is_as_it_was_written_from_a_token_up_to_here() -> None:
-    """With its blanks and comments, and without what follows."""
+def test_text_since_a_token_is_as_written() -> None:
+    """The text includes blanks and comments between the tokens, and nothing after them."""
     place = cursor("x  a +/* more */ `b` , c")
     place.take()
     start = place.next_token()
@@ -107,13 +107,15 @@ def test_text_is_as_it_was_written_from_a_token_up_to_here() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_named_with_its_place(text: str, read: Callable[[Cursor], object], message: str) -> None:
-    """And with what would be accepted."""
+def test_an_unexpected_token_is_reported_with_its_position(
+    text: str, read: Callable[[Cursor], object], message: str
+) -> None:
+    """The message lists what would be accepted."""
     assert error(text, read) == message
 
 
 def test_places_are_counted_in_characters_from_one() -> None:
-    """Of whatever width they are."""
+    """The width of a character does not matter."""
     assert [position("é表\nx", offset) for offset in (0, 2, 3, 4)] == [
         "line 1, column 1",
         "line 1, column 3",

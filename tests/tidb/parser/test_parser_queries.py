@@ -54,7 +54,7 @@ def only(text: str) -> syntax.Node:
         ("a AS 'c d'", "c d"),
     ],
 )
-def test_a_column_is_called_as_tidb_calls_it(field: str, name: str) -> None:
+def test_a_column_has_the_name_that_tidb_gives_it(field: str, name: str) -> None:
     """Its alias, its own name, or its text as it is written."""
     tree = query(f"SELECT {field} FROM t")
 
@@ -81,7 +81,7 @@ def test_a_column_is_called_as_tidb_calls_it(field: str, name: str) -> None:
         ("(SELECT 1) d", syntax.DerivedTable(one(), "d")),
     ],
 )
-def test_what_a_query_reads_from(text: str, source: syntax.Source | None) -> None:
+def test_the_sources_of_a_query(text: str, source: syntax.Source | None) -> None:
     """Joins are grouped as TiDB groups them."""
     tree = query(f"SELECT * FROM {text}")
 
@@ -164,7 +164,7 @@ def test_what_a_query_reads_from(text: str, source: syntax.Source | None) -> Non
         ),
     ],
 )
-def test_a_query_says_what_its_text_says(text: str, tree: syntax.QueryTree) -> None:
+def test_a_query_becomes_a_tree(text: str, tree: syntax.QueryTree) -> None:
     """Clauses, set operations by their precedence, WITH."""
     assert query(text) == tree
 
@@ -201,8 +201,8 @@ def test_a_query_says_what_its_text_says(text: str, tree: syntax.QueryTree) -> N
         ("NEXTVAL(s)", None),
     ],
 )
-def test_what_only_a_query_or_a_session_answers_has_a_tree_beside_its_text(text: str, tree: object) -> None:
-    """None for what nobody computes."""
+def test_a_context_expression_has_a_tree(text: str, tree: object) -> None:
+    """The tree is None if the expression is not simulated."""
     node = only(f"SELECT {text}")
 
     assert isinstance(node, syntax.ContextExpression)
@@ -226,8 +226,8 @@ def test_the_rows_of_in_are_a_query() -> None:
         ("SELECT SQL_NO_CACHE a FROM t USE INDEX (k) FOR UPDATE NOWAIT", ()),
     ],
 )
-def test_clauses_that_nobody_computes_are_named(text: str, clauses: tuple[str, ...]) -> None:
-    """So that whoever runs the query refuses them by name."""
+def test_unsupported_clauses_are_named(text: str, clauses: tuple[str, ...]) -> None:
+    """The SQL engine then refuses them by name."""
     tree = query(text)
 
     assert isinstance(tree, syntax.SelectTree)

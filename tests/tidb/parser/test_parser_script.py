@@ -37,7 +37,7 @@ def test_statements_end_at_semicolons_outside_quotes_and_comments() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n ", ";;", "-- nothing", "/* a; */", "# x\n;"])
-def test_a_script_may_hold_no_statement(text: str) -> None:
+def test_a_script_may_be_empty(text: str) -> None:
     assert split_script(text) == ()
 
 
@@ -85,7 +85,7 @@ def test_a_parenthesis_that_is_never_closed_is_found_when_its_statement_is_read(
 
 
 @given(st.lists(st.sampled_from(("'", '"', "`", "/*", "*/", "/*!", "--", "-- ", "#", "\n", ";", "a", "\\", " ", "\0"))))
-def test_any_text_is_taken_apart_or_refused(parts: list[str]) -> None:
+def test_any_text_is_split_or_refused(parts: list[str]) -> None:
     """No statement is empty or has blanks around it."""
     try:
         statements = split_script("".join(parts))

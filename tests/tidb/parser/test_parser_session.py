@@ -73,7 +73,7 @@ def test_a_statement_about_the_session(sql: str, statement: syntax.SqlStatement)
     ],
 )
 def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[syntax.VariableAssignment, ...]) -> None:
-    """A word alone is a string."""
+    """A bare word is a string."""
     assert parse_sql(sql) == syntax.SetVariables(settings)
 
 
@@ -93,7 +93,7 @@ def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[syntax
         ("DO SLEEP(1)", "DO"),
     ],
 )
-def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
+def test_statements_without_effect_are_ignored(sql: str, what: str) -> None:
     assert parse_sql(sql) == syntax.IgnoredStatement(what)
 
 
@@ -116,7 +116,7 @@ def test_what_no_row_feels_is_nothing(sql: str, what: str) -> None:
         ("CREATE TABLE t (a INT", 1064, "this '(' has no ')'"),
     ],
 )
-def test_what_is_not_played_is_refused_with_its_number(sql: str, number: int, why: str) -> None:
+def test_unsimulated_statements_are_refused_with_an_error_number(sql: str, number: int, why: str) -> None:
     with pytest.raises(SqlError) as refusal:
         parse_sql(sql)
 

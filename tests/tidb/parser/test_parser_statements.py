@@ -244,7 +244,7 @@ def test_names_keep_their_case_and_lose_their_quotes() -> None:
 
 
 def test_a_reserved_word_is_no_name() -> None:
-    """As in TiDB."""
+    """TiDB refuses it, too."""
     refused("CREATE TABLE select (id INT)")
     refused("CREATE INDEX ON t (a)")
     refused("DROP TABLE table")
@@ -337,7 +337,7 @@ def test_an_index_type_behind_the_columns_wins_over_one_before() -> None:
     refused("CREATE INDEX i ON t (a) LOCK = NONE LOCK = NONE")
 
 
-def test_a_view_is_what_tidb_takes_for_what_it_does_not_say() -> None:
+def test_a_view_has_the_defaults_of_tidb() -> None:
     """The definer is the current user, or a user at any host."""
     view = parse_ddl("CREATE VIEW v AS SELECT 1")
     assert isinstance(view, syntax.CreateView)

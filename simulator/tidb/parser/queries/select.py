@@ -123,10 +123,10 @@ def _parse_limit_number(cursor: Cursor) -> int:
     """Parse a number of LIMIT; raises SqlError 1210 for a `?` with another value."""
     if cursor.word() != "?":
         return cursor.integer()
-    found = cursor.parameter()
-    if not isinstance(found, syntax.Literal) or found.kind != "integer":
+    parameter = cursor.parameter()
+    if not isinstance(parameter, syntax.Literal) or parameter.kind != "integer":
         raise SqlError(1210, "HY000", "Incorrect arguments to LIMIT")
-    return int(found.text)
+    return int(parameter.text)
 
 
 def _expect_one_of(cursor: Cursor, *words: str) -> None:

@@ -137,8 +137,8 @@ DELETES = [
 
 
 @pytest.mark.parametrize(("text", "tree"), [*INSERTS, *UPDATES, *DELETES])
-def test_a_statement_on_rows_says_what_its_text_says(text: str, tree: syntax.RowStatement) -> None:
-    """Each clause in its place, whatever the spelling."""
+def test_a_dml_statement_becomes_a_tree(text: str, tree: syntax.RowStatement) -> None:
+    """Every spelling of a clause gives the same tree."""
     assert parse_sql(text) == tree
 
 
@@ -159,8 +159,8 @@ def test_a_statement_on_rows_says_what_its_text_says(text: str, tree: syntax.Row
         ("INSERT INTO t SET select = 1", "'select' is a reserved word"),
     ],
 )
-def test_what_is_no_such_statement_is_refused(text: str, error: str) -> None:
-    """With the place, and with what could stand there."""
+def test_invalid_dml_is_refused(text: str, error: str) -> None:
+    """The message has the position and lists what would be accepted."""
     with pytest.raises(SqlError) as refusal:
         parse_sql(text)
 
