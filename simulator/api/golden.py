@@ -84,8 +84,8 @@ def golden_line(message: Message) -> str:
 
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> Iterable[str]:
     """Return a diff of the decoded events, or of the bytes if the events are equal."""
-    said = [[event for line in side for event in _events(json.loads(line))] for side in (wanted, found)]
-    before, after = (wanted, found) if said[0] == said[1] else said
+    events = [[event for line in side for event in _events(json.loads(line))] for side in (wanted, found)]
+    before, after = (wanted, found) if events[0] == events[1] else events
     return difflib.unified_diff(before, after, "golden", "now", lineterm="", n=1)
 
 

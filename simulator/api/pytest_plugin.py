@@ -84,8 +84,8 @@ def ticdc(request: pytest.FixtureRequest, ticdc_release: str | None) -> Iterator
     """A simulated TiDB with a changefeed whose messages stay in memory, with the settings of the marker `ticdc`."""
     from simulator.api.session import TiCDC
 
-    with TiCDC(**_asked(request, ticdc_release)) as made:
-        yield made
+    with TiCDC(**_marker_arguments(request, ticdc_release)) as session:
+        yield session
 
 
 @pytest.fixture
@@ -94,16 +94,16 @@ def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc
     from simulator.api.session import SINK_URI, TiCDC
     from simulator.sinks.kafka.admin import delete_topics
 
-    asked = _asked(request, ticdc_release)
+    arguments = _marker_arguments(request, ticdc_release)
     name = NOT_IN_TOPIC.sub("-", request.node.name)[:100].strip("-")
-    query = asked.get("sink_uri", SINK_URI).partition("?")[2]
-    asked["sink_uri"] = f"kafka://{ticdc_broker}/{name}-{uuid.uuid4().hex[:8]}?{query}"
-    made = TiCDC(**asked, send=True)
+    query = arguments.get("sink_uri", SINK_URI).partition("?")[2]
+    arguments["sink_uri"] = f"kafka://{ticdc_broker}/{name}-{uuid.uuid4().hex[:8]}?{query}"
+    session = TiCDC(**arguments, send=True)
     try:
-        with made:
-            yield made
+        with session:
+            yield session
     finally:
-        delete_topics(ticdc_broker, made.topics)
+        delete_topics(ticdc_broker, session.topics)
 
 
 @pytest.fixture(scope="session")
@@ -149,13 +149,13 @@ def _file_name(request: pytest.FixtureRequest) -> str:
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}+{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _asked(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any]:
+def _marker_arguments(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any]:
     """Return the arguments of the test's markers; the closest marker takes precedence."""
-    asked: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("ticdc"))):
         if marker.args:
             given = ", ".join(map(repr, marker.args))
             raise pytest.UsageError(f"@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got {given}")
-        asked |= marker.kwargs
-    asked.pop("releases", None)
-    return asked if release is None else {**asked, "release": release, "architecture": None}
+        arguments |= marker.kwargs
+    arguments.pop("releases", None)
+    return arguments if release is None else {**arguments, "release": release, "architecture": None}

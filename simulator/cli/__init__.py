@@ -59,11 +59,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     0 success, 1 failed expectation, 2 user's mistake, 3 failed delivery, 70 defect, 128 and more stopped by a signal.
     """
-    asked: dict[str, bool] = {}
+    flags: dict[str, bool] = {}
     try:
         _check(sys.argv[1:] if arguments is None else arguments)
         with signals.stop_on_signal():
-            code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
+            code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=flags)
             return streams.flushed(code if isinstance(code, int) else 0)
     except click.UsageError as error:
         return _misused(error)
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:  # click's answer to EPIPE
         return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
     except Exception as error:
-        return _unforeseen(error, "traceback" in asked)
+        return _unforeseen(error, "traceback" in flags)
 
 
 def _check(arguments: Sequence[str]) -> None:
@@ -110,8 +110,8 @@ def _unforeseen(error: Exception, whole: bool) -> int:
     if whole:
         return _complain(DEFECT, *"".join(traceback.format_exception(error)).splitlines())
     kind, text = type(error).__name__, (str(error).strip().splitlines() or [""])[0]
-    said = f"{kind}: {text[:200]}" if text else kind
-    return _complain(DEFECT, f"this is a defect of ticdc-sim itself: {said} (--traceback shows where it arose)")
+    summary = f"{kind}: {text[:200]}" if text else kind
+    return _complain(DEFECT, f"this is a defect of ticdc-sim itself: {summary} (--traceback shows where it arose)")
 
 
 def _misused(error: click.UsageError) -> int:

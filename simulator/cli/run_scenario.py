@@ -73,14 +73,14 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
-    asked = TruthRequest(
+    truth_request = TruthRequest(
         planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
     )
     if options["at"] is not None:
         with _engines(_master(options["master"], planned), planned, display) as engines:
-            asked.show(engines.truth, display)
+            truth_request.show(engines.truth, display)
         return
-    asked.check()
+    truth_request.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         claim_check.require_writable(changefeed.codec.claim_check_storage_uri)
@@ -101,12 +101,12 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
                         engines.run, planned, output, release, script.seed, script.speed, listener, checkpoint_writer
                     )
                 if all(each.error is None for each in account.delivered):
-                    asked.write(engines.truth, output, account, display)
+                    truth_request.write(engines.truth, output, account, display)
                 else:
-                    asked.missed(display)
+                    truth_request.missed(display)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
-            asked.missed(display)
+            truth_request.missed(display)
             raise
         require_delivered(account.delivered)
         display.warn([f"fault {name}: nothing came that it waits for" for name in account.unmet])

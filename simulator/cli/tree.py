@@ -193,14 +193,14 @@ def load(file: Path | None, **options: Any) -> None:
 @commands.command()
 @click.argument("name", required=False)
 @JSON
-def scenarios(**asked: Any) -> None:
+def scenarios(**arguments: Any) -> None:
     """The scenarios that come with the package, and what each is for.
 
     With NAME that one: its story, what a right and a wrong consumer make of it, and its file. `run NAME` plays it.
     """
     from simulator.cli import scenarios as work
 
-    work.scenarios(**asked)
+    work.scenarios(**arguments)
 
 
 @commands.command()
@@ -337,7 +337,7 @@ def explain() -> None:
 )
 @current_database("Database, where the statement names none.")
 @given(CHANGEFEED)
-def row(**asked: Any) -> None:
+def row(**arguments: Any) -> None:
     """Whether a row change, given as {"before": {…}, "after": {…}}, is sent, its flags, handle, partition and bytes.
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
@@ -345,13 +345,13 @@ def row(**asked: Any) -> None:
     _without_pandas()
     from simulator.cli import explain as work
 
-    work.row(**asked)
+    work.row(**arguments)
 
 
 @explain.command()
 @click.argument("statement", metavar="STATEMENTS")
 @given((*CATALOG, *CHANGEFEED))
-def ddl(**asked: Any) -> None:
+def ddl(**arguments: Any) -> None:
     """Which jobs a statement is, whether TiCDC replicates it, as which messages, and how tables change.
 
     Several statements are explained one after the other, each with the tables that the one before leaves; USE counts,
@@ -361,18 +361,18 @@ def ddl(**asked: Any) -> None:
     _without_pandas()
     from simulator.cli import explain as work
 
-    work.ddl(**asked)
+    work.ddl(**arguments)
 
 
 @explain.command()
 @click.argument("name", metavar="DB.T")
 @given((*CATALOG, *CHANGEFEED))
-def table(**asked: Any) -> None:
+def table(**arguments: Any) -> None:
     """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
     _without_pandas()
     from simulator.cli import explain as work
 
-    work.table(**asked)
+    work.table(**arguments)
 
 
 @commands.command()
@@ -383,7 +383,7 @@ def table(**asked: Any) -> None:
     "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it."
 )
 @JSON
-def releases(**asked: Any) -> None:
+def releases(**arguments: Any) -> None:
     """What TiCDC releases do, and what changes from one to another.
 
     Without arguments: all lines of releases, and where behaviours change. With A: everything that release does. With A
@@ -394,11 +394,11 @@ def releases(**asked: Any) -> None:
     ticdc-sim releases v6.5.0 v8.5.3
     ticdc-sim releases v8.5.4 new:v8.5.4 --examples
     """
-    if asked["examples"]:
+    if arguments["examples"]:
         _without_pandas()
     from simulator.cli import releases as work
 
-    work.releases(**asked)
+    work.releases(**arguments)
 
 
 @commands.group()

@@ -238,9 +238,9 @@ def _decision(job: EmittedJob) -> str:
     return f"{'sent' if job.events else 'not sent'}: {job.why}".removesuffix(": ")
 
 
-def _fits_decision(wanted: str, told: str) -> bool:
+def _fits_decision(wanted: str, decision: str) -> bool:
     head, _, why = wanted.partition(":")
-    return told.partition(":")[0] == head and why.strip() in told
+    return decision.partition(":")[0] == head and why.strip() in decision
 
 
 def _raises(wanted: tuple[int | None, str], raised: tuple[int, str] | None) -> bool:

@@ -112,9 +112,9 @@ def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> RowRules:
 
 
 def _catalog(plan: Plan, pair: SnapshotPair, jobs: list[EmittedJob], watermark: int) -> Catalog:
-    done = [job for job in jobs if job.commit_ts <= watermark]
-    if done:
-        return done[-1].applied.after
+    applied = [job for job in jobs if job.commit_ts <= watermark]
+    if applied:
+        return applied[-1].applied.after
     return next(position.catalog for position in reversed(plan.positions) if position.now_ms <= pair.span.start_ms)
 
 
@@ -162,14 +162,14 @@ def rows_at(joined: pa.RecordBatch, of: BetweenSnapshots) -> pa.RecordBatch:
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(joined["before"], joined["after"]), False)))
     changed = joined.take(pa.array(differ))
     for places, changes in placed_changes(changed, of.comparison):
-        done, gone = _done(changes, of)
-        at = differ[places[done]]
+        applied, is_deleted = _applied_changes(changes, of)
+        at = differ[places[applied]]
         if of.behind:
-            then = changed["after"].take(pa.array(places[done]))
+            then = changed["after"].take(pa.array(places[applied]))
         else:
-            then = changes["after"].take(pa.array(done))
-            table[at] = ints(changes, "table")[done]
-        then = pc.if_else(pa.array(gone), pa.scalar(None, pa.binary()), then)
+            then = changes["after"].take(pa.array(applied))
+            table[at] = ints(changes, "table")[applied]
+        then = pc.if_else(pa.array(is_deleted), pa.scalar(None, pa.binary()), then)
         image = _replaced(image, at, then)
     number = np.array(of.numbers, np.int32)[table]
     there = np.asarray(image.is_valid()) & (number != LEFT_OUT)
@@ -188,11 +188,11 @@ def _unaltered(joined: pa.RecordBatch, table: Ints, image: pa.Array) -> tuple[In
     return table, _replaced(image, altered, were)
 
 
-def _done(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array]:
+def _applied_changes(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array]:
     """Return the numbers of the changes that a consumer has applied at the watermark, and whether each deletes a row."""
-    done = np.flatnonzero(ints(changes, "commit_ts") <= of.watermark)
+    applied = np.flatnonzero(ints(changes, "commit_ts") <= of.watermark)
     if not of.filtered:
-        return done, changes["after"].take(pa.array(done)).is_null().to_numpy(zero_copy_only=False)
+        return applied, changes["after"].take(pa.array(applied)).is_null().to_numpy(zero_copy_only=False)
     numbered = changes.append_column("row_id", pa.array(np.arange(changes.num_rows)))
     if of.rules.split.several and of.rules.splitting.any():
         numbered = numbered.append_column("beside", pa.array(split.shares_transaction(changes)))
@@ -202,8 +202,8 @@ def _done(changes: pa.RecordBatch, of: BetweenSnapshots) -> tuple[Ints, pa.Array
     comes[place[op != DELETE]] = True
     there = np.zeros(changes.num_rows, np.bool_)
     there[place] = True
-    done = done[there[done]]
-    return done, ~comes[done]
+    applied = applied[there[applied]]
+    return applied, ~comes[applied]
 
 
 def _replaced(image: pa.Array, at: Ints, then: pa.Array) -> pa.Array:

@@ -16,22 +16,22 @@ from simulator.truth.expected_rows import ExpectedRows
 from simulator.truth.row_files import write_rows
 
 
-def write(found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
+def write(expected: ExpectedRows, directory: Path, format: str) -> Counter[int]:
     """Implement `TruthEngine`; raises UserError if compared snapshots are too large."""
     try:
         batches = (
-            batch for pieces in snapshots.divide_into_tasks(found.scans) for batch in snapshots.state_batches(pieces)
+            batch for pieces in snapshots.divide_into_tasks(expected.scans) for batch in snapshots.state_batches(pieces)
         )
-        rows = write_rows(batches, found.tables, directory, format, lambda number: None)
-        if found.between is not None:
-            rows += _compared(found, found.between, directory, format, frozenset(rows))
+        rows = write_rows(batches, expected.tables, directory, format, lambda number: None)
+        if expected.between is not None:
+            rows += _compared(expected, expected.between, directory, format, frozenset(rows))
     except MemoryError as error:
         raise DeliveryError("the memory of this process is full, so that no truth was written") from error
     return rows
 
 
 def _compared(
-    found: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, begun: frozenset[int]
+    expected: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, begun: frozenset[int]
 ) -> Counter[int]:
     """Write the rows computed from two snapshots; tables in `begun` already have a file."""
     require_small(between.input_bytes)
@@ -40,4 +40,4 @@ def _compared(
     rows = rows_at(differing_rows(before, after, every=True), between)
     rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
     slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
-    return write_rows(slices, found.tables, directory, format, lambda number: 1 if number in begun else None)
+    return write_rows(slices, expected.tables, directory, format, lambda number: 1 if number in begun else None)

@@ -41,16 +41,16 @@ WRITTEN_ROWS = pa.schema([("table", pa.int32()), ("rows", pa.int64())])
 
 
 @unwrap_errors()
-def write(spark: SparkSession, found: ExpectedRows, directory: Path, format: str) -> Counter[int]:
+def write(spark: SparkSession, expected: ExpectedRows, directory: Path, format: str) -> Counter[int]:
     """Implement `TruthEngine`; raises SimulatorError for errors of its tasks."""
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
-    tasks = snapshots.divide_into_tasks(found.scans, spark.sparkContext.defaultParallelism)
+    tasks = snapshots.divide_into_tasks(expected.scans, spark.sparkContext.defaultParallelism)
     rows = Counter[int]()
     if tasks:
-        rows += _counted(_scanned(spark, tasks, found, directory, format))
-    if found.between is not None:
-        rows += _compared(spark, found, found.between, directory, format, len(tasks))
+        rows += _counted(_scanned(spark, tasks, expected, directory, format))
+    if expected.between is not None:
+        rows += _compared(spark, expected, expected.between, directory, format, len(tasks))
     return rows
 
 
@@ -62,10 +62,10 @@ def _counted(frame: DataFrame) -> Counter[int]:
 
 
 def _scanned(
-    spark: SparkSession, tasks: list[list[snapshots.FilePiece]], found: ExpectedRows, directory: Path, format: str
+    spark: SparkSession, tasks: list[list[snapshots.FilePiece]], expected: ExpectedRows, directory: Path, format: str
 ) -> DataFrame:
     """Write the rows that are copied from files or memory."""
-    tables = found.tables
+    tables = expected.tables
 
     def written(batches: Batches) -> Batches:
         for task in (task for batch in batches for task in batch.column(0).to_pylist()):
@@ -89,13 +89,18 @@ def _written(
 
 
 def _compared(
-    spark: SparkSession, found: ExpectedRows, between: BetweenSnapshots, directory: Path, format: str, first_part: int
+    spark: SparkSession,
+    expected: ExpectedRows,
+    between: BetweenSnapshots,
+    directory: Path,
+    format: str,
+    first_part: int,
 ) -> Counter[int]:
     """Write the rows computed from two snapshots; the files of all tables are numbered consecutively."""
-    counts = _parts(found.tables, between)
+    counts = _parts(expected.tables, between)
     firsts = np.concatenate([[0], np.cumsum(counts)])
     of = np.repeat(np.arange(len(counts)), counts)
-    tables = tuple(found.tables[number] for number in of.tolist())
+    tables = tuple(expected.tables[number] for number in of.tolist())
 
     def expected_rows(batches: Batches) -> Batches:
         with wrap_errors():

@@ -21,7 +21,7 @@ TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
 
 
 def write(
-    found: ExpectedRows,
+    expected: ExpectedRows,
     about: TruthMetadata,
     engine: TruthEngine,
     directory: Path,
@@ -34,9 +34,9 @@ def write(
     of the disk.
     """
     with directories.staging_directory(directory, format) as staging:
-        directories.write_definitions(staging, found.tables)
-        counts = engine(found, staging, format)
-        rows = {f"{table.schema}.{table.name}": counts[number] for number, table in enumerate(found.tables)}
+        directories.write_definitions(staging, expected.tables)
+        counts = engine(expected, staging, format)
+        rows = {f"{table.schema}.{table.name}": counts[number] for number, table in enumerate(expected.tables)}
         directories.write_about(staging, replace(about, rows=rows), lines)
     return rows
 

@@ -1,6 +1,6 @@
-"""Metrics of a load run for Prometheus, made when they are asked for.
+"""Metrics of a load run for Prometheus, computed for each scrape.
 
-One law: a name means the same from release to release; what is not known yet is not there, and not 0.
+Names keep their meaning across releases. Unknown values are absent, not 0.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Metrics(Collector):
 
     @contextmanager
     def served(self, port: int, address: str = LOOPBACK) -> Iterator[int]:
-        """Answers on that port of that address; raises UserError where another process has it, and where the address
-        is not of this machine."""
+        """Serve the metrics; raises UserError for a port in use, and for an address of another machine."""
         registry = CollectorRegistry()
         registry.register(self)
         try:
@@ -55,11 +54,11 @@ class Metrics(Collector):
             thread.join()
 
     def describe(self) -> list[Metric]:
-        """Nothing is asked before the run."""
+        """Describe no metrics in advance."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """All as it is now."""
+        """Yield all metrics."""
         monitor = self.monitor
         if monitor is not None:
             with monitor.lock:
@@ -115,7 +114,7 @@ def _gauges(monitor: LoadMonitor) -> Iterator[Metric]:
 
 
 def _histogram(latencies: Latencies) -> Metric:
-    """Its sum is what the steps' upper ends come to, at most a twelfth too much."""
+    """Return a histogram whose sum is estimated from the buckets' upper bounds, at most a twelfth too high."""
     buckets = [(str(limit), latencies.within(limit)) for limit in BUCKETS]
     return HistogramMetricFamily(
         f"{PREFIX}acknowledgement_seconds",

@@ -1,7 +1,4 @@
-"""The options of `load`: the plan that they name, and what cannot be asked together.
-
-One law: what is wrong with options is said before a broker is asked or a file is made.
-"""
+"""The options of `load`, which are checked before a broker or a file is touched."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ from simulator.load.plan import presets, rates
 from simulator.settings import IN_PROCESS, ON_SPARK, Settings
 
 SEARCH_FROM = 1000.0
-"""Rows a second with which --until-lag begins where no rate is given."""
+"""The initial rows per second of --until-lag without --rate."""
 
 
 def file_of(file: Path | None, preset: str | None) -> Path:
-    """The plan's file; raises UserError where none is named, or two are."""
+    """Return the plan's file; raises UserError unless there is exactly one."""
     if preset is not None and file is None:
         return presets.preset_file(preset)
     if file is None or preset is not None:
@@ -31,25 +28,25 @@ def file_of(file: Path | None, preset: str | None) -> Path:
 
 
 def print_plan(file: Path | None, preset: str | None) -> None:
-    """The text of the plan, as it is; raises UserError where it is none."""
+    """Print the text of the plan; raises UserError if it is not a plan."""
     from simulator.load.plan.plan_file import load_plan
 
     sys.stdout.write(load_plan(file_of(file, preset)).text)
 
 
 def settings_of(options: dict[str, Any]) -> Settings:
-    """Those of the options that plan files have, too."""
+    """Return the options that plan files have, too."""
     return Settings(**{name: options[name] for name in Settings.__dataclass_fields__ if name in options})
 
 
 def master_of(options: dict[str, Any]) -> str:
-    """Messages on the screen are in their order where one process makes them."""
+    """Return the Spark master; the console uses one process, to print messages in order."""
     given: str | None = options["master"]
     return given or (IN_PROCESS if options["console"] else ON_SPARK)
 
 
 def check(options: dict[str, Any], settings: Settings) -> None:
-    """Raises UserError for options that do not go together; `settings` are theirs and the plan's."""
+    """Check that the options fit each other, given their settings merged with the plan's; raises UserError."""
     check_sink(settings.sink_uri, options)
     if options["console"] and master_of(options) != IN_PROCESS:
         raise UserError(f"--console needs --master {IN_PROCESS}: one process shows all messages in their order")
@@ -63,7 +60,7 @@ def check(options: dict[str, Any], settings: Settings) -> None:
 
 
 def search_of(options: dict[str, Any], rate: str | None) -> RateSearch | None:
-    """What --until-lag asks for, which begins with the rate that is given; raises UserError."""
+    """Return the search of --until-lag, which begins with the given rate; raises UserError."""
     limit, group = options["until_lag"], options["consumer_group"]
     if group is not None and (options["fixtures"] or options["console"]):
         raise UserError("--consumer-group: a group has lag on Kafka only, not with --fixtures or --console")
@@ -73,8 +70,8 @@ def search_of(options: dict[str, Any], rate: str | None) -> RateSearch | None:
         raise UserError(f"--until-lag {limit} needs --consumer-group GROUP: whose lag?")
     if rate is None or rate == rates.MAX:
         return RateSearch(limit, SEARCH_FROM)
-    asked = rates.parse_rate(rate)
-    first = asked.entries[0].first
-    if len(asked.entries) > 1 or asked.burst is not None or first.unit != rates.ROWS:
+    rate_setting = rates.parse_rate(rate)
+    first = rate_setting.entries[0].first
+    if len(rate_setting.entries) > 1 or rate_setting.burst is not None or first.unit != rates.ROWS:
         raise UserError(f"--until-lag begins with a number of rows/s and changes that itself, not with --rate {rate!r}")
     return RateSearch(limit, first.number)

@@ -1,4 +1,4 @@
-"""The report of a load run: one HTML file that needs nothing else, for screens and for paper."""
+"""The report of a load run as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 
 
 def write(monitor: LoadMonitor, path: Path) -> None:
-    """Raises DeliveryError where it cannot be written."""
+    """Write the page; raises DeliveryError."""
     with monitor.lock:
         text = document(monitor)
     write_file(path, text, "report")
 
 
 def document(monitor: LoadMonitor) -> str:
-    """The whole file."""
+    """Return the whole page."""
     return page.document(
         f"Load: {monitor.setup.plan}",
         _subtitle(monitor),
@@ -57,12 +57,12 @@ def _subtitle(monitor: LoadMonitor) -> str:
 
 
 def _tiles(monitor: LoadMonitor) -> Iterator[tuple[str, str, str]]:
-    """Name, figure, what it is beside."""
+    """Yield name, figure and caption of each tile."""
     account = monitor.account
-    asked = "as fast as possible"
+    rate_text = "as fast as possible"
     if account.reached_share is not None:
-        asked = f"{100 * account.reached_share:.1f} % of the {account.target_rows / account.paced[1]:,.0f} asked"
-    yield "rows/s", f"{account.rate:,.0f}", asked
+        rate_text = f"{100 * account.reached_share:.1f} % of the {account.target_rows / account.paced[1]:,.0f} asked"
+    yield "rows/s", f"{account.rate:,.0f}", rate_text
     yield "rows", short(account.rows), f"in {short(account.messages)} messages"
     yield "MiB/s", f"{account.bytes_rate / MIB:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
     if account.latencies.records:
@@ -81,38 +81,38 @@ def _tiles(monitor: LoadMonitor) -> Iterator[tuple[str, str, str]]:
 
 
 def _charts(monitor: LoadMonitor) -> Iterator[tuple[str, str, go.Figure]]:
-    """Heading, what it shows, and the chart."""
-    told = series(monitor)
-    at: list[float] = told["second"]
+    """Yield heading, description and chart."""
+    points = series(monitor)
+    at: list[float] = points["second"]
     unit, scale = (
         ("hours", 3600.0) if at and at[-1] > 7200 else ("minutes", 60.0) if at and at[-1] > 300 else ("seconds", 1.0)
     )
     x = [second / scale for second in at]
     axis = f"{unit} since the start"
     rate = page.figure(x, axis, "rows/s")
-    line(rate, x, told["rows_per_second"], "reached", BLUE, fill=True)
-    if known(told["asked_rows_per_second"]):
-        line(rate, x, told["asked_rows_per_second"], "asked", ORANGE, dash="dash", shape="hv")
+    line(rate, x, points["rows_per_second"], "reached", BLUE, fill=True)
+    if known(points["asked_rows_per_second"]):
+        line(rate, x, points["asked_rows_per_second"], "asked", ORANGE, dash="dash", shape="hv")
     yield "Rate", "Row changes that were acknowledged in each second, and how many were asked.", rate
 
-    if known(told["latency_p50_ms"]):
+    if known(points["latency_p50_ms"]):
         latency = page.figure(x, axis, "ms", log=True)
         for name, label, colour in (("max", "max", RED), ("p99", "p99", PURPLE), ("p50", "p50", GREEN)):
-            line(latency, x, told[f"latency_{name}_ms"], label, colour, gaps=False)
-        said = "From handing a record to Kafka's client to its acknowledgement (logarithmic)."
-        yield "Acknowledgement", said, latency
+            line(latency, x, points[f"latency_{name}_ms"], label, colour, gaps=False)
+        caption = "From handing a record to Kafka's client to its acknowledgement (logarithmic)."
+        yield "Acknowledgement", caption, latency
 
     size = page.figure(x, axis, "MiB/s")
-    line(size, x, [value / MIB for value in told["bytes_per_second"]], "keys and values", GREEN, fill=True)
+    line(size, x, [value / MIB for value in points["bytes_per_second"]], "keys and values", GREEN, fill=True)
     yield "Bytes", "Keys and values of the messages, before compression.", size
 
-    if known(told["lag"]):
+    if known(points["lag"]):
         lag = page.figure(x, axis, "records")
-        line(lag, x, told["lag"], "lag", PURPLE, fill=True, gaps=False)
+        line(lag, x, points["lag"], "lag", PURPLE, fill=True, gaps=False)
         yield "Lag", f"Records that consumer group {monitor.setup.group or ''} had not committed.", lag
-    if known(told["behind_seconds"]):
+    if known(points["behind_seconds"]):
         behind = page.figure(x, axis, "seconds")
-        late = [None if value is None else max(0.0, value) for value in told["behind_seconds"]]
+        late = [None if value is None else max(0.0, value) for value in points["behind_seconds"]]
         line(behind, x, late, "behind", RED, fill=True, gaps=False)
         yield "Behind", "How much later than asked rows were sent and acknowledged.", behind
     yield "Partitions", "How evenly rows are spread over partitions.", _skew(monitor)

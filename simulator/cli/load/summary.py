@@ -90,8 +90,8 @@ def latency(latencies: Latencies) -> dict[str, float | int | None]:
 def write(monitor: LoadMonitor, path: Path) -> None:
     """Write the summary; raises DeliveryError."""
     with monitor.lock:
-        told = document(monitor)
-    lists = {name: json.dumps(values) for name, values in told.pop("series").items()}
+        content = document(monitor)
+    lists = {name: json.dumps(values) for name, values in content.pop("series").items()}
     inner = ",\n".join(f'    "{name}": {values}' for name, values in lists.items())
-    text = json.dumps(told, indent=2, ensure_ascii=False).removesuffix("\n}")
+    text = json.dumps(content, indent=2, ensure_ascii=False).removesuffix("\n}")
     write_file(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")

@@ -60,7 +60,7 @@ def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:
     return f'<section class="{f"tiles {kind}".strip()}">{inner}</section>'
 
 
-def chart(heading: str, said: str, figure: go.Figure) -> str:
+def chart(heading: str, caption: str, figure: go.Figure) -> str:
     """Return a chart with its heading and a sentence that explains it."""
     drawn = plotly.io.to_html(
         figure,
@@ -69,7 +69,7 @@ def chart(heading: str, said: str, figure: go.Figure) -> str:
         config=CONFIG,
         div_id=f"chart-{heading.lower().replace(' ', '-')}",
     )
-    return f'<section class="chart"><h2>{escape(heading)}</h2><p>{escape(said)}</p>{drawn}</section>'
+    return f'<section class="chart"><h2>{escape(heading)}</h2><p>{escape(caption)}</p>{drawn}</section>'
 
 
 def tables(every: Iterable[str]) -> str:

@@ -27,20 +27,20 @@ def verify(options: dict[str, Any]) -> int:
     check_options(asked)
     progress_line = VerifyProgressLine()
     with progress_line.following():
-        found = verified(asked, progress_line)
+        verification = verified(asked, progress_line)
     try:
         with suppress(BrokenPipeError):  # the reader of standard output needs no more lines
-            _show(found, options["as_json"])
+            _show(verification, options["as_json"])
     finally:
         if page is not None:
             from simulator.cli.verify import report  # plotly takes longer than anything else here
 
-            report.write(found, page)
-    return 0 if found.verdict == RIGHT else WRONG
+            report.write(verification, page)
+    return 0 if verification.verdict == RIGHT else WRONG
 
 
-def _show(found: Verification, as_json: bool) -> None:
+def _show(verification: Verification, as_json: bool) -> None:
     if as_json:
-        show_json(document(found))
+        show_json(document(verification))
     else:
-        text.show(found)
+        text.show(verification)

@@ -11,29 +11,31 @@ from simulator.consumer.verify.verification import Failure, PartitionRead, Verif
 VERSION = 1
 
 
-def document(found: Verification) -> dict[str, Any]:
+def document(verification: Verification) -> dict[str, Any]:
     """Return the whole document."""
     return {
         "version": VERSION,
-        "verdict": found.verdict,
-        "source": found.source or None,
-        "against": found.against or None,
-        "expected": found.expected or None,
-        "started": f"{datetime.fromtimestamp(found.began, UTC):%Y-%m-%dT%H:%M:%SZ}",
-        "seconds": round(found.seconds, 3),
-        "engine": found.engine,
-        "watermark": found.watermark or None,
-        "wanted_watermark": found.wanted or None,
-        "records": found.records,
-        "rows": found.rows,
-        "wrong": found.wrong,
-        "settings": {setting.name: {"value": setting.value, "told_by": setting.told_by} for setting in found.settings},
-        "failures": [_failure(failure) for failure in found.failures],
-        "compared": [asdict(table) | {"of": table.of or None} for table in found.compared],
-        "tables": {name: dict(kinds) for name, kinds in found.tables.items()},
-        "partitions": [_partition(place) for place in found.partitions],
-        "not_checked": [asdict(each) for each in found.not_checked],
-        "notes": list(found.notes),
+        "verdict": verification.verdict,
+        "source": verification.source or None,
+        "against": verification.against or None,
+        "expected": verification.expected or None,
+        "started": f"{datetime.fromtimestamp(verification.began, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "seconds": round(verification.seconds, 3),
+        "engine": verification.engine,
+        "watermark": verification.watermark or None,
+        "wanted_watermark": verification.wanted or None,
+        "records": verification.records,
+        "rows": verification.rows,
+        "wrong": verification.wrong,
+        "settings": {
+            setting.name: {"value": setting.value, "told_by": setting.told_by} for setting in verification.settings
+        },
+        "failures": [_failure(failure) for failure in verification.failures],
+        "compared": [asdict(table) | {"of": table.of or None} for table in verification.compared],
+        "tables": {name: dict(kinds) for name, kinds in verification.tables.items()},
+        "partitions": [_partition(place) for place in verification.partitions],
+        "not_checked": [asdict(each) for each in verification.not_checked],
+        "notes": list(verification.notes),
     }
 
 

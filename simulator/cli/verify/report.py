@@ -22,56 +22,58 @@ A_DAY = 86_400.0
 """Seconds of lag that only simulated time has."""
 
 
-def write(found: Verification, path: Path) -> None:
+def write(verification: Verification, path: Path) -> None:
     """Write the page; raises DeliveryError."""
-    write_file(path, document(found), "report")
+    write_file(path, document(verification), "report")
 
 
-def document(found: Verification) -> str:
+def document(verification: Verification) -> str:
     """Return the whole page."""
-    charts = [page.chart(*chart) for chart in _charts(found)]
+    charts = [page.chart(*chart) for chart in _charts(verification)]
     return page.document(
-        f"Verification: {found.source or found.against}",
-        _beneath(found),
+        f"Verification: {verification.source or verification.against}",
+        _beneath(verification),
         (
-            page.tiles(_tiles(found), found.verdict),
+            page.tiles(_tiles(verification), verification.verdict),
             *charts,
-            *(page.lines(failure_heading(failure), failure_details(failure)) for failure in found.failures),
-            page.tables(_tables(found)),
-            page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked))
-            if found.not_checked
+            *(page.lines(failure_heading(failure), failure_details(failure)) for failure in verification.failures),
+            page.tables(_tables(verification)),
+            page.lines("Not checked", (f"{each.what}: {each.why}" for each in verification.not_checked))
+            if verification.not_checked
             else "",
-            page.lines("Notes", found.notes) if found.notes else "",
+            page.lines("Notes", verification.notes) if verification.notes else "",
         ),
         bool(charts),
     )
 
 
-def _beneath(found: Verification) -> str:
-    began = datetime.fromtimestamp(found.began, UTC)
-    return f"{verdict(found)} · {began:%Y-%m-%d %H:%M:%S} UTC · {page.long(found.seconds)}"
+def _beneath(verification: Verification) -> str:
+    began = datetime.fromtimestamp(verification.began, UTC)
+    return f"{verdict(verification)} · {began:%Y-%m-%d %H:%M:%S} UTC · {page.long(verification.seconds)}"
 
 
-def _tiles(found: Verification) -> Iterator[tuple[str, str, str]]:
+def _tiles(verification: Verification) -> Iterator[tuple[str, str, str]]:
     """Yield name, figure and caption of each tile."""
-    failed = len(found.failures)
-    yield "", found.verdict, f"{failed} checks failed" if failed else "no check failed"
-    yield "wrong", short(found.wrong), "counted, not only those shown"
-    if found.source:
-        yield "row changes", short(found.rows), f"in {short(found.records)} records"
-        until = f"{tso.wall_time(found.watermark):%Y-%m-%d %H:%M:%S}" if found.watermark else "no watermark"
-        yield "partitions", f"{len(found.partitions):,}", f"complete up to {until}"
-    if found.compared:
-        expected = sum(table.expected for table in found.compared)
-        yield "rows expected", short(expected), f"in {len(found.compared):,} tables"
+    failed = len(verification.failures)
+    yield "", verification.verdict, f"{failed} checks failed" if failed else "no check failed"
+    yield "wrong", short(verification.wrong), "counted, not only those shown"
+    if verification.source:
+        yield "row changes", short(verification.rows), f"in {short(verification.records)} records"
+        until = (
+            f"{tso.wall_time(verification.watermark):%Y-%m-%d %H:%M:%S}" if verification.watermark else "no watermark"
+        )
+        yield "partitions", f"{len(verification.partitions):,}", f"complete up to {until}"
+    if verification.compared:
+        expected = sum(table.expected for table in verification.compared)
+        yield "rows expected", short(expected), f"in {len(verification.compared):,} tables"
 
 
-def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
+def _charts(verification: Verification) -> Iterator[tuple[str, str, go.Figure]]:
     """Yield heading, description and chart."""
-    timed = [place for place in found.partitions if len(place.moments) > 1]
+    timed = [place for place in verification.partitions if len(place.moments) > 1]
     if timed:
         yield from _timeline(timed)
-    differing = [table for table in found.compared if table.differences]
+    differing = [table for table in verification.compared if table.differences]
     if differing:
         differing.sort(key=lambda table: -table.differences)
         names = [named(table) for table in differing[:MANY]]
@@ -81,8 +83,8 @@ def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
                 x=names, y=[getattr(table, name) for table in differing[:MANY]], name=name, marker_color=colour
             )
         yield "Differences by table", "Rows that are not as expected.", chart
-    if found.failures:
-        yield "Wrong by check and table", "How often each check failed.", _by_check(found.failures)
+    if verification.failures:
+        yield "Wrong by check and table", "How often each check failed.", _by_check(verification.failures)
 
 
 def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Figure]]:
@@ -163,22 +165,22 @@ def _bars(up: str) -> go.Figure:
     return chart
 
 
-def _tables(found: Verification) -> Iterator[str]:
-    if found.compared:
-        ordered = sorted(found.compared, key=lambda table: (-table.differences, table.table))
+def _tables(verification: Verification) -> Iterator[str]:
+    if verification.compared:
+        ordered = sorted(verification.compared, key=lambda table: (-table.differences, table.table))
         names = ("table", "expected", "found", "missing", "left", "different")
         rows = [(named(table), *figures(table)) for table in ordered[:MANY]]
         yield page.table("Rows compared", names, [*rows, *_more(ordered, len(names))])
-    if found.tables:
-        of_tables = list(found.tables.items())
+    if verification.tables:
+        of_tables = list(verification.tables.items())
         changes = [(name, *(f"{kinds.get(op, 0):,}" for op in OPS)) for name, kinds in of_tables[:MANY]]
         yield page.table("Row changes by table", ("table", *map(str.lower, OPS)), [*changes, *_more(of_tables, 4)])
-    if found.partitions:
+    if verification.partitions:
         columns = ("partition", "offsets", "rows", "again", "watermarks")
-        places = [_partition(place) for place in found.partitions[:MANY]]
-        yield page.table("Partitions", columns, [*places, *_more(found.partitions, len(columns))])
-    settings = ((setting.name, f"{setting.value} (by {setting.told_by})") for setting in found.settings)
-    yield page.table("Settings", ("setting", "value"), [*settings, ("engine", found.engine)], "words")
+        places = [_partition(place) for place in verification.partitions[:MANY]]
+        yield page.table("Partitions", columns, [*places, *_more(verification.partitions, len(columns))])
+    settings = ((setting.name, f"{setting.value} (by {setting.told_by})") for setting in verification.settings)
+    yield page.table("Settings", ("setting", "value"), [*settings, ("engine", verification.engine)], "words")
 
 
 def _partition(place: PartitionRead) -> tuple[str, ...]:

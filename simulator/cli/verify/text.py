@@ -20,59 +20,59 @@ STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
 OPS = {"INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
 
 
-def show(found: Verification) -> None:
+def show(verification: Verification) -> None:
     """Print a verification."""
     out = Terminal()
-    out.print(verdict(found), style=STYLES.get(found.verdict, "red"), soft_wrap=True)
-    if found.partitions:
-        out.print("", by_partition(found.partitions))
-    if found.tables:
-        out.print("", by_table({name: _by_op(kinds) for name, kinds in found.tables.items()}))
-    if found.compared:
-        out.print("", comparison(found.compared))
-    if found.settings:
+    out.print(verdict(verification), style=STYLES.get(verification.verdict, "red"), soft_wrap=True)
+    if verification.partitions:
+        out.print("", by_partition(verification.partitions))
+    if verification.tables:
+        out.print("", by_table({name: _by_op(kinds) for name, kinds in verification.tables.items()}))
+    if verification.compared:
+        out.print("", comparison(verification.compared))
+    if verification.settings:
         out.print()
-    for line in settings(found):
+    for line in settings(verification):
         out.print(line, style="dim", soft_wrap=True)
-    for failure in found.failures:
+    for failure in verification.failures:
         out.print()
         out.print(failure_heading(failure), style="bold", soft_wrap=True)
         out.print(*failure_details(failure), sep="\n", soft_wrap=True)
-    if found.not_checked:
+    if verification.not_checked:
         out.print()
         out.print("not checked:", style="bold")
-        out.print(*(f"  {each.what}: {each.why}" for each in found.not_checked), sep="\n", soft_wrap=True)
-    for note in found.notes:
+        out.print(*(f"  {each.what}: {each.why}" for each in verification.not_checked), sep="\n", soft_wrap=True)
+    for note in verification.notes:
         out.print(f"note: {note}", style="yellow", soft_wrap=True)
 
 
-def verdict(found: Verification) -> str:
+def verdict(verification: Verification) -> str:
     """Return the verdict in one line."""
-    if found.verdict == RIGHT:
-        return f"RIGHT: {_right(found)}"
-    if found.verdict == UNFINISHED:
+    if verification.verdict == RIGHT:
+        return f"RIGHT: {_right(verification)}"
+    if verification.verdict == UNFINISHED:
         return (
-            f"UNFINISHED: nothing is wrong so far, but the stream is complete only {_until(found)}, and "
-            f"{tso.describe(found.wanted)} is expected"
+            f"UNFINISHED: nothing is wrong so far, but the stream is complete only {_until(verification)}, and "
+            f"{tso.describe(verification.wanted)} is expected"
         )
-    checks = ", ".join(f"{failure.check} ({failure.count:,})" for failure in found.failures)
+    checks = ", ".join(f"{failure.check} ({failure.count:,})" for failure in verification.failures)
     return f"WRONG: {checks}"
 
 
-def _right(found: Verification) -> str:
+def _right(verification: Verification) -> str:
     """Describe a correct stream, and correct rows of a consumer."""
-    said = []
-    if found.source:
-        said.append(
-            f"{amount(found.rows, 'row change')} in {amount(len(found.partitions), 'partition')} keep the contract"
-            f"{f', complete {_until(found)}' if found.watermark else ''}"
-        )
-    for of in dict.fromkeys(("", found.against)):
-        rows = [table.expected for table in found.compared if table.of == of]
+    parts = []
+    if verification.source:
+        changes = amount(verification.rows, "row change")
+        partitions = amount(len(verification.partitions), "partition")
+        complete = f", complete {_until(verification)}" if verification.watermark else ""
+        parts.append(f"{changes} in {partitions} keep the contract{complete}")
+    for of in dict.fromkeys(("", verification.against)):
+        rows = [table.expected for table in verification.compared if table.of == of]
         if rows:
             whose = f"{of} has" if of else "they lead to"
-            said.append(f"{whose} the {amount(sum(rows), 'row')} of {found.expected}")
-    return "; ".join(said)
+            parts.append(f"{whose} the {amount(sum(rows), 'row')} of {verification.expected}")
+    return "; ".join(parts)
 
 
 def amount(number: int, thing: str) -> str:
@@ -80,8 +80,8 @@ def amount(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def _until(found: Verification) -> str:
-    return f"up to watermark {tso.describe(found.watermark)}" if found.watermark else "up to no watermark"
+def _until(verification: Verification) -> str:
+    return f"up to watermark {tso.describe(verification.watermark)}" if verification.watermark else "up to no watermark"
 
 
 def by_partition(every: tuple[PartitionRead, ...]) -> Table:
@@ -105,9 +105,9 @@ def _amounts(places: list[PartitionRead]) -> Iterator[str]:
         yield f"{sum(getattr(place, name) for place in places):,}"
 
 
-def settings(found: Verification) -> Iterator[str]:
+def settings(verification: Verification) -> Iterator[str]:
     """Yield the settings with which the stream was verified."""
-    for setting in found.settings:
+    for setting in verification.settings:
         yield f"{setting.name}: {setting.value} (by {setting.told_by})"
 
 

@@ -133,10 +133,10 @@ def _plan_changes(
         _changed_tables(origins, tables_of(known), {name: reached[name] for name in target}, position, context)
     )
     same = _unchanged_tables({name: reached[name] for name in target if name not in origins}, position, context)
-    every, gone = context.versions.every, {origin.name for origin, *_ in changed}
+    every, changed_names = context.versions.every, {origin.name for origin, *_ in changed}
     sent = {number: rules.replicates(every[number].table) for _, _, *pair in changed for number in pair}
-    stay = {name: number for name, number in position.versions.items() if name not in gone}
-    pair_draft = UnplacedPair(before, after, span, point, (stay, same), changed, sent)
+    unchanged = {name: number for name, number in position.versions.items() if name not in changed_names}
+    pair_draft = UnplacedPair(before, after, span, point, (unchanged, same), changed, sent)
     tables = [reached.get(name, table) for name, table in wanted.items()]
     following = replace(
         behind,

@@ -64,15 +64,15 @@ class SqlStep:
         """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome."""
         position = with_upstream(position, context)
         over_ms = self.over_ms or context.over_ms
-        start_ms, taken = position.now_ms, 0
+        start_ms, used_slots = position.now_ms, 0
         slots = _slots(self.statements) if over_ms else 0
         parts: list[StepResult] = []
         for statement in self.statements:
             if over_ms and slots:
-                position = position.not_before(start_ms + min(taken, slots) * over_ms // slots)
+                position = position.not_before(start_ms + min(used_slots, slots) * over_ms // slots)
             then = position.now_ms
             position, result = self._play(statement, position, context)
-            taken += position.now_ms > then
+            used_slots += position.now_ms > then
             parts.append(result)
         position, notes = self._disconnect(position)
         if over_ms:
