@@ -1,4 +1,4 @@
-"""`ticdc-sim releases A B --examples`: of each difference on the wire an event that shows it."""
+"""`ticdc-sim releases A B --examples`: an event for each difference on the wire that shows it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def upgrades() -> Iterator[tuple[Difference, Release, Release]]:
 
 
 def test_every_behaviour_on_the_wire_has_an_example_and_no_other() -> None:
-    """In the order of Release, as they are shown."""
+    """The examples are in the order of Release."""
     assert list(EXAMPLES) == WIRE
 
 
 @pytest.mark.slow
 def test_every_change_between_neighbouring_releases_is_shown() -> None:
-    """By outputs that differ, all else being as in one of the two."""
+    """The outputs differ while all else is as in one of the two releases."""
     found = [(select_example(*upgrade), *upgrade) for upgrade in upgrades()]
 
     assert {difference.behaviour.name for _, difference, _, _ in found} == set(WIRE)
@@ -58,8 +58,8 @@ def test_every_change_between_neighbouring_releases_is_shown() -> None:
 
 
 @pytest.mark.slow
-def test_an_example_is_what_the_release_itself_makes_of_it() -> None:
-    """The output of the release as which all else is has nothing hybrid."""
+def test_an_example_is_the_output_of_the_release() -> None:
+    """The output of the base release contains nothing hybrid."""
     before, after = find("v6.5.6"), find("v8.5.3")
     for difference in differences(before, after):
         found = select_example(difference, before, after) if difference.behaviour.on_the_wire else None
@@ -68,7 +68,7 @@ def test_an_example_is_what_the_release_itself_makes_of_it() -> None:
 
 
 def test_examples_are_shown_to_people(capsys: pytest.CaptureFixture[str]) -> None:
-    """What there is, what happens, and what each of the two makes of it."""
+    """Tables, events and the output of both releases are shown."""
     assert run(["releases", "v7.5.1", "v7.5.2", "--examples"]) == 0
 
     said = capsys.readouterr().out.split("\n\n")[0].splitlines()
@@ -83,8 +83,8 @@ def test_examples_are_shown_to_people(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.slow
-def test_releases_of_one_tag_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    """By their architectures; messages of several partitions say where they lie."""
+def test_releases_of_one_tag_are_distinguished(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are named with their architectures; messages of several partitions have their location."""
     assert run(["releases", "v8.5.4", "new:v8.5.4", "--examples"]) == 0
 
     said = capsys.readouterr().out
@@ -92,7 +92,7 @@ def test_releases_of_one_tag_are_told_apart(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_programs_get_the_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    """In hex and as text, with what they were made from; what is not on the wire has none."""
+    """JSON has hex and text, with the events; behaviours that are not on the wire have none."""
     assert run(["releases", "v7.5.1", "v7.5.2", "--examples", "--json"]) == 0
 
     found = {told["name"]: told for told in json.loads(capsys.readouterr().out)["differences"]}
@@ -104,6 +104,6 @@ def test_programs_get_the_bytes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_examples_need_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
-    """Else it is the user's mistake."""
+    """Otherwise it is an error of the user."""
     assert run(["releases", "v7.5.1", "--examples"]) == 2
     assert capsys.readouterr().err == ("ticdc-sim: --examples needs two releases: ticdc-sim releases A B --examples\n")

@@ -1,4 +1,4 @@
-"""`explain row` tells what the pipeline would do with a row, and refuses what is no row of the table."""
+"""`explain row` shows what a run would do with a row, and rejects what is no row of the table."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ INSERT = {"after": {"id": 2, "name": "é", "b": {"hex": "89ff"}, "n": "184467440
 
 
 def test_a_row_has_flags_handle_and_destination() -> None:
-    """As TiCDC computes them: the hash is the one of its own tests for test.t1 and id = 2."""
+    """The hash is that of TiCDC's own tests for test.t1 and id = 2."""
     found = explained({**INSERT, "partitions": 3})
     assert ("INSERT", ("id",), "index-value", ("id",), 0x315DB3E1, 0, "shop") == (
         found.op,
@@ -71,7 +71,7 @@ def test_a_row_has_flags_handle_and_destination() -> None:
 
 
 def test_the_message_is_what_the_codec_writes() -> None:
-    """Key and value, here in canal-json without a key."""
+    """Key and value are those of canal-json, which has no key."""
     ((key, value),) = explained({"before": INSERT["after"]}, CANAL).messages
     message = json.loads(value)
     assert key is None and "DELETE" == message["type"]
@@ -79,7 +79,7 @@ def test_the_message_is_what_the_codec_writes() -> None:
 
 
 def test_people_see_columns_destination_and_bytes() -> None:
-    """The text of the bytes with its controls escaped, then hex."""
+    """The bytes are shown as text with escaped control characters, then as hex."""
     text = "\n".join(row_lines(explained({**INSERT, "partitions": 3})))
     assert text.startswith("INSERT on test.t1 under TiCDC v8.5.3 (classic)\n")
     assert text.splitlines()[2] == "column  type  mysqlType        sqlType  flags"
@@ -92,7 +92,7 @@ def test_people_see_columns_destination_and_bytes() -> None:
 
 
 def test_programs_get_the_same_as_json() -> None:
-    """With bytes in hex."""
+    """Bytes are hex."""
     found = explained({**INSERT, "partitions": 3})
     data = json.loads(json.dumps(row_as_dict(found)))
     assert (found.hash, found.partition, ["id"]) == (data["hash"], data["partition"], data["handle_key"])
@@ -148,14 +148,14 @@ def test_a_new_protocol_shows_what_it_says_of_a_column(monkeypatch: pytest.Monke
         ({"after": {"id": 1, "n": -1}}, "column 'n': -1 is no bigint"),
     ],
 )
-def test_what_is_no_row_of_the_table_is_refused(row: Mapping[str, Any], reason: str) -> None:
-    """With the member, the value and what is expected."""
+def test_other_rows_than_those_of_the_table_are_rejected(row: Mapping[str, Any], reason: str) -> None:
+    """The error has the member, the value and what is expected."""
     with pytest.raises(UserError, match=reason):
         explained(row)
 
 
-def test_partitions_are_the_changefeeds_unless_the_row_says() -> None:
-    """partition-num, else the three of a topic that TiCDC creates."""
+def test_partitions_are_those_of_the_changefeed_by_default() -> None:
+    """By default it is partition-num, or the three of a topic that TiCDC creates."""
     asked = replace(OPEN, kafka=replace(OPEN.kafka, partition_num=7))
     assert [3, 7, 5] == [
         explained(INSERT).partitions,
@@ -209,7 +209,7 @@ def text(value: Any, column: Column) -> str | None:
     "release", [("classic", "v4.0.9"), ("classic", "v6.5.6"), ("classic", "v8.5.3"), ("new", "v8.5.4")], ids="-".join
 )
 def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefeed) -> None:
-    """For every row vector without options, of releases far apart."""
+    """This holds for every row vector without options, of releases far apart."""
     architecture, name = release
     of = find(name, architecture)
     for vector in vectors(f"rows.{architecture}-{name}.{changefeed.codec.protocol}"):
@@ -233,7 +233,7 @@ def stamped(value: bytes, found: RowExplained) -> bytes:
 
 @pytest.mark.slow
 def test_partitions_are_those_of_ticdc() -> None:
-    """Under each dispatcher; every number of partitions is held to the vectors in the dispatchers' own tests."""
+    """This holds for each dispatcher; the dispatchers' own tests cover every number of partitions."""
     for vector in (vector for vector in vectors("partitions.classic-v8.5.3") if vector["n"] == 16):
         table = parsed(vector["create_table"], vector["schema"])
         for dispatcher, partition in vector["partitions"].items():
@@ -242,8 +242,8 @@ def test_partitions_are_those_of_ticdc() -> None:
             assert partition == found.partition, vector["id"]
 
 
-def test_an_update_that_ticdc_splits_says_so() -> None:
-    """For a key's columns, where the release does so and output-raw-change-event does not keep it whole."""
+def test_an_update_that_ticdc_splits_is_marked() -> None:
+    """This holds for a key's columns, if the release splits and output-raw-change-event does not prevent it."""
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, n INT)", "test")
 
     def sent_update(after: Mapping[str, Any], changefeed: Changefeed = OPEN, release: Release = V8_5) -> RowExplained:
@@ -259,8 +259,8 @@ def test_an_update_that_ticdc_splits_says_so() -> None:
     assert () == sent_update({"id": 1, "uk": 1, "n": 2}).split_by
 
 
-def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
-    """Whatever TiCDC is told."""
+def test_tidb_splits_an_update_of_a_clustered_key() -> None:
+    """No setting of TiCDC changes that."""
     found = explained(
         {"before": {"id": 1, "n": 1}, "after": {"id": 2, "n": 1}}, replace(OPEN, output_raw_change_event=True)
     )
@@ -270,7 +270,7 @@ def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
 
 
 def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits() -> None:
-    """Its collation takes it for the same key; TiCDC compares bytes."""
+    """The collation considers the keys equal; TiCDC compares bytes."""
     table = create_table("CREATE TABLE t (k VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY CLUSTERED)", "test")
 
     found = explain_row(table, OPEN, parse_row_change(table, {"before": {"k": "ann"}, "after": {"k": "Ann "}}))
@@ -300,7 +300,7 @@ def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits(
     ],
 )
 def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
-    """As a MySQL client prints them."""
+    """The text is that of a MySQL client."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
     assert text == parse_value(value, column)
 
@@ -342,8 +342,8 @@ def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
         ("YEAR", 70),
     ],
 )
-def test_values_that_tidb_could_not_hold_are_refused(type_: str, value: Any) -> None:
-    """With column, value and type."""
+def test_values_that_tidb_cannot_store_are_rejected(type_: str, value: Any) -> None:
+    """The error has column, value and type."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
     with pytest.raises(UserError, match=re.escape(f"column 'c': {value!r} is no {column.type.name} (")):
         parse_value(value, column)
@@ -401,10 +401,10 @@ def asked(tmp_path: Path, change: str, table: str = T, *options: str) -> int:
         ('{"before": {"id": 1}}', T, "filter.event-filters[1] with matcher test.t: ignore-event has delete"),
     ],
 )
-def test_a_row_that_the_filters_drop_has_no_messages_and_the_rule(
+def test_a_filtered_row_has_the_rule_and_no_messages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, table: str, why: str
 ) -> None:
-    """In the text and for programs."""
+    """The rule is in the text and in the JSON."""
     assert asked(tmp_path, change, table, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert not found["sent"] and found["messages"] == [] and found["why"].startswith(why)
@@ -413,10 +413,10 @@ def test_a_row_that_the_filters_drop_has_no_messages_and_the_rule(
     assert f"decision     not sent\nwhy          {why}" in said and "value " not in said
 
 
-def test_expressions_decide_about_the_values_of_the_row(
+def test_expressions_filter_by_the_values_of_the_row(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An UPDATE by its new row here; what they let through has its messages and the table filter's rule."""
+    """An UPDATE is filtered by its new row here. A row that passes has its messages and the table filter's rule."""
     said = []
     for change in (
         '{"after": {"id": 6}}',
@@ -442,10 +442,10 @@ def test_expressions_decide_about_the_values_of_the_row(
         ),
     ],
 )
-def test_an_invalid_filter_is_refused(
+def test_an_invalid_filter_is_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
 ) -> None:
-    """Though the row is of another kind."""
+    """This holds for rows of another kind, too."""
     (tmp_path / "bad.toml").write_text(text)
     assert asked(tmp_path, '{"after": {"id": 1}}', T, "--config", str(tmp_path / "bad.toml")) == 2
     assert words in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`explain ddl` and `explain table`: what becomes of a statement, and of a table, and why."""
+"""`explain ddl` and `explain table`: what happens to a statement and a table, and why."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
     assert job.outcome == "error" and "CDC:ErrSyncRenameTableFailed" in job.why
 
 
-def test_of_several_renamed_tables_without_a_valid_index_the_last_is_named() -> None:
-    """TiDB's job carries the last one, and TiCDC looks at no other."""
+def test_the_last_renamed_table_without_a_valid_index_is_named() -> None:
+    """TiDB's job has the last one, and TiCDC checks no other."""
     text = "rename table orders to o2, loose to l2"
     assert outcome(text, config="") == ("ineligible", "Shop.l2 has no valid index, and force-replicate is off")
 
@@ -133,10 +133,10 @@ DISCARDS_RENAMES = "[[filter.event-filters]]\nmatcher = ['{}']\nignore-event = [
         ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
     ],
 )
-def test_in_some_releases_event_filters_discard_a_rename_before_its_rule_is_asked(
+def test_event_filters_of_some_releases_discard_a_rename_before_its_rule(
     matcher: str, text: str, decisions: tuple[str, str]
 ) -> None:
-    """So that a table whose old name alone they ignore enters (tiflow v6.5.4, v7.5.0 cdc/puller/ddl_puller.go)."""
+    """So a table enters whose old name alone is ignored (tiflow v6.5.4, v7.5.0 cdc/puller/ddl_puller.go)."""
     config = DISCARDS_RENAMES.format(matcher)
     assert tuple(outcome(text, release, config=config)[0] for release in ("v7.5.0", "v8.5.3")) == decisions
     if decisions[0] == "error":
@@ -159,7 +159,7 @@ def test_several_tables_are_several_jobs_and_events() -> None:
     ]
 
 
-def test_the_change_of_a_table_is_told_in_columns_keys_and_handle() -> None:
+def test_a_table_change_lists_columns_keys_and_handle() -> None:
     (change,) = explained("alter table orders add c int not null default 3 first, drop index u").schema_changes
     assert change.before is not None and change.after is not None
     assert [column.name for column in change.after.columns] == ["c", "id", "note"]
@@ -172,7 +172,7 @@ def test_the_change_of_a_table_is_told_in_columns_keys_and_handle() -> None:
     assert "handle key a → none" in change.lines
 
 
-def test_what_is_no_job_is_noted() -> None:
+def test_statements_without_a_job_are_noted() -> None:
     found = explained("alter table orders add column if not exists note int")
     assert (found.jobs, found.notes) == ((), ("Duplicate column name 'note': no job",))
 
@@ -282,7 +282,7 @@ def test_a_mistake_in_a_schema_file_names_the_file(tmp_path: Path, capsys: pytes
     [("id > > 1", "CDC:ErrInvalidFilterExpression"), ("nope > 1", "CDC:ErrExpressionColumnNotFound")],
 )
 @pytest.mark.parametrize("command", [("ddl", "DROP TABLE shop.Orders"), ("table", "shop.Orders")])
-def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_the_changefeed(
+def test_an_expression_that_does_not_fit_its_table_is_rejected_like_ticdc(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     schema: str,
@@ -306,10 +306,10 @@ def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_
         ("v6.5.1", "alter table t add column a int", "later rows of all tables"),
     ],
 )
-def test_a_statement_says_whose_rows_it_holds_back(
+def test_a_statement_names_the_rows_it_holds_back(
     release: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One table's from 6.5.2 and 7.0 on, everybody's before."""
+    """Since 6.5.2 and 7.0 these are the rows of one table, before of all tables."""
     assert run(["explain", "ddl", statement, "--release", release]) == 0
     assert f"holds back   {said}" in capsys.readouterr().out
 
@@ -320,10 +320,8 @@ def asked(tmp_path: Path, text: str, *options: str) -> int:
     return run(["explain", "ddl", text, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", *options])
 
 
-def test_several_statements_are_explained_in_order_each_with_what_the_one_before_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """USE counts; a CREATE TABLE is a job of its own."""
+def test_several_statements_are_explained_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """USE is executed; CREATE TABLE is a job of its own."""
     text = (
         "ALTER TABLE orders ADD COLUMN c INT; ALTER TABLE orders ADD INDEX (c); USE hidden;"
         " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a"
@@ -348,7 +346,7 @@ def test_several_statements_are_explained_in_order_each_with_what_the_one_before
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_statement_that_is_refused_is_numbered_behind_those_before_it(
+def test_a_rejected_statement_has_its_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
 ) -> None:
     text = "ALTER TABLE orders DROP COLUMN note; ALTER TABLE orders DROP COLUMN note; DROP TABLE orders"
@@ -359,7 +357,7 @@ def test_a_statement_that_is_refused_is_numbered_behind_those_before_it(
 
 
 def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever USE stands before it; without a catalog, too."""
+    """This holds after any USE, and without a catalog."""
     assert asked(tmp_path, "USE hidden; DROP TABLE IF EXISTS x;", "--json") == 0
     assert json.loads(capsys.readouterr().out)["jobs"] == []
     assert run(["explain", "ddl", "USE d; DROP TABLE x", "--json"]) == 0
@@ -378,10 +376,10 @@ def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFix
         ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
     ],
 )
-def test_a_default_that_no_column_can_have_is_refused_without_tables_too(
+def test_an_invalid_default_is_rejected_without_tables(
     capsys: pytest.CaptureFixture[str], statement: str, code: str
 ) -> None:
-    """The definition itself is wrong, whatever tables there are."""
+    """The definition itself is wrong."""
     assert run(["explain", "ddl", statement]) == 2
     alone = capsys.readouterr()
     assert (alone.out, alone.err.splitlines()) == (

@@ -70,7 +70,7 @@ def changefeed_destination(
     rules = router(changefeed, release)
     source, routes = upstream_table(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
 
-    def destination(sent: Table, told: DispatchRows) -> RowDestinations | str:
+    def destination(sent: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
         if id(sent) not in routes:
             table = source(sent)
             routes[id(sent)] = sent, table, route(rules, table) if table else None
@@ -78,7 +78,7 @@ def changefeed_destination(
         _, table, to = routes[id(sent)]
         if table is None or to is None:
             return "table routing may have given several tables this name"
-        return _destinations(to, table, told)
+        return _destinations(to, table, dispatch_rows)
 
     return destination
 
@@ -88,7 +88,7 @@ def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Desti
     is unknown."""
     rules = router(changefeed, release)
 
-    def destination(table: Table, told: DispatchRows) -> RowDestinations | str:
+    def destination(table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
         rule = matching_rule(rules, table.schema, table.name)[1]
         name = rule.partition.lower()
         if rules.routes.rules:
@@ -98,7 +98,7 @@ def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Desti
         if rule.index:
             return f"its rows are dispatched by index {rule.index}, and its definition is not known"
         try:
-            return _destinations(route(rules, table), table, told)
+            return _destinations(route(rules, table), table, dispatch_rows)
         except UserError as error:
             return f"its definition is not known: {error}"
 
@@ -117,10 +117,10 @@ def _certain(release: Release, rules: Router) -> bool:
     )
 
 
-def _destinations(to: Route, table: Table, told: DispatchRows) -> RowDestinations | str:
+def _destinations(to: Route, table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
     """Hash the rows and compute their partitions."""
     columns = {column.name: column for column in table.columns}
-    inexact = ~told.exact if to.groups_by == "commit_ts" else None
+    inexact = ~dispatch_rows.exact if to.groups_by == "commit_ts" else None
     if inexact is not None and inexact.all():
         return "its rows are dispatched by commit-ts, which messages do not have without the TiDB extension"
     texts, unknown_rows = dict[str, pa.Array](), inexact
@@ -128,18 +128,18 @@ def _destinations(to: Route, table: Table, told: DispatchRows) -> RowDestination
     if to.dispatcher == ROW_ID and key is None:
         return "its rows are dispatched by row id, which messages do not have"
     for name in dict.fromkeys([*(source for _, source in to.hashed if source), *([key] if key else [])]):
-        found = told.texts(columns[name])
+        found = dispatch_rows.texts(columns[name])
         if found is None:
             return f"its messages do not have column {name}, by which its rows are dispatched"
         texts[name], unknown = found
         if unknown.any():
             unknown_rows = unknown if unknown_rows is None else unknown_rows | unknown
-    hashed = dispatch_hashes(to, table, texts, len(told.commit_ts))
+    hashed = dispatch_hashes(to, table, texts, len(dispatch_rows.commit_ts))
     row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
     keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
     return RowDestinations(
         to.topic,
-        lambda count: choose_partitions(to, hashed, told.commit_ts, row_id, count),
+        lambda count: choose_partitions(to, hashed, dispatch_rows.commit_ts, row_id, count),
         unknown_rows,
         keys,
         "messages do not tell the columns by which they are dispatched",

@@ -103,9 +103,9 @@ def check_partitions(
     destination = spec.destination if alike.defined else spec.by_layout
     if isinstance(destination, str):
         return Placement(why=destination)
-    told = DispatchRows(alike.layout, alike.images, events.ts[where], events.exact[where])
+    dispatch_rows = DispatchRows(alike.layout, alike.images, events.ts[where], events.exact[where])
     try:
-        found = destination(alike.table, told)
+        found = destination(alike.table, dispatch_rows)
     except UserError as error:
         why = str(error)
         report_violations(
@@ -115,7 +115,7 @@ def check_partitions(
     if isinstance(found, str):
         return Placement(why=found)
     known = np.ones(len(where), np.bool_) if found.unknown_rows is None else ~found.unknown_rows
-    right, wanted = _right(found, place, told.commit_ts, spec)
+    right, wanted = _right(found, place, dispatch_rows.commit_ts, spec)
     wrong = np.flatnonzero(known & ~right)
     belongs = {
         at: found.topic if partition < 0 else f"{found.topic}/{partition}"

@@ -280,13 +280,13 @@ class _TextDecoder:
         tokens = np.repeat(first, counts) + ordinals
         pieces = np.empty(2 * len(tokens), np.int64)
         behind = 3 * len(self.tokens)
-        told = ordinals >= 0
-        if told.all():
+        is_known = ordinals >= 0
+        if is_known.all():
             pieces[::2], pieces[1::2] = 3 * tokens, self.cells[tokens]
         else:
-            tokens = np.where(told, tokens, 0)
-            pieces[::2] = np.where(told, 3 * tokens, behind)
-            pieces[1::2] = np.where(told, self.cells[tokens], behind + 1) if len(self.cells) else behind + 1
+            tokens = np.where(is_known, tokens, 0)
+            pieces[::2] = np.where(is_known, 3 * tokens, behind)
+            pieces[1::2] = np.where(is_known, self.cells[tokens], behind + 1) if len(self.cells) else behind + 1
         pieces[2 * bounds[:-1][counts > 0]] = behind + 2
         joined = pool.take(pa.array(pieces))
         offsets = np.frombuffer(joined.buffers()[1], np.int32, len(joined) + 1)[2 * bounds]

@@ -249,7 +249,7 @@ def _input_size(all_partitions: Sequence[StreamPartition], first: Sequence[Recor
 def _partition_counts(
     all_partitions: Sequence[StreamPartition], truth: TruthMetadata | None, origin: StreamOrigin
 ) -> dict[str, int]:
-    """How many partitions each topic has; fixtures may lack those that are empty."""
+    """Return the number of partitions of each topic; fixtures may lack empty ones."""
     counts = partition_counts(all_partitions)
     if truth is not None:
         return {**counts, **truth.topics}

@@ -29,9 +29,9 @@ def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) 
         yield f"  uri     {example.uri}"
     if example.config:
         yield f"  config  {example.config.replace(chr(10), '; ')}"
-    for label, told in (("job", example.job_text), ("client", example.charset)):
-        if told:
-            yield f"  {label:<7} {told}"
+    for label, value in (("job", example.job_text), ("client", example.charset)):
+        if value:
+            yield f"  {label:<7} {value}"
     yield f"  else as in {base}"
     outputs = (selected.before, selected.after)
     places = {(message.topic, message.partition) for output in outputs for message in output.messages}
