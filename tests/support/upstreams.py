@@ -22,7 +22,7 @@ NOW_MS = 1_582_165_220_123
 
 
 def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> StatementOutcome:
-    """What a script comes to: the state behind it, all events, the last result. In database `test` from the start."""
+    """Execute a script in database `test`. Return the state after it, all events and the last result."""
     if upstream is None:
         new = new_upstream(V8_5)
         upstream = replace(new, session=replace(new.session, database="test"))
@@ -38,7 +38,7 @@ def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) ->
 
 
 def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> FailedStatement:
-    """What a statement that is refused leaves behind."""
+    """Return the outcome of a statement that TiDB must refuse."""
     statement = parse_sql(text, upstream.session.sql_mode)
     assert statement is not None
     found = execute(statement, text, upstream, now_ms)
@@ -47,7 +47,10 @@ def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> FailedStatem
 
 
 def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]], ids: Sequence[int] = ()) -> Upstream:
-    """With these rows (TiDB text of visible columns) in a table of `test`; their `_tidb_rowid`s count from 1."""
+    """Return the upstream with these rows (TiDB text of visible columns) in a table of `test`.
+
+    Their `_tidb_rowid`s count from 1.
+    """
     table = upstream.catalog.tables[object_key("test", name)]
     names = [column.name for column in visible_columns(table)]
     cells = pa.table(
@@ -62,7 +65,7 @@ def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]
 
 
 def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[str | None, ...]]:
-    """The rows of a table as TiDB text, in the order of TiKV."""
+    """Return the rows of a table as TiDB text, in the order of TiKV."""
     stored = upstream.rows.get(object_key(schema, name))
     if stored is None:
         return []
@@ -74,8 +77,10 @@ def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[s
 
 
 def changes(outcome: StatementOutcome) -> list[list[str]]:
-    """The net changes of each transaction: `+t 1,x` for an INSERT, `-t 1,x` for a DELETE, `t 1,x > 1,y` for an UPDATE;
-    of a partitioned table with the ordinal behind the name."""
+    """Return the net changes of each transaction.
+
+    `+t 1,x` is an INSERT, `-t 1,x` a DELETE, `t 1,x > 1,y` an UPDATE. The ordinal of a partition follows the name.
+    """
     return [list(_changes(event)) for event in outcome.events if isinstance(event, CommittedTransaction)]
 
 
@@ -89,5 +94,5 @@ def _changes(event: CommittedTransaction) -> Iterator[str]:
 
 
 def _image(image: bytes | None) -> str | None:
-    """Cells with commas between them."""
+    """Return the cells with commas between them."""
     return None if image is None else image.replace(b"\xff", b",").replace(b"\xfe", b"NULL").decode()

@@ -65,16 +65,16 @@ def in_subquery(values: list[Value], query: QueryTree, evaluation: Evaluation, s
         return _compare_with_rows("{} IN ({})", values[0], others[0], relation, evaluation)
     conditions = all_true([comparison("=", value, other) for value, other in zip(values, others, strict=True)])
     evaluation.watch_problems([value.sql for value in others], relation.sql)
-    text = rendered({"template": conditions}, relation.sql, f"{evaluation.next_number()}:")
-    template = 'SELECT CASE WHEN bool_or("template") THEN true WHEN bool_or("template" IS NULL) THEN NULL ELSE false END FROM ({})'
-    return _verbatim(f"({template})", text)
+    text = rendered({"matches": conditions}, relation.sql, f"{evaluation.next_number()}:")
+    template = '(SELECT CASE WHEN bool_or("matches") THEN true WHEN bool_or("matches" IS NULL) THEN NULL ELSE false END FROM ({}))'
+    return _verbatim(template, text)
 
 
 def _compare_with_rows(template: str, value: Value, other: Value, relation: Relation, evaluation: Evaluation) -> Sql:
     """Return the comparison of a value with the rows of a column."""
     left, right = comparison_operands(value, other)
     evaluation.watch_problems([right], relation.sql)
-    text = rendered({"found": right}, relation.sql, f"{evaluation.next_number()}:")
+    text = rendered({"value": right}, relation.sql, f"{evaluation.next_number()}:")
     before, between, after = template.split("{}")
     return Sql((before, f"{between}{text}{after}"), (left,))
 
