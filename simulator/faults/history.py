@@ -119,12 +119,12 @@ class SentHistory:
         if commit_ts <= self.checkpoint:
             return
         self.checkpoint = commit_ts
-        kept = []
+        remaining = []
         for events in self._recorded:
             stays = pc.greater_equal(events["commit_ts"], commit_ts)
             if pc.any(stays).as_py():
-                kept.append(events.filter(stays))
-        self._recorded = kept
+                remaining.append(events.filter(stays))
+        self._recorded = remaining
 
 
 def lowest_checkpoint(statement: int, release: Release) -> int:

@@ -15,19 +15,19 @@ Mask = npt.NDArray[np.bool_]
 
 def matching_rows(events: pa.RecordBatch, context: FaultContext) -> Mask:
     """Return which of the events are rows that the fault is about."""
-    found: Mask = ints(events, "kind") == ROW
+    matches: Mask = ints(events, "kind") == ROW
     table = context.fault.values.get(TABLE_KEY.field)
     if table is not None:
         stored = (physical.table for physical in context.spec.tables)
         fits = np.array([(each.schema.lower(), each.name.lower()) == table for each in stored] + [False])
-        found &= fits[np.where(found, ints(events, "table"), -1)]
-    return found
+        matches &= fits[np.where(matches, ints(events, "table"), -1)]
+    return matches
 
 
 def find_next_row(events: pa.RecordBatch, context: FaultContext) -> int | None:
     """Return the index of the first matching row."""
-    found = np.flatnonzero(matching_rows(events, context))
-    return int(found[0]) if len(found) else None
+    matches = np.flatnonzero(matching_rows(events, context))
+    return int(matches[0]) if len(matches) else None
 
 
 def without_event(events: pa.RecordBatch, place: int) -> pa.RecordBatch:

@@ -106,14 +106,14 @@ def resume(directory: Path, run: Mapping[str, str]) -> tuple[CheckpointFile, Loa
     return checkpoint_file.resume(directory, run, _read)
 
 
-def _read(found: Mapping[str, Any]) -> LoadCheckpoint:
+def _read(document: Mapping[str, Any]) -> LoadCheckpoint:
     """Parse a checkpoint; raise ValueError for numbers that no run writes."""
-    if not 0 <= int(found["acknowledged_ms"]) < LAST_MS or int(found["statements"]) < 0:
+    if not 0 <= int(document["acknowledged_ms"]) < LAST_MS or int(document["statements"]) < 0:
         raise ValueError("nobody wrote that")
     return LoadCheckpoint(
-        {str(name): str(value) for name, value in found["run"].items()},
-        int(found["start_ms"]),
-        int(found["acknowledged_ms"]),
-        int(found["statements"]),
-        SentTotals(**found["totals"]),
+        {str(name): str(value) for name, value in document["run"].items()},
+        int(document["start_ms"]),
+        int(document["acknowledged_ms"]),
+        int(document["statements"]),
+        SentTotals(**document["totals"]),
     )

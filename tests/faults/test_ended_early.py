@@ -1,4 +1,4 @@
-"""A run with faults that Ctrl-C ends: whatever they hold and hold back, it ends whole at its last watermark."""
+"""Ctrl-C in a run with faults: the stream ends complete at its last watermark, whatever the faults hold."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FAULTS = [
 
 
 class AskedInTheEnd(StopRequest):
-    """Ctrl-C comes when it has been looked at so often."""
+    """A stop request that becomes true after so many checks."""
 
     def __init__(self, looks: int) -> None:
         self._left = looks
@@ -59,7 +59,7 @@ class AskedInTheEnd(StopRequest):
 
 
 def sent(path: Path, looks: int) -> tuple[list[Message], int]:
-    """What comes out until then, and up to which commit-ts it is whole."""
+    """Return the messages up to the stop, and the commit-ts up to which they are complete."""
     changefeed = load(URI, "", V8_5)
     planned = plan(scenario.load(path).run_spec(), changefeed, V8_5)
     messages: list[Message] = []

@@ -70,7 +70,7 @@ sql = "{AFTER}"
 
 
 def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) -> list[str]:
-    """What of the stream breaks the contract, or does not lead to the empty table."""
+    """Return what breaks the contract, or does not lead to the empty table."""
     release = find(RELEASE)
     spec = stream_spec_of(load(sink_uri, BY_KEY, release), (), counts, release=release)
     parts = [[record for record in stream if record.partition == number] for number in range(max(counts.values()))]
@@ -113,7 +113,7 @@ def test_a_watermark_in_all_partitions_lies_between_rows_of_the_old_and_of_the_n
 
 
 def where(messages: Sequence[Message], kind: type, after: int, until: int) -> set[int]:
-    """The partitions with events of that kind between those times."""
+    """Return the partitions with events of that kind between those times."""
     return {
         message.partition
         for message in messages

@@ -1,4 +1,4 @@
-"""Faults that no TiCDC shows: each breaks one rule, and leaves everything else as it is."""
+"""Illegal faults: each breaks one rule, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ UPDATE shop.item SET stock = stock - 1;
 
 @cache
 def sent(uri: str, fault: str = "", **keys: object) -> Sequence[Message]:
-    """A story, with a fault in it where one is named."""
+    """Return a story, with a fault if one is named."""
     with TiCDC(RELEASE, sink_uri=uri, config=BY_KEY) as ticdc:
         ticdc.execute(BEFORE)
         messages = ticdc.messages()
@@ -61,12 +61,12 @@ def sent(uri: str, fault: str = "", **keys: object) -> Sequence[Message]:
 
 
 def told(messages: Sequence[Message]) -> list[str]:
-    """What is in them, in order, without offsets."""
+    """Return their contents in order, without offsets."""
     return [line.partition("@")[0] + " " + line.partition(" ")[2] for line in lines(records(messages))]
 
 
 def breaches(messages: Sequence[Message], uri: str) -> set[str]:
-    """The checks of the contract that the stream does not pass, restarts being legal."""
+    """Return the checks of the contract that the stream fails; restarts are legal."""
     release = find(RELEASE)
     spec = stream_spec_of(load(uri, BY_KEY, release), (), {"shop": 2}, restarts=True, release=release)
     decoded = list(
@@ -156,7 +156,7 @@ def test_fixtures_say_of_a_message_that_cannot_be_read_that_there_is_nothing_in_
 
 @pytest.mark.parametrize("name", [name for name in ILLEGAL if name != "watermark-falls"])
 def test_a_fault_that_meets_nothing_says_so(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The watermark at the end is one that falls."""
+    """The falling watermark is the last one."""
     file = tmp_path / "late.toml"
     file.write_text(
         f"""

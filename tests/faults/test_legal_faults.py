@@ -42,7 +42,7 @@ OTHER = "CREATE TABLE test.other (id INT PRIMARY KEY, v INT)"
 
 
 def said(messages: Sequence[Message], partition: int | None = None) -> list[str]:
-    """The events of messages in a few letters each: `D`, `W` and its millisecond, or table and key of a row."""
+    """Return the events of messages in short form: `D`, `W` and its millisecond, or table and key of a row."""
     found = []
     for message in messages:
         if partition not in (None, message.partition):
@@ -85,7 +85,7 @@ def test_rows_above_the_last_watermark_come_again_behind_it_after_a_restart(uri:
 
 
 def test_a_statement_at_the_checkpoint_comes_again_in_the_classic_architecture_alone() -> None:
-    """The new one reads statements from behind the checkpoint on."""
+    """The new architecture reads statements from behind the checkpoint on."""
     for release, wanted in ((CLASSIC, ["W1", "D", "ii1"]), (NEW, ["W1", "ii1"])):
         ticdc = opened(release)
         ticdc.execute("INSERT INTO test.item VALUES (1, 1)")
@@ -118,7 +118,7 @@ def test_rows_come_again_from_as_long_ago_as_the_checkpoint_stood_still() -> Non
 
 
 def test_a_canal_json_without_watermarks_has_a_checkpoint_all_the_same() -> None:
-    """Nobody is told of it: what comes again is above it."""
+    """What is sent again lies above the missing watermark."""
     ticdc = opened(uri="kafka://127.0.0.1:9/shop?protocol=canal-json&partition-num=1")
     ticdc.execute("INSERT INTO test.item VALUES (1, 1)")
     ticdc.wait("2m")
@@ -190,7 +190,7 @@ def test_what_a_late_partition_has_not_got_is_there_when_the_changefeed_ends(tmp
 
 
 def test_rows_of_other_tables_come_out_of_the_order_of_time() -> None:
-    """Those of one table keep theirs; the first group of a flush comes last."""
+    """Rows of one table keep their order. The first group of a flush comes last."""
     for release in ("v7.5.3", CLASSIC, NEW):
         ticdc = TiCDC(release, sink_uri=OPEN.replace("num=2", "num=1"))
         ticdc.execute(f"{TABLE}; {OTHER}")
@@ -346,7 +346,7 @@ STEP = st.one_of(st.builds('sql = "{}"'.format, STATEMENT), FAULT, st.sampled_fr
 def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same_rows(
     steps: list[str], uri: str, release: str, dispatchers: str
 ) -> None:
-    """Played at once, and step by step with the same messages where each is an event."""
+    """A story played at once, and step by step, has the same messages."""
     kind, _, tag = release.rpartition(":")
     with tempfile.TemporaryDirectory() as place:
         path, config = Path(place, "wrong.toml"), Path(place, "changefeed.toml")
@@ -366,7 +366,7 @@ def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same
 
 @pytest.mark.kafka
 def test_a_topic_of_kafka_has_the_same_faults(tmp_path: Path, kafka: str) -> None:
-    """Each partition what a recorded one has."""
+    """Each partition equals a recorded one."""
     steps = (
         f'sql = "{TABLE}; {OTHER}; INSERT INTO item VALUES (1, 1), (2, 1)"',
         'wait = "2s"',

@@ -1,4 +1,4 @@
-"""Faults that give messages other shapes: how many rows they hold, how large they are, and what is cut."""
+"""Faults of the shape of messages: how many rows they hold, how large they are, and what is cut."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows(message: Message) -> list[RowEvent]:
 
 
 def batches(ticdc: TiCDC) -> list[str]:
-    """The tables of the rows of each message."""
+    """Return the tables of the rows of each message."""
     found = [rows(message) for message in ticdc.messages()]
     return ["".join(event.table for event in events) for events in found if events]
 
@@ -115,7 +115,7 @@ def test_where_there_is_no_form_for_large_rows_none_is_shown(release: str, uri: 
 @pytest.mark.parametrize("uri", [OPEN, CANAL])
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_rows_message_has_exactly_as_many_bytes_as_are_asked_for(uri: str, extra: int) -> None:
-    """The row that meets the condition is updated in TiDB; one byte more than max-message-bytes is too many."""
+    """The row that meets the condition is updated in TiDB. One byte more than max-message-bytes is too many."""
     with TiCDC("v8.5.3", sink_uri=f"{uri}&max-message-bytes=1200") as ticdc:
         ticdc.execute(f"{TABLES}; INSERT INTO shop.a VALUES (1, 'x'), (2, 'y')")
         ticdc.messages()

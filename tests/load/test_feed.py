@@ -1,4 +1,4 @@
-"""A load run in one process: windows and what lies between them, where it stands, how it ends and goes on."""
+"""A load run in one process: windows and control events, the checkpoint, the end, and how a run resumes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def played(
     sink: MemorySink | None = None,
     stop_request: StopRequest | None = None,
 ) -> list[SentWindow]:
-    """Runs for so many seconds of simulated time; what observers saw."""
+    """Run for some seconds of simulated time; return what observers received."""
     seen: list[SentWindow] = []
     store, start = None, LoadCheckpoint(run.identity, run.prepared.start_ms)
     if directory is not None:
@@ -136,7 +136,7 @@ def test_the_checkpoint_is_written_before_the_watermark_and_gone_at_the_end(tmp_
 
 
 class Failing(MemorySink):
-    """Refuses what comes behind a TSO, or stops the process there."""
+    """Refuses what follows a TSO, or stops the process there."""
 
     def __init__(self, messages: list[Message], behind: int, kills: bool = False) -> None:
         super().__init__(messages, ["load"])
@@ -168,7 +168,7 @@ def test_what_was_not_delivered_ends_the_run_with_what_was(tmp_path: Path) -> No
 @pytest.mark.parametrize("text", [PLAN, PLAN + DDL])
 @pytest.mark.parametrize("at_ms", [0, 1, 250, 300])
 def test_a_run_that_is_killed_goes_on_where_it_stood(tmp_path: Path, text: str, at_ms: int) -> None:
-    """What comes again lies behind the last watermark; a statement does not come again behind its own."""
+    """Only what follows the last watermark is sent again. A recorded statement is not sent again."""
     run, whole, messages = Run(text), list[Message](), list[Message]()
     played(run, whole)
     with pytest.raises(KeyboardInterrupt):

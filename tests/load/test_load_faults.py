@@ -1,4 +1,4 @@
-"""What a topic holds of a load run that a fault has met: the whole stream, and twice only what was not acknowledged."""
+"""Load runs with failures: the topic holds the whole stream, and twice only what was not acknowledged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ AWAY = 3.0
 
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The directory of a broker that may be killed."""
+    """Yield the directory of a broker that may be killed."""
     with served(tmp_path_factory.mktemp("mortal")) as directory:
         yield directory
 
@@ -102,7 +102,7 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(mortal: Pa
 
 
 def test_a_run_that_was_killed_goes_on_where_all_was_acknowledged(mortal: Path, tmp_path: Path) -> None:
-    """Killed on Spark, in the middle of a window; resumed in one process."""
+    """A run is killed on Spark, in the middle of a window, and resumed in one process."""
     running = broker.status(mortal)
     assert running is not None
     (tmp_path / "plan.toml").write_text(PLAN + DDL)

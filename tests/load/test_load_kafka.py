@@ -18,7 +18,7 @@ from simulator.sinks.memory import MemorySink, Message
 
 @pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
 def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
-    """Rows, statements and watermarks, in the same order; and each acknowledgement is measured."""
+    """Rows, statements and watermarks have the same order, and each acknowledgement is measured."""
     topic, seen = f"in-one-process-{driver}", list[SentWindow]()
     uri = f"kafka://{kafka}/{topic}?partition-num=3&protocol="
     expected, run = Run(PLAN + DDL), Run(PLAN + DDL, uri=uri)

@@ -1,4 +1,4 @@
-"""The truth of a load: a snapshot of the rows at a watermark, to which a window leads from another."""
+"""The truth of a load: the snapshot of the rows at a watermark. Windows lead from one to another."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_window_leads_from_the_truth_before_to_the_truth_behind(
 
 
 def changed(records: Iterable[Record], tables: Mapping[Name, Table]) -> dict[tuple[object, ...], tuple[Texts, Texts]]:
-    """Of each row that changes what it was before its first change, and what it is behind its last."""
+    """Return for each changed row its image before the first change, and after the last."""
     found: dict[tuple[object, ...], tuple[Texts, Texts]] = {}
     decoded = (event for record in records for event in decode(record.key, record.value))
     rows = sorted((event for event in decoded if isinstance(event, RowEvent)), key=time_of)
@@ -71,7 +71,7 @@ def changed(records: Iterable[Record], tables: Mapping[Name, Table]) -> dict[tup
 
 
 def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(tmp_path: Path) -> None:
-    """From the same values to the same values."""
+    """The values before and after are equal."""
     found = opened(load_plan(), load(OPEN))
     first, last = (written(*found, ms, tmp_path / str(ms)) for ms in (300, 900))
     assert play("diff", first, last, "--sink-uri", OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0

@@ -1,4 +1,4 @@
-"""The rows of a window: whichever task asks for them, and wherever the window is cut, they are the same."""
+"""The rows of a window are the same for every assignment to tasks, and wherever windows end."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ END_MS = 120
 
 
 def rows(of: Window, owned: Sequence[int], slice_rows: int = 16_384) -> pa.Table:
-    """What a task makes."""
+    """Return the rows of a task."""
     return pa.Table.from_batches(window_rows(of, owned, slice_rows), EVENTS)
 
 
 def all_at_once(of: SchemaEpoch, end_ms: int) -> pa.Table:
-    """All rows from the start on, put in order at the end."""
+    """Return all rows from the start on, sorted at the end."""
     changes = of.stream.window(0, of.stream.timetable.transactions_before(end_ms), [0] * len(of.tables))
     found = []
     commit_ts = tso.compose(of.spec.start_ms + of.stream.timetable.milliseconds(changes.transaction))
@@ -89,7 +89,7 @@ def all_at_once(of: SchemaEpoch, end_ms: int) -> pa.Table:
 
 
 def _sides(table: EpochTable, rows: TableRows) -> list[tuple[int, bytes] | None]:
-    """Place and image of each row; None where it is not there."""
+    """Return index and image of each row; None for a missing one."""
     there = np.flatnonzero(rows.versions >= 0)
     some = replace(rows, keys=rows.keys[there], versions=rows.versions[there])
     names = [column.name for column in visible_columns(table.place.table)]
@@ -139,7 +139,7 @@ def test_a_partition_gets_the_same_rows_however_they_are_made(
 
 
 def test_a_change_that_changes_nothing_is_not_sent() -> None:
-    """TiDB writes nothing where an UPDATE leaves a row as it was."""
+    """TiDB writes nothing if an UPDATE leaves a row unchanged."""
     of = epoch(ORDERS, mix=Mix(1, 98, 1), rows=5)
     made = of.stream.window(0, of.stream.timetable.transactions_before(400), [0])
     found = rows(window(of, 0, 400), range(4))
@@ -170,7 +170,7 @@ def test_rows_of_a_table_that_the_filter_leaves_out_are_not_sent() -> None:
 
 
 def test_transactions_of_many_large_rows_come_in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory does not follow the size of rows."""
+    """Memory does not depend on the size of rows."""
     monkeypatch.setattr(rows_module, "SLICE_BYTES", 2000)
     monkeypatch.setattr(rows_module, "FIRST_ROWS", 10)
     batches = list(window_rows(window(epoch(ORDERS), 0, 400), range(4)))

@@ -1,4 +1,4 @@
-"""Windows sent: a partition gets its messages in order, at the pace stop_request for, whether they were made ahead or not."""
+"""Windows sent: a partition gets its messages in order and at the requested pace, with and without prefetch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def of(protocol: str, **more: object) -> SchemaEpoch:
 
 
 def one_by_one(made: SchemaEpoch, bounds: Sequence[int], owned: Sequence[int] = range(4)) -> list[Message]:
-    """The windows between these milliseconds, each sent by itself."""
+    """Send the windows between these milliseconds, each with a sender of its own."""
     messages: list[Message] = []
     sink = MemorySink(messages, ["load"])
     for first, end in zip(bounds, bounds[1:]):
@@ -41,7 +41,7 @@ def one_by_one(made: SchemaEpoch, bounds: Sequence[int], owned: Sequence[int] = 
 
 
 def by_partition(messages: Sequence[Message]) -> dict[int, list[tuple[bytes | None, bytes | None]]]:
-    """Keys and values in order."""
+    """Return keys and values in order."""
     found: dict[int, list[tuple[bytes | None, bytes | None]]] = {}
     for message in messages:
         found.setdefault(message.partition, []).append((message.key, message.value))
@@ -52,7 +52,7 @@ def by_partition(messages: Sequence[Message]) -> dict[int, list[tuple[bytes | No
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("ends", [(100, 200, 300, 400), (100, 150, 151, 390, 400), (400,), (30, 400)])
 def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protocol: str, ends: tuple[int, ...]) -> None:
-    """Also where the next window is shorter, or longer, than was expected."""
+    """The next window may be shorter or longer than expected."""
     made, messages = of(protocol), list[Message]()
     sender = WindowSender(MemorySink(messages, ["load"]))
     for first, end in zip((0, *ends), ends):
@@ -66,7 +66,7 @@ def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protoco
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_tasks_may_change_places_from_window_to_window(protocol: str) -> None:
-    """As Spark gives them to whichever process is free."""
+    """Spark assigns windows to any free process."""
     made, messages = of(protocol), list[Message]()
     senders = [WindowSender(MemorySink(messages, ["load"])) for _ in range(2)]
     for number, first in enumerate(range(0, 400, 100)):
@@ -114,7 +114,7 @@ def test_what_goes_wrong_ahead_of_a_window_is_raised_when_its_turn_comes(monkeyp
 
 
 class Clocked(MemorySink):
-    """Knows when records came."""
+    """Records when records were written."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -128,7 +128,7 @@ class Clocked(MemorySink):
 
 
 def sent(made: SchemaEpoch, end_ms: int, pace: Pace, stop_request: StopRequest | None = None) -> tuple[Clocked, float]:
-    """The sink, and when the window began."""
+    """Return the sink, and when the window began."""
     sink, began = Clocked(), time.monotonic()
     send_window(window(made, 0, end_ms, pace), range(4), sink, stop_request)
     return sink, began

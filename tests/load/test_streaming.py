@@ -1,4 +1,4 @@
-"""Load on Spark Structured Streaming: what is sent is what the engine in process sends, whatever dies meanwhile."""
+"""Load on Spark Structured Streaming sends what the engine in process sends, even if processes die."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def texts(directory: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What the engine in process writes."""
+    """Return what the engine in process writes."""
     to = tmp_path_factory.mktemp("in process") / "out"
     sent = play(to, in_process)
     assert len(sent) == WINDOWS and min(map(len, texts(to).values())) > 0
@@ -48,7 +48,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def test_both_engines_write_the_same_fixtures(spark: SparkSession, expected: dict[str, bytes], tmp_path: Path) -> None:
-    """Offset by offset, whatever of it a task has of its own: here one has all, below each of two a half."""
+    """Messages are equal offset by offset, for every number of tasks."""
     said: list[str] = []
     sent = play(tmp_path / "out", on_spark(spark, 1, said.append))
     assert texts(tmp_path / "out") == expected
@@ -95,7 +95,7 @@ def test_a_window_whose_process_was_killed_is_sent_again_as_if_it_had_not_been_b
 
 
 class Refusing(Feed):
-    """Does not get its second watermark delivered."""
+    """A sink that fails to deliver the second watermark."""
 
     def sent(self, window: Window, reports: Any, retried: int = 0) -> Any:
         if window.first_ms:

@@ -160,18 +160,18 @@ def _renumber_versions(position: RunPosition) -> RunPosition:
 def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContext:
     """Keep the current versions only, numbered as `_renumber_versions` does."""
     known, routes = context.versions, context.routes
-    found = TableVersions(next_id=known.next_id)
-    kept: list[dispatch.Route] = []
+    present = TableVersions(next_id=known.next_id)
+    present_routes: list[dispatch.Route] = []
     for number in position.versions.values():
         table, places = known.every[number].table, known.places[number].indexes
-        first = len(found.tables)
-        found.every.append(TableVersion(table, None))
-        found.tables += (known.tables[place] for place in places)
-        found.places.append(PlacedTable(table, tuple(range(first, len(found.tables)))))
+        first = len(present.tables)
+        present.every.append(TableVersion(table, None))
+        present.tables += (known.tables[place] for place in places)
+        present.places.append(PlacedTable(table, tuple(range(first, len(present.tables)))))
         for place in places:
             fresh = place >= len(routes)
-            kept.append(dispatch.route(context.rules.router, table) if fresh else routes[place])
-    return replace(context, versions=found, routes=kept)
+            present_routes.append(dispatch.route(context.rules.router, table) if fresh else routes[place])
+    return replace(context, versions=present, routes=present_routes)
 
 
 def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:

@@ -156,7 +156,7 @@ class DdlChooser:
     firsts: Sequence[LastIds]
     """The highest ids of each table before the first statement."""
 
-    needed: Sequence[str]
+    truncate_refusals: Sequence[str]
     """For each table why it is not truncated; empty if it may be."""
 
     def choose(self, turn: ScheduledDdl, tables: Sequence[Table], empty: bool) -> ChosenDdl:
@@ -173,7 +173,7 @@ class DdlChooser:
             DROP_COLUMN: lambda number: self._added_columns(number, tables[number]),
             DROP_INDEX: lambda number: self._added_indexes(number, tables[number]),
             ADD_INDEX: lambda number: self._index_parts(number, tables[number]),
-            TRUNCATE: lambda number: not self.needed[number],
+            TRUNCATE: lambda number: not self.truncate_refusals[number],
         }
         fitting = [number for number in places if kind not in fits or fits[kind](number)]
         if not fitting:

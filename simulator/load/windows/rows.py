@@ -107,8 +107,8 @@ class TableChanges:
 
     @property
     def op(self) -> Ints:
-        found: Ints = np.select([self.after < 0, self.before < 0], [DELETE, INSERT], UPDATE)
-        return found
+        op: Ints = np.select([self.after < 0, self.before < 0], [DELETE, INSERT], UPDATE)
+        return op
 
     @property
     def shown(self) -> TableRows:
@@ -143,7 +143,7 @@ def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> l
     timetable, transactions = epoch.stream.timetable, np.arange(first, end)
     physical_ms = epoch.spec.start_ms + timetable.milliseconds(transactions)
     commit_ts = (compose(physical_ms) | timetable.logical(transactions))[changes.transaction - first]
-    found = []
+    table_changes = []
     for number, at in by_table(changes.table):
         table = epoch.tables[number]
         if table is not None:
@@ -160,8 +160,8 @@ def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> l
                 pa.nulls(len(at), pa.binary()),
                 pa.nulls(len(at), pa.int64()),
             )
-            found.append(_add_handles(_drop_other_destinations(_add_partitions(of_table), epoch, mine)))
-    return found
+            table_changes.append(_add_handles(_drop_other_destinations(_add_partitions(of_table), epoch, mine)))
+    return table_changes
 
 
 def _add_partitions(changes: TableChanges) -> TableChanges:
@@ -202,11 +202,11 @@ def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Ma
     rules, index = epoch.rules, changes.table.place.indexes[0]
     if mine.all() or rules.splitting[index] and rules.split.several:
         return changes
-    found = mine[_destinations(changes, changes.shown, rules)]
+    belongs = mine[_destinations(changes, changes.shown, rules)]
     if rules.splitting[index]:
         old = changes.before >= 0
-        found[old] |= mine[_destinations(changes.at(np.flatnonzero(old)), changes.rows(changes.before), rules)]
-    return changes if found.all() else changes.at(np.flatnonzero(found))
+        belongs[old] |= mine[_destinations(changes.at(np.flatnonzero(old)), changes.rows(changes.before), rules)]
+    return changes if belongs.all() else changes.at(np.flatnonzero(belongs))
 
 
 def _destinations(changes: TableChanges, rows: TableRows, rules: RowRules) -> Ints:

@@ -1,4 +1,4 @@
-"""What is kept of a load run: its account, a series of bounded length, and where it was slower than asked."""
+"""Reports of a load run: its totals, a series of bounded length, and where it fell short of the rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = 1_700_000_000.0
 
 
 def window(began: float, ended: float, rows: int = 1000, asked: float = 1000.0, behind: float = 0.0) -> SentWindow:
-    """Seconds since the start."""
+    """Return a window; times are seconds since the start."""
     return SentWindow(
         0,
         round(1000 * ended),
@@ -53,7 +53,7 @@ def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[
 
 
 def test_a_weekend_fits_and_says_the_same() -> None:
-    """Two days and a half of windows of a minute."""
+    """Windows of a minute for two and a half days."""
     series, seconds = LoadSeries(), 60 * 3600
     for at in range(0, seconds, 60):
         series.add(window(at, at + 59.99, rows=60_000))
@@ -66,7 +66,7 @@ def test_a_weekend_fits_and_says_the_same() -> None:
 
 
 def test_the_series_is_told_by_name() -> None:
-    """Each list as long as every other; nothing where nothing is known."""
+    """All columns have the same length; unknown values are None."""
     series = LoadSeries()
     series.add(window(0, 1))
     series.add(replace(window(3, 5, asked=0.0), latencies=Latencies(), resent=7))
@@ -83,7 +83,7 @@ def test_the_series_is_told_by_name() -> None:
 
 
 def test_a_stall_is_told_and_what_is_made_up_for_ends_it() -> None:
-    """Half a minute without Kafka; then it catches up."""
+    """Kafka is away for half a minute; then the run catches up."""
     reached = RateCheck()
     for second in range(120):
         reached.add(window(second, second + 0.95))
@@ -156,7 +156,7 @@ def test_the_account_has_tables_partitions_and_what_was_asked() -> None:
 
 
 def test_how_it_goes_counts_the_open_window_too() -> None:
-    """By what its tasks say; a task that counts from the start again is another one."""
+    """Progress reports of tasks count. A task whose count falls was restarted."""
     account, recently = LoadStatistics(), RecentRates()
     for second in range(30):
         for each in (account, recently):

@@ -1,4 +1,4 @@
-"""The pace of a load run, on a clock of numbers: when windows are due, how far they go, and when the run is over."""
+"""The schedule of windows, on a simulated clock: when they are due, how long they are, and when the run is over."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def steady(rows_per_second: float) -> Callable[[int], int]:
 
 @dataclass
 class Machine:
-    """Sends windows, one after the other: so many rows a second, and some time in which it does nothing for each."""
+    """Sends windows one after the other, at some rows a second, with some idle time for each."""
 
     control: WindowScheduler
     rows_before: Callable[[int], int]
@@ -74,7 +74,7 @@ class Machine:
 
 
 def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
-    """Each ends when its last row is due, and the next begins there: rows go out evenly."""
+    """A window ends when its last row is due, and the next begins there."""
     rows = steady(5000)
     windows = Machine(WindowScheduler(PACED, rows, 1000, duration=60.0), rows).run()
 
@@ -87,7 +87,7 @@ def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
 
 
 def test_what_is_started_before_the_first_record_does_not_count() -> None:
-    """Neither of the duration, nor as time that is to be made up for."""
+    """Starting the tasks does not count as time of the run, and is not made up for."""
     rows = steady(5000)
     machine = Machine(WindowScheduler(PACED, rows, 1000, duration=20.0), rows, outages=((1000.0, 1009.0),))
 
@@ -99,8 +99,8 @@ def test_what_is_started_before_the_first_record_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("fixed_cost", [0.05, 0.15, 0.3])
-def test_windows_are_as_long_as_their_fixed_cost_asks(fixed_cost: float) -> None:
-    """So that little time goes by without rows; they are handed out ahead, so that rows come when they are due."""
+def test_windows_are_as_long_as_their_fixed_cost_requires(fixed_cost: float) -> None:
+    """Little time passes without rows. Windows are handed out ahead, so that rows are sent when they are due."""
     rows = steady(5000)
     windows = Machine(WindowScheduler(PACED, rows, 500, duration=300.0), rows, fixed_cost=fixed_cost).run()
     last = windows[len(windows) // 2 :]
@@ -112,7 +112,7 @@ def test_windows_are_as_long_as_their_fixed_cost_asks(fixed_cost: float) -> None
 
 
 def test_what_an_outage_delayed_is_made_up_for() -> None:
-    """Windows grow, and shrink again when the run is where it should be."""
+    """Windows grow, and shrink again when the run has caught up."""
     rows = steady(10_000)
     machine = Machine(WindowScheduler(PACED, rows, 1000, duration=200.0), rows, 30_000, outages=((1020.0, 1050.0),))
     windows = machine.run()
@@ -126,7 +126,7 @@ def test_what_an_outage_delayed_is_made_up_for() -> None:
 
 
 def test_a_rate_out_of_reach_ends_with_the_duration() -> None:
-    """Not with the last row that was asked."""
+    """The run does not wait for the last row of the rate."""
     rows = steady(100_000)
     machine = Machine(WindowScheduler(PACED, rows, 1000, duration=60.0), rows, 20_000)
     windows = machine.run()
@@ -136,7 +136,7 @@ def test_a_rate_out_of_reach_ends_with_the_duration() -> None:
 
 
 def test_as_fast_as_can_be_makes_windows_of_about_two_seconds() -> None:
-    """Whatever a simulated second costs; and ends in time."""
+    """The length adapts to the cost of a simulated second, and the run ends in time."""
     for fastest in (3_000, 50_000, 2_000_000):
         rows = steady(10_000)
         machine = Machine(WindowScheduler(UNPACED, rows, 1000, duration=120.0), rows, fastest)
@@ -159,8 +159,8 @@ def test_fixtures_have_a_watermark_every_resolved_interval_and_end_in_simulated_
     assert machine.now < 1001
 
 
-def test_windows_asked_for_ahead_are_as_long_and_end_as_well() -> None:
-    """The next one is prepared while one is sent."""
+def test_windows_scheduled_ahead_are_as_long_and_end_as_well() -> None:
+    """The next window is scheduled while one is sent."""
     control = WindowScheduler(PACED, steady(1000), 1000, duration=3.0)
     ahead = [control.next(ms, None, 1000.0) for ms in (0, 1000, 2000, 3000)]
 
@@ -173,7 +173,7 @@ def test_windows_asked_for_ahead_are_as_long_and_end_as_well() -> None:
 
 @given(st.integers(1, 3000), st.integers(0, 10_000), st.integers(1, 20_000))
 def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_ms: int) -> None:
-    """A statement lies there."""
+    """A statement ends a window."""
     for rate in (PACED, UNPACED):
         control = WindowScheduler(rate, steady(1000), resolved_ms)
         due = control.next(first_ms, first_ms + room_ms, 1000.0)
@@ -183,7 +183,7 @@ def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_m
 
 
 def test_a_rate_begins_anew_where_none_was_held_before() -> None:
-    """Behind `max` nothing is to be made up for; no window lies in both."""
+    """After `max` nothing is made up for, and no window lies in both."""
     steps = (PaceSegment(0, True), PaceSegment(5500, False), PaceSegment(20_000, True))
     rows = steady(10_000)
     machine = Machine(WindowScheduler(steps, rows, 1000, duration=60.0), rows, 20_000)
@@ -216,7 +216,7 @@ def test_bursts_come_again() -> None:
 
 
 def test_bytes_a_second_are_held_whatever_was_taken_for_a_row() -> None:
-    """190 kB/s of rows that were taken for 100 bytes and have 190."""
+    """Rows estimated at 100 bytes have 190, at 190 kB/s."""
     rows = steady(1900)
     control = WindowScheduler(PACED, rows, 1000, duration=120.0, bytes_per_row=100.0)
     windows = Machine(control, rows, row_bytes=190).run()[20:]

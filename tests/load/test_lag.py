@@ -1,4 +1,4 @@
-"""The search for the rate that a consumer group sustains: against consumers of known speed, on a clock of numbers."""
+"""The search for the rate that a consumer group sustains, against consumers of known speed on a simulated clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.load.lag.search import LagSample, RateSearch, SearchResult, lag_g
 
 
 class Offsets(NamedTuple):
-    """What Kafka says."""
+    """Offsets of Kafka and of a group."""
 
     end: int
     committed: int | None
@@ -28,7 +28,9 @@ def searched(
     seconds: int = 3000,
     messages_a_row: float = 1.0,
 ) -> SearchResult:
-    """A consumer that takes up to `consumed(lag)` messages a second, and a sender that sends at most `fastest` rows."""
+    """Run a search. The consumer takes up to `consumed(lag)` messages a second; the sender sends at most `fastest`
+    rows.
+    """
     end = position = committed = 0.0
     last_commit = 0.0
     for second in range(seconds):
@@ -48,7 +50,7 @@ def searched(
 @pytest.mark.parametrize("capacity", [50.0, 700.0, 1000.0, 1100.0, 23_000.0, 190_000.0])
 @pytest.mark.parametrize("commits_every", [1.0, 5.0])
 def test_the_sustained_rate_is_found_wherever_it_lies(capacity: float, commits_every: float) -> None:
-    """Below and above the first one; lag that rises and falls with the group's commits is no growth."""
+    """The rate may be below or above the first one. Lag that rises and falls with commits does not count as growth."""
     limit = max(500, int(capacity))
     found = searched(RateSearch(limit), lambda lag: capacity, commits_every)
 
@@ -73,14 +75,14 @@ def test_a_consumer_that_outruns_the_sender_is_said_to_keep_up() -> None:
 
 
 def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
-    """It once committed, and sleeps since; nobody waits for each slower rate."""
+    """A group that has stopped after a commit ends the search at once."""
     found = searched(RateSearch(100), lambda lag: 0.0, seconds=90)
 
     assert found.describe("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
 
 
 def test_a_group_that_commits_nothing_ends_the_search() -> None:
-    """Half a minute after rows came; a group that has committed once may take longer."""
+    """Silence counts from the first rows on. A group that has committed once may take longer."""
     silent, slow = RateSearch(100), RateSearch(100)
     slow.add_sample(LagSample(0.0, 10, 0))
     for search in (silent, slow):
@@ -94,7 +96,7 @@ def test_a_group_that_commits_nothing_ends_the_search() -> None:
 
 
 def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
-    """A group that begins with a backlog gets the time to work it off."""
+    """A group that starts with a backlog gets the time to work it off."""
     search = RateSearch(1000)
     backlog = 30_000
     end = position = 0.0

@@ -1,5 +1,4 @@
-"""The run's side of a streaming query, asked as Spark's processes ask: who sends which part of a window, and when it is
-given out again."""
+"""The run's side of a streaming query: who sends which part of a window, and when it is handed out again."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.slow  # the module imports pyspark
 
 
 class OneWindow:
-    """A feed that has one window and no more."""
+    """A feed with one window."""
 
     def __init__(self, epoch: SchemaEpoch) -> None:
         self._window: Window | None = Window(epoch, 0, 100, Pace(0.0, 0.0))
@@ -44,7 +43,7 @@ def feed() -> OneWindow:
 
 @pytest.fixture
 def windows(feed: OneWindow) -> Iterator[WindowServer]:
-    """For two tasks."""
+    """Return a server for two tasks."""
     from simulator.load.streaming.window_server import WindowServer
 
     with closing(WindowServer(cast(Feed, feed), 2, DriverHost())) as made:
@@ -71,7 +70,7 @@ def test_each_process_gets_a_part_of_its_own(windows: WindowServer, feed: OneWin
 
 
 def test_a_part_that_spark_asks_for_twice_ends_the_query_as_its_process_is_lost(windows: WindowServer) -> None:
-    """As Spark does by itself where a whole machine is gone."""
+    """Spark does this by itself after the loss of a machine."""
     DriverConnection(windows.start).ask("next")
     for _ in range(2):
         sender(windows).ask("take", 100, None)

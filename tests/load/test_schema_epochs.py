@@ -1,4 +1,4 @@
-"""What a changefeed makes of a load plan: epochs between statements, and what goes out where one begins."""
+"""The schema epochs of a load plan, and the control events at their start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}",
 
 
 def said(epoch: SchemaEpoch, ms: int) -> list[tuple[str, int, tuple[int, ...]]]:
-    """What goes out there: a statement's first words or `watermark`, commit-ts, and to which destinations."""
+    """Return the control events: a statement's first words or `watermark`, commit-ts, and destinations."""
     events = epoch_control_events(epoch, ms)
     columns = (ints(events, name).tolist() for name in ("kind", "table", "commit_ts", "destination"))
     found: dict[tuple[str, int], list[int]] = {}
@@ -41,7 +41,7 @@ def loaded(epoch: SchemaEpoch) -> list[EpochTable]:
 
 
 def test_tables_are_created_before_the_first_row() -> None:
-    """Each statement in a millisecond of its own, a watermark at once behind it, and one where rows begin."""
+    """Each statement has a millisecond of its own, a watermark right after it, and one where rows begin."""
     prepared, output = opened(load_plan())
     first = at(prepared, output, 0)
     start, every = tso.physical(tso.DEFAULT_START_TS) + 1, (0, 1, 2)
@@ -69,7 +69,7 @@ def test_tables_that_are_present_have_no_statement() -> None:
 
 
 def test_a_statement_lies_between_the_last_row_before_and_the_first_behind() -> None:
-    """At the TSO of its watermark, which comes behind it."""
+    """A statement has the TSO of its watermark, which follows it."""
     prepared, output = opened(load_plan(IN_TURN), load(OPEN))
     before, behind = islice(schema_epochs(prepared, output), 2)
     assert before.end_ms == behind.first_ms
@@ -113,7 +113,7 @@ def test_a_release_may_leave_the_watermark_behind_a_statement_to_the_next_one() 
 
 
 def test_every_topic_is_known_from_the_start() -> None:
-    """And a statement goes to that of its table, a database's to the default one."""
+    """A statement goes to the topic of its table, that of a database to the default one."""
     prepared, output = opened(load_plan(TRUNCATED), load(OPEN, TOPICS))
     assert prepared.plan.topics == ("load", "shop_customer", "shop_orders", "log_audit")
     first, second = islice(schema_epochs(prepared, output), 2)
@@ -160,7 +160,7 @@ def test_a_run_that_begins_later_has_the_same_stretches() -> None:
 
 @pytest.mark.slow
 def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
-    """It has the tables that are there, and no others."""
+    """An epoch has the present tables only."""
     prepared, output = opened(load_plan(IN_TURN, AT_RANDOM))
     sizes = [len(pickle.dumps(found)) for found in islice(schema_epochs(prepared, output), 150)]
     assert max(sizes) < 2 * sizes[0] < 100_000
@@ -175,7 +175,7 @@ def test_a_stretch_travels_light_however_many_statements_were_before() -> None:
 
 
 def test_what_the_filter_leaves_out_has_no_rows_and_no_statements() -> None:
-    """Its table changes nevertheless."""
+    """The table of a filtered statement changes nevertheless."""
     every = DdlSchedule((1_000, 1_000), (ADD_COLUMN,), 1)
     prepared, output = opened(load_plan(every), load(OPEN, '[filter]\nrules = ["*.*", "!shop.orders"]\n'))
     assert prepared.plan.left_out == (("shop", "orders"),)

@@ -1,4 +1,4 @@
-"""Plan files: what they say, and every mistake in them with its line."""
+"""Plan files, and the messages for mistakes with their lines."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def written(directory: Path, text: str) -> Path:
 
 
 def mistakes(text: str) -> list[str]:
-    """Without what all of them begin with."""
+    """Return the mistakes without their common prefix."""
     with pytest.raises(ScenarioError) as raised:
         read_plan(text, "plan", "some", Path(), Settings())
     assert all(str(each).startswith("plan: ") for each in raised.value.args)
@@ -77,7 +77,7 @@ def mistakes(text: str) -> list[str]:
 
 
 def test_a_plan_says_tables_rows_and_statements(tmp_path: Path) -> None:
-    """Parents stand before the tables that refer to them, and keep the rows with which they start."""
+    """Parents come before the tables that refer to them, and keep their initial rows."""
     plan = load_plan(written(tmp_path, PLAN))
 
     assert plan.model == Model(
@@ -261,7 +261,7 @@ definition = "CREATE TABLE geo.visit (id INT PRIMARY KEY, city INT, stay INT)"
     ],
 )
 def test_what_no_stream_can_be_made_of_is_refused(text: str, mistake: str) -> None:
-    """What shows only when all of the file is read, too."""
+    """Mistakes that show only after the whole file is read are reported, too."""
     found = mistakes(text)
 
     assert [each[: len(mistake)] for each in found] == [mistake]

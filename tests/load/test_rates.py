@@ -64,7 +64,7 @@ def test_there_may_be_nothing_between_bursts_and_steps() -> None:
 
 
 def test_bursts_interrupt_steps_and_ramps() -> None:
-    """What the ramp would have been behind a burst is what it is."""
+    """A burst does not delay the ramp below it."""
     assert made("0s:1000..2000, 50s:3000, 70s:max, every 20s: max for 5s") == RateSegments(
         (
             Segment(0, 1000, 1400),
@@ -129,7 +129,7 @@ def test_bursts_before_a_late_step_are_not_too_many() -> None:
     ],
 )
 def test_bursts_without_end_are_those_written_out(text: str) -> None:
-    """Rows come in the same milliseconds, be it by the formula or by a burst after the other."""
+    """Rows have the same milliseconds, whether by the formula or by one burst after the other."""
     model = Model(1, (TableModel("a", "b", 5),), (1, 3))
     again = Stream(model, made(text).segments).timetable
     far = Stream(model, made(f"{text}, 60s:{parse_rate(text).entries[-1].first.number}").segments).timetable

@@ -1,4 +1,4 @@
-"""Statements at intervals: when they come, of which kinds, and that TiDB takes every one of them."""
+"""DDL statements at intervals: their times and kinds, and that TiDB accepts every one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def every(*kinds: str, table: int | None = None, random: bool = False) -> DdlSch
 
 
 def played(wanted: Sequence[DdlSchedule], count: int, seed: int = 7) -> tuple[list[ChosenDdl], Catalog]:
-    """The first statements, each on what those before it left, and what exists behind them."""
+    """Return the first statements, each on the tables that those before it left, and the catalog after them."""
     known = build_catalog(SHOP)
     chooser = DdlChooser(wanted, seed, [table.last_ids for table in SHOP], truncate_refusals(SHOP, NOTHING))
     said: list[ChosenDdl] = []
@@ -113,7 +113,7 @@ def test_kinds_chosen_by_the_seed_all_come_and_differ_by_seed() -> None:
     [((ADD_COLUMN,), MOST_COLUMNS, 0), ((ADD_INDEX,), 0, MOST_INDEXES), ((DROP_INDEX, DROP_COLUMN), 0, 0)],
 )
 def test_a_table_does_not_grow_without_end(kinds: tuple[str, ...], columns: int, indexes: int) -> None:
-    """And what is dropped was added: where nothing was, something comes."""
+    """Only what a statement added is dropped. If nothing was added, something is added."""
     said, known = played([every(*kinds, table=1)], 100)
     (_, orders) = tables(known)
     assert len(orders.columns) - len(ORDERS.columns) in range(columns - 1, columns + 2)
@@ -155,7 +155,7 @@ def test_truncate_of_a_table_that_a_foreign_key_refers_to_is_refused_when_the_pl
 
 
 def test_truncate_of_a_table_to_whose_rows_those_of_another_refer_is_refused_too() -> None:
-    """Without a foreign key TiDB would take it, and the other's rows would refer to none."""
+    """Without a foreign key TiDB would truncate the table, and the references of the other would be broken."""
     free = (CUSTOMER, replace(ORDERS, foreign_keys=()))
     wanted = (TableGenerators(), TableGenerators({"customer_id": ColumnGenerator(Reference("shop", "customer", "id"))}))
     with pytest.raises(UserError, match="truncate: rows of shop.orders refer to those of shop.customer"):
