@@ -21,7 +21,7 @@ from simulator.cli.output import show_json, show_lines
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.releases.behaviour import Behaviour
-from simulator.releases.compare import Difference, Line, differences, lines, named
+from simulator.releases.compare import ReleaseDifference, ReleaseLine, differences, lines, parse_release
 from simulator.releases.release import Release, behaviours
 from simulator.tidb.ddl.actions import ACTIONS
 
@@ -43,10 +43,10 @@ def releases(
         document: dict[str, Any] = {"lines": [_line(line) for line in found]}
         show = partial(show_lines_of_releases, found)
     elif second is None:
-        release = named(first, architecture)
+        release = parse_release(first, architecture)
         document, show = _release(release), partial(show_release, release)
     else:
-        before, after = named(first, architecture), named(second, architecture)
+        before, after = parse_release(first, architecture), parse_release(second, architecture)
         changed = differences(before, after)
         document, show = _comparison(before, after, changed), partial(show_differences, before, after, changed)
         if examples:
@@ -60,7 +60,7 @@ def releases(
         show()
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: ReleaseLine) -> dict[str, Any]:
     return {
         "architecture": line.architecture,
         "line": line.name,
@@ -74,12 +74,12 @@ def _release(release: Release) -> dict[str, Any]:
     return _name(release) | {"behaviours": every}
 
 
-def _comparison(before: Release, after: Release, changed: tuple[Difference, ...]) -> dict[str, Any]:
+def _comparison(before: Release, after: Release, changed: tuple[ReleaseDifference, ...]) -> dict[str, Any]:
     return {"from": _name(before), "to": _name(after), "differences": list(map(_difference, changed))}
 
 
 def _with_examples(
-    document: dict[str, Any], before: Release, after: Release, changed: tuple[Difference, ...]
+    document: dict[str, Any], before: Release, after: Release, changed: tuple[ReleaseDifference, ...]
 ) -> dict[str, Any]:
     """Return the document with an example of each difference on the wire."""
     from simulator.explain.examples.render import example_as_dict
@@ -95,15 +95,15 @@ def _with_examples(
 
 
 def _examples(
-    before: Release, after: Release, changed: Iterable[Difference]
-) -> Iterator[tuple[Difference, SelectedExample | None]]:
+    before: Release, after: Release, changed: Iterable[ReleaseDifference]
+) -> Iterator[tuple[ReleaseDifference, SelectedExample | None]]:
     from simulator.explain.examples.selection import select_example
 
     for difference in changed:
         yield difference, select_example(difference, before, after) if difference.behaviour.on_the_wire else None
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
+def _difference(difference: ReleaseDifference) -> dict[str, Any]:
     shown = _behaviour(difference.behaviour) | {"from": _plain(difference.before), "to": _plain(difference.after)}
     sets = {"added": difference.added, "removed": difference.removed} if isinstance(difference.after, frozenset) else {}
     return shown | sets
@@ -129,7 +129,7 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def show_lines_of_releases(lines: Sequence[Line]) -> None:
+def show_lines_of_releases(lines: Sequence[ReleaseLine]) -> None:
     """Print a table of the lines of releases."""
     out = Terminal()
     for architecture, found in groupby(lines, lambda line: line.architecture):
@@ -169,7 +169,7 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
     return table
 
 
-def show_differences(before: Release, after: Release, found: Sequence[Difference]) -> None:
+def show_differences(before: Release, after: Release, found: Sequence[ReleaseDifference]) -> None:
     """Print the differences of two releases."""
     out = Terminal()
     on_the_wire = sum(difference.behaviour.on_the_wire for difference in found)
@@ -184,7 +184,7 @@ def show_differences(before: Release, after: Release, found: Sequence[Difference
         out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
 
 
-def show_examples(before: Release, after: Release, changed: Sequence[Difference]) -> None:
+def show_examples(before: Release, after: Release, changed: Sequence[ReleaseDifference]) -> None:
     """Print an event for each difference on the wire, as both releases encode it."""
     from simulator.explain.examples.render import example_lines
 
@@ -195,7 +195,7 @@ def show_examples(before: Release, after: Release, changed: Sequence[Difference]
         show_lines([""])
 
 
-def _difference_table(out: Console, before: Release, after: Release, found: list[Difference]) -> Table:
+def _difference_table(out: Console, before: Release, after: Release, found: list[ReleaseDifference]) -> Table:
     wide, short = out.width >= WIDE, before.architecture == after.architecture
     names = [release.name if short else title(release) for release in (before, after)]
     limit = None if wide else max(10, out.width // 4)
@@ -228,7 +228,7 @@ def in_words(behaviour: Behaviour, value: object) -> str:
     return (f"{value}: {said}" if said else str(value)) or "none"
 
 
-def _both(difference: Difference) -> tuple[str, str]:
+def _both(difference: ReleaseDifference) -> tuple[str, str]:
     """Return both values; for sets their sizes, and the members added and removed."""
     if not isinstance(difference.before, frozenset) or not isinstance(difference.after, frozenset):
         return in_words(difference.behaviour, difference.before), in_words(difference.behaviour, difference.after)

@@ -1,7 +1,7 @@
-"""What each TiCDC release does differently. Releases are deltas: one `replace(previous, …)` per change.
+"""The differences between TiCDC's releases. Each release is a delta to the one before: `replace(previous, …)`.
 
-Code asks a field (`release.short_control_escapes`), never the name of a release. Lines of release are chains of their
-own, as TiCDC ports back: 6.5.4 has what 7.0.0 lacks.
+Code reads a field (`release.short_control_escapes`) and never compares names of releases. Each line of releases is a
+chain of its own, because TiCDC ports changes back: 6.5.4 has what 7.0.0 lacks.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from simulator.releases.find import DEFAULT, RELEASES, find
 from simulator.releases.release import Release
 
 V8_5 = find(DEFAULT)
-"""Where a caller says nothing."""
+"""The default release."""
 
 __all__ = ["DEFAULT", "RELEASES", "Release", "V8_5", "find"]

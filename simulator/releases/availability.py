@@ -1,6 +1,7 @@
-"""Which releases have a setting, asked of one release, or of all in words.
+"""The availability of settings: whether a release has one, and which releases have it, in words.
 
-One law: a setting that no release names is in all of them; one in a table that a release does not have is not in it.
+A setting that no release lists exists in all of them; a setting in a table that a release does not have does not exist
+there.
 """
 
 from __future__ import annotations
@@ -14,18 +15,19 @@ from simulator.releases.release import Release
 TRACKED = frozenset(
     option for releases in RELEASES.values() for release in releases.values() for option in release.options
 )
-"""Every setting that some release has and another has not."""
+"""All settings that some releases have and others do not."""
 
 
 def has(release: Release, option: str) -> bool:
-    """Whether the release knows `?parameter` of the sink-uri, or a key or table of changefeed.toml, dotted."""
+    """Return whether the release has `?parameter` of the sink-uri, or a dotted key or table of changefeed.toml."""
     parts = option.split(".")
     within = {".".join(parts[: count + 1]) for count in range(len(parts))}
     return not within & TRACKED - release.options
 
 
 def releases_with(option: str) -> str:
-    """Who has a setting: `since v7.3.0 (and v6.5.4+, v7.1.2+)`, `in v7.2.0`, `since v8.5.4 (new architecture)`."""
+    """Return which releases have a setting: `since v7.3.0 (and v6.5.4+, v7.1.2+)`, `in v7.2.0`, `since v8.5.4 (new
+    architecture)`."""
     classic, new = (_spans(architecture, lambda release: has(release, option)) for architecture in ("classic", "new"))
     if not classic:
         return f"{new} (new architecture)"
@@ -35,8 +37,8 @@ def releases_with(option: str) -> str:
     return classic if whole or not new else f"{classic}, {new} of the new architecture"
 
 
-def spans(release: Release, chosen: Callable[[Release], bool]) -> str:
-    """The releases of that release's architecture that are chosen, in words; empty where none is."""
+def describe_releases(release: Release, chosen: Callable[[Release], bool]) -> str:
+    """Return the chosen releases of that release's architecture in words; empty if there are none."""
     return _spans(release.architecture, chosen)
 
 
@@ -51,12 +53,12 @@ def _spans(architecture: str, chosen: Callable[[Release], bool]) -> str:
 
 
 def _releases(architecture: str) -> list[Release]:
-    """In order, without betas."""
+    """Return the releases in order, without betas."""
     return [release for release in RELEASES[architecture].values() if "-" not in release.name]
 
 
 def _runs(releases: list[Release], chosen: Callable[[Release], bool]) -> Iterator[tuple[str, str]]:
-    """First and last of the releases that follow each other and are chosen."""
+    """Yield first and last of the consecutive releases that are chosen."""
     for wanted, run in groupby(releases, chosen):
         names = [release.name for release in run]
         if wanted:
@@ -64,7 +66,7 @@ def _runs(releases: list[Release], chosen: Callable[[Release], bool]) -> Iterato
 
 
 def _span(first: str, last: str, releases: list[Release]) -> str:
-    """`v7.2.0` alone, `v7.1.2+` to the end of its line, or `v4.0.0–v7.3.0`."""
+    """Return `v7.2.0` for one release, `v7.1.2+` to the end of its line, or `v4.0.0–v7.3.0`."""
     line = first.rpartition(".")[0]
     of_line = [release.name for release in releases if release.name.rpartition(".")[0] == line]
     if first == last:

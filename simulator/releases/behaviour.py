@@ -1,4 +1,4 @@
-"""A behaviour of TiCDC as a field of Release has it for metadata: what it means, and where TiCDC decides it.
+"""The metadata of a field of Release: what the behaviour means, and where TiCDC implements it.
 
 Sources without a repository are tiflow's for the classic architecture and ticdc's for the new one.
 """
@@ -15,26 +15,28 @@ ASIDE = r" ?\((?:there|[^()]*(?:\.go|/|\d\.\d|\bnew\b|\bclassic\b|: there)[^()]*
 
 @dataclass(frozen=True)
 class Behaviour:
+    """The description of one observable behaviour."""
+
     chapter: str
     section: str
     text: str
-    """Its first sentence says what it means, parentheses in it since when; each `%s` stands for a source, `there` for
-    those that the field above has."""
+    """The first sentence is the meaning, with releases in parentheses. Each `%s` stands for a source; `there` refers
+    to the sources of the field above."""
 
     cited: tuple[str, ...]
-    """File or folder of TiCDC's, and functions in it: `cdc/model/sink.go FromJob`."""
+    """Files or folders of TiCDC with functions in them: `cdc/model/sink.go FromJob`."""
 
     name: str = ""
-    """The field's."""
+    """The field's name."""
 
     @property
     def documentation(self) -> str:
-        """The text as one line, with its sources."""
+        """The text on one line, with its sources."""
         return " ".join(self.text.split()) % self.cited[: self.text.count("%s")]
 
     @property
     def meaning(self) -> str:
-        """The first sentence, without the releases and sources that stand in parentheses."""
+        """The first sentence, without releases and sources in parentheses."""
         return first_sentence(self.documentation)
 
     @property
@@ -44,17 +46,17 @@ class Behaviour:
 
     @property
     def on_the_wire(self) -> bool:
-        """Whether it is about what messages hold and where they are."""
+        """Whether it concerns the content and the place of messages."""
         return self.chapter == ON_THE_WIRE
 
     def means(self, value: str) -> str:
-        """What the text says of one of several values, which it has in back-quotes; or nothing."""
-        found = re.search(rf"`{re.escape(value)}`:? (?!\(|in \d|from \d)(.+?)(?: ?\(|\.(?:\s|$)|$)", self.documentation)
-        return found[1].rstrip(",:") if found else ""
+        """Return the text's description of one of several values, which are in back-quotes; empty if it has none."""
+        match = re.search(rf"`{re.escape(value)}`:? (?!\(|in \d|from \d)(.+?)(?: ?\(|\.(?:\s|$)|$)", self.documentation)
+        return match[1].rstrip(",:") if match else ""
 
 
 def section(chapter: str, name: str) -> Callable[..., Mapping[str, Behaviour]]:
-    """What makes the metadata of a section's fields, of a text and its sources."""
+    """Return a function that makes the metadata of a section's fields from a text and its sources."""
 
     def behaviour(text: str, *sources: str) -> Mapping[str, Behaviour]:
         return {"behaviour": Behaviour(chapter, name, text, sources)}
@@ -63,8 +65,10 @@ def section(chapter: str, name: str) -> Callable[..., Mapping[str, Behaviour]]:
 
 
 def first_sentence(text: str) -> str:
-    """A text's first sentence without asides about releases and sources, and without its full stop; where a colon ends
-    it (a list of values follows), without what stands behind a semicolon."""
+    """Return the first sentence without its full stop and without asides about releases and sources.
+
+    If it ends with a colon (a list of values follows), the part after a semicolon is left out.
+    """
     plain = re.sub(ASIDE, "", text)
     ends = re.search(r"[.:](?=\s|$)", plain)
     sentence = plain[: ends.start()] if ends else plain

@@ -1,4 +1,4 @@
-"""Classic TiCDC 4.0, one value per release that changed something; each is the one above it and what it changed.
+"""Classic TiCDC 4.0: each release that changed something, as the one above it and its changes.
 
 Verified at every tag of tiflow: pkg/filter/filter.go, cdc/changefeed.go, cdc/owner/changefeed.go, cdc/model/sink.go,
 cdc/sink/codec/canal*.go.

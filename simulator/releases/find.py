@@ -1,6 +1,6 @@
-"""Tag → Release: every tag of every line has the behaviours of the last one before it that changed something.
+"""Look-up of releases by tag. Each tag has the behaviours of the last changed release before it in its line.
 
-One law: a name means one release for ever, so that a line (`v8.5`) is no name: its latest tag would change.
+A name always means the same release; therefore a line (`v8.5`) is no name, because its latest tag would change.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Lines = Mapping[str, tuple[int, Sequence[Release]]]
 
 def _tags(lines: Lines) -> Iterator[Release]:
     for line, (last, changed) in lines.items():
-        found = {_patch(release.name): release for release in changed}
-        for patch in range(min(found), last + 1):
-            release = found[max(number for number in found if number <= patch)]
-            yield release if patch in found else replace(release, name=f"{line}.{patch}")
+        changed_by_patch = {_patch(release.name): release for release in changed}
+        for patch in range(min(changed_by_patch), last + 1):
+            release = changed_by_patch[max(number for number in changed_by_patch if number <= patch)]
+            yield release if patch in changed_by_patch else replace(release, name=f"{line}.{patch}")
 
 
 def _patch(name: str) -> int:
@@ -41,10 +41,10 @@ DEFAULT = "v8.5.3"
 
 
 def find(name: str, architecture: str | None = None) -> Release:
-    """The release of that tag (`v7.1.3`, `7.1.3`), classic where both architectures have it and none is said.
+    """Return the release of a tag (`v7.1.3`, `7.1.3`), by default classic if both architectures have it.
 
-    Raises UserError: an unknown tag with those nearest to it, a line (`8.5`) with its tags, a tag that the architecture
-    does not have with the tags it has.
+    Raise UserError: for an unknown tag with the nearest tags, for a line (`8.5`) with its tags, for a tag that the
+    architecture does not have with the tags that it has.
     """
     tag = name if name.startswith("v") else f"v{name}"
     for kind in RELEASES if architecture is None else (architecture,):
@@ -69,7 +69,7 @@ def _unknown(name: str, tag: str, architecture: str | None) -> str:
 
 
 def _nearest(tag: str, tags: Sequence[str]) -> list[str]:
-    """The tags of the same line, or of the same major version, or the last of every line."""
+    """Return the tags of the same line, or of the same major version, or the last tag of every line."""
     for prefix in (_prefix(tag, 2), _prefix(tag, 1)):
         near = [known for known in tags if known.startswith(prefix)]
         if near:

@@ -1,7 +1,8 @@
-"""Settings that not every release has, and names that `ignore-event` takes, by what brought them.
+"""Settings that only some releases have, and the names that `ignore-event` accepts, by the releases that introduced
+them.
 
-One law: `?name` is a parameter of the sink-uri, the others are keys or whole tables of changefeed.toml, dotted; what is
-not here is in every release. Checked at every tag: pkg/config/*.go (toml tags), cdc/sink/**, pkg/sink/**; for
+`?name` is a parameter of the sink-uri; the others are dotted keys or whole tables of changefeed.toml. Settings that are
+not listed exist in every release. Checked at every tag: pkg/config/*.go (toml tags), cdc/sink/**, pkg/sink/**; for
 `ignore-event` pkg/filter/sql_event_filter.go and utils.go SupportedEventTypes, pkg/binlog-filter/filter.go.
 """
 
@@ -10,8 +11,8 @@ from __future__ import annotations
 LARGE = "sink.kafka-config.large-message-handle"
 
 FIRST = frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"})
-"""4.0: a cyclic replication (to 6.1), enable-old-value (to 7.3) and ddl-allow-list (to 6.2). TiCDC has the second
-from 4.0.5 and the third from 4.0.3 (ddl-white-list before); there they are taken for known."""
+"""4.0: cyclic-replication (up to 6.1), enable-old-value (up to 7.3) and ddl-allow-list (up to 6.2). TiCDC has the
+second from 4.0.5 and the third from 4.0.3 (ddl-white-list before); the simulator accepts them from 4.0.0."""
 
 SCHEDULER = frozenset({"scheduler"})
 """4.0.2–6.0 for the scheduler of tables, 6.6+ for spans."""
@@ -69,7 +70,7 @@ ENCODERS = frozenset({"sink.encoder-concurrency"})
 """6.1.3+, 6.5+."""
 
 KAFKA_CONFIG = frozenset({"sink.kafka-config"})
-"""6.1.7, 6.5.3+, 7.1+: a table of `sasl-mechanism` and what is added below."""
+"""6.1.7, 6.5.3+, 7.1+: a table with `sasl-mechanism` and the keys added below."""
 
 KAFKA_KEYS = frozenset(
     f"sink.kafka-config.{name}"
@@ -82,7 +83,7 @@ KAFKA_KEYS = frozenset(
         *("enable-tls", "ca", "cert", "key", "insecure-skip-verify", "codec-config"),
     )
 )
-"""7.1+: what the sink-uri may say, too."""
+"""7.1+: keys that the sink-uri has, too."""
 
 OAUTH = frozenset(
     {
@@ -123,7 +124,7 @@ COMPATIBLE = frozenset({"?content-compatible"})
 """6.5.6+, 7.1.3+, 7.5.3+, 7.6+."""
 
 COMPATIBLE_FILE = frozenset({"sink.content-compatible"})
-"""7.1.3+, 7.5.3+, 7.6+; 6.5 has it in the sink-uri alone."""
+"""7.1.3+, 7.5.3+, 7.6+; 6.5 has it in the sink-uri only."""
 
 STUCK = frozenset({"changefeed-error-stuck-duration"})
 """6.5.6+, 7.1.2+, 7.5+."""
@@ -228,7 +229,7 @@ EVENTS_BY_SQL = frozenset(
         *("add table partition", "drop table partition", "truncate table partition"),
     }
 )
-"""`ignore-event` of event filters, 6.2 – 7.6: what a parser can tell from the SQL text."""
+"""`ignore-event` of event filters, 6.2 – 7.6: types that a parser derives from the SQL text."""
 
 EVENTS_BY_ACTION = EVENTS_BY_SQL | {
     *("modify schema charset and collate", "recover table"),

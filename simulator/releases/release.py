@@ -1,7 +1,6 @@
-"""What a TiCDC release is to the rest: a name, an architecture and observable behaviours, one field each.
+"""A TiCDC release: a name, an architecture and one field for each observable behaviour.
 
-One law: a field names what a consumer or an operator can see, and its metadata says where TiCDC decides it, as
-`ticdc-sim releases` shows it.
+The metadata of a field says where TiCDC implements it; `ticdc-sim releases` shows it.
 """
 
 from __future__ import annotations
@@ -10,30 +9,42 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 
 from simulator.releases.behaviour import Behaviour
-from simulator.releases.messages import Messages
-from simulator.releases.rows import Rows
-from simulator.releases.settings import Settings
-from simulator.releases.sql import Sql
-from simulator.releases.statements import Statements
+from simulator.releases.canal_json_rows import CanalJsonRowBehaviours
+from simulator.releases.messages import MessageBehaviours
+from simulator.releases.open_protocol_rows import OpenProtocolRowBehaviours
+from simulator.releases.rows import RowBehaviours
+from simulator.releases.settings import SettingBehaviours
+from simulator.releases.sql import SqlBehaviours
+from simulator.releases.statement_texts import StatementTextBehaviours
+from simulator.releases.statements import StatementBehaviours
 
 
 @dataclass(frozen=True)
-class Release(Settings, Sql, Statements, Messages, Rows):
-    """The observable behaviours of one TiCDC release: its fields come in the order of the bases, the last one first."""
+class Release(
+    SettingBehaviours,
+    SqlBehaviours,
+    StatementBehaviours,
+    StatementTextBehaviours,
+    MessageBehaviours,
+    CanalJsonRowBehaviours,
+    OpenProtocolRowBehaviours,
+    RowBehaviours,
+):
+    """The observable behaviours of one TiCDC release. Fields are in the order of the bases, the last base first."""
 
     name: str
     """Its tag: `v8.5.3`."""
 
     architecture: str
-    """`classic` (pingcap/tiflow) or `new` (pingcap/ticdc); for people, nothing is decided by it."""
+    """`classic` (pingcap/tiflow) or `new` (pingcap/ticdc); shown to users, no code depends on it."""
 
     @property
     def title(self) -> str:
-        """For people: `v8.5.4 (new)`."""
+        """The name for users: `v8.5.4 (new)`."""
         return f"{self.name} ({self.architecture})"
 
 
 @cache
 def behaviours() -> tuple[Behaviour, ...]:
-    """Every field that is a behaviour, what is on the wire first."""
+    """Return every field that is a behaviour, those on the wire first."""
     return tuple(replace(field.metadata["behaviour"], name=field.name) for field in fields(Release) if field.metadata)

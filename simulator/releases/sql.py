@@ -1,4 +1,4 @@
-"""Which SQL the TiDB of a release accepts."""
+"""Behaviours of TiDB: the SQL that the release's TiDB accepts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SQL = section("what can be asked for", "SQL")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Sql:
+class SqlBehaviours:
     """Which SQL TiDB accepts."""
 
     default_functions: frozenset[str] = field(
@@ -22,16 +22,16 @@ class Sql:
 
     global_indexes: bool = field(
         metadata=SQL(
-            """Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is refused by
-        8264, not 1503 (8.4+: tidb %s).""",
+            "Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is "
+            "refused by 8264, not 1503 (8.4+: tidb %s).",
             "ddl/partition.go checkPartitioningKeysConstraints",
         )
     )
 
     default_parentheses: bool = field(
         metadata=SQL(
-            """Whether DEFAULT takes a literal or a column in parentheses, of which TiDB then refuses the column (8.1+: tidb
-        %s).""",
+            "Whether DEFAULT takes a literal or a column in parentheses, of which TiDB then refuses the column (8.1+: "
+            "tidb %s).",
             "parser/parser.y DefaultValueExpr",
         )
     )
@@ -48,8 +48,8 @@ class Sql:
 
     lone_null_refused: bool = field(
         metadata=SQL(
-            """Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too (TiDB 8.4+:
-        %s); elsewhere it becomes the zero of its type, as in an INSERT of several rows.""",
+            "Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too (TiDB "
+            "8.4+: %s); elsewhere it becomes the zero of its type, as in an INSERT of several rows.",
             "executor/select.go ResetContextOfStmt",
         )
     )

@@ -1,4 +1,4 @@
-"""Statements: what is sent of them, where they go, which of them are sent at all, and what event filters look at."""
+"""Behaviours of the sending and filtering of DDL statements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
-TEXT = section(ON_THE_WIRE, "what a statement becomes")
 SENDING = section(ON_THE_WIRE, "where and how a statement goes")
 FILTER = section("what is sent at all", "which statements are sent")
 RESTART = section("what is sent at all", "what a restart sends again")
@@ -14,238 +13,8 @@ EVENTS = section("what is sent at all", "event filters")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Statements:
-    """What becomes of statements."""
-
-    multi_schema_change: bool = field(
-        metadata=TEXT(
-            "Whether TiDB makes one job (61) of an ALTER TABLE with several specs (TiDB 6.2+: %s).",
-            "ddl/multi_schema_change.go",
-        )
-    )
-
-    foreign_key_index: bool = field(
-        metadata=TEXT(
-            """Whether ADD FOREIGN KEY on columns that begin no index adds that index too, both as one job 61 (TiDB 6.5+:
-        %s).""",
-            "ddl/ddl_api.go CreateForeignKey",
-        )
-    )
-
-    foreign_key_checks: bool = field(
-        metadata=TEXT(
-            """Whether foreign keys are checked and followed when rows are written (TiDB 6.6+: tidb_enable_foreign_key is on
-        by default, tidb %s); before it they only stand in the definition.""",
-            "sessionctx/variable/tidb_vars.go",
-        )
-    )
-
-    rename_renews_ids: bool = field(
-        metadata=TEXT(
-            """Whether a renamed table goes on with `_tidb_rowid` and AUTO_INCREMENT behind the 30,000 that its TiDB had set
-        aside (up to 7.5: tidb %s); elsewhere it goes on with the next (7.6+).""",
-            "infoschema/builder.go applyTableUpdate",
-        )
-    )
-
-    codes_search_indexes: bool = field(
-        metadata=TEXT(
-            """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code
-        that TiCDC has for it, whatever TiDB's is (new: %s).""",
-            "logservice/schemastore/persist_storage.go handleDDLJob",
-        )
-    )
-
-    ddl_text: str = field(
-        metadata=TEXT(
-            """How the query is written: `raw` as it was typed (4.0.0, 4.0.1), `marked`: as typed, TiDB's features put in
-        comments by regular expressions (4.0.2+: %s, tidb %s), `restored` from its syntax tree (5.2.4, 5.3.1+: %s, 6.5+
-        %s; new: %s).""",
-            "cdc/changefeed.go",
-            "sessionctx/binloginfo AddSpecialComment",
-            "cdc/owner/changefeed.go",
-            "cdc/owner/ddl_sink.go addSpecialComment",
-            "logservice/schemastore/utils.go",
-        )
-    )
-
-    ddl_mark: str = field(
-        metadata=TEXT(
-            """What opens the comment around SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS in marked text: `/*!90000 ` in
-        4.0.2–4.0.4, `/*T! ` from 4.0.5 (tidb %s).""",
-            "sessionctx/binloginfo",
-        )
-    )
-
-    ddl_text_placement: bool = field(
-        metadata=TEXT(
-            """Whether placement clauses stay in a restored text (before 6.0, whose %s sets
-        SkipPlacementRuleForRestore).""",
-            "cdc/owner/changefeed.go",
-        )
-    )
-
-    ddl_text_ttl_off: bool = field(
-        metadata=TEXT(
-            "Whether TTL_ENABLE is restored as 'OFF' (7.0+: %s).", "cdc/owner/ddl_sink.go RestoreWithTTLEnableOff"
-        )
-    )
-
-    ddl_text_charset: bool = field(
-        metadata=TEXT(
-            """Whether the job's charset is the introducer of string defaults (6.5.2+, 7.1+: %s), not always utf8mb4.""",
-            "cdc/owner/ddl_sink.go",
-        )
-    )
-
-    ddl_text_joined: bool = field(
-        metadata=TEXT(
-            "Whether several statements in one job's text are sent joined by `;` (new: %s); classic stops.",
-            "logservice/schemastore/utils.go transformDDLJobQuery",
-        )
-    )
-
-    rebuilds_drop: bool = field(
-        metadata=TEXT(
-            """Whether DROP TABLE and DROP VIEW are written anew, one per table with its database and without IF EXISTS
-        (6.1+: %s).""",
-            "cdc/model/sink.go FromJob",
-        )
-    )
-
-    splits_renames: bool = field(
-        metadata=TEXT(
-            """Whether RENAME TABLE of several tables (47) becomes one RENAME (14) for each (6.1+: %s); in 5.4 and 6.0 it is
-        one event without a table.""",
-            "cdc/model/sink.go FromRenameTablesJob",
-        )
-    )
-
-    renames_in_lower_case: bool = field(
-        metadata=TEXT(
-            "Whether the databases in RENAME of several tables are in lower case (6.1, 6.2: %s).",
-            "cdc/owner/schema.go parseRenameTables",
-        )
-    )
-
-    rebuilds_exchange: bool = field(
-        metadata=TEXT(
-            "Whether EXCHANGE PARTITION is written anew with its databases (6.5.4+, 7.1.1+: %s).", "cdc/model/sink.go"
-        )
-    )
-
-    create_tables_code: int = field(
-        metadata=TEXT(
-            """Type code of the events that CREATE TABLES (60) is split into: 60 (8.2+: %s) or 3 (new: %s); 0 where 60 is
-        not replicated.""",
-            "cdc/entry/schema_storage.go BuildDDLEvents",
-            "pkg/common/event/ddl_event.go GetEvents",
-        )
-    )
-
-    keeps_statement_end: bool = field(
-        metadata=TEXT(
-            "Whether the parts of a RENAME or CREATE of several tables end in `;` (new: %s).",
-            "pkg/common/event/ddl_event.go",
-        )
-    )
-
-    escapes_rebuilt_names: bool = field(
-        metadata=TEXT(
-            """Whether back-quotes in names of rebuilt DROP and EXCHANGE PARTITION statements are doubled (new from 8.5.6:
-        %s).""",
-            "logservice/schemastore/persist_storage_ddl_handlers.go",
-        )
-    )
-
-    restores_rebuilt: bool = field(
-        metadata=TEXT(
-            """Whether a statement that TiCDC writes anew is restored as others are (classic: %s); elsewhere it is sent as
-        it is written (new: %s).""",
-            "cdc/owner/ddl_sink.go addSpecialComment",
-            "logservice/schemastore/persist_storage_ddl_handlers.go",
-        )
-    )
-
-    rebuilds_rename: bool = field(
-        metadata=TEXT(
-            """Whether a RENAME of one table is written anew, too, and event filters and errors have what is written for all
-        pairs (new: %s); classic keeps the statement.""",
-            "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForRenameTable",
-        )
-    )
-
-    rename_as_written: bool = field(
-        metadata=TEXT(
-            """Whether a rebuilt RENAME spells its tables as the statement does (new: %s); classic as they are called
-        (%s).""",
-            "logservice/schemastore/persist_storage_ddl_handlers.go",
-            "cdc/model/sink.go FromRenameTablesJob",
-        )
-    )
-
-    rename_quotes_names: bool = field(
-        metadata=TEXT(
-            "Whether back-quotes in the names of a rebuilt RENAME are doubled (new from 8.5.6: %s).",
-            "logservice/schemastore/persist_storage_ddl_handlers.go",
-        )
-    )
-
-    rename_keeps_schemas: bool = field(
-        metadata=TEXT(
-            """Whether a rebuilt RENAME of several tables has the schemas that the statement names, as it spells them (new
-        from 8.5.6: %s).""",
-            "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForRenameTables",
-        )
-    )
-
-    rename_finds_old_schema: bool = field(
-        metadata=TEXT(
-            """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7:
-        %s).""",
-            "logservice/schemastore",
-        )
-    )
-
-    rename_event_in_lower_case: bool = field(
-        metadata=TEXT(
-            """Whether the event of a RENAME of one table has its new database in lower case, as TiDB's job has it (6.5.4+,
-        7.1.2+, 7.4+: %s); not in new.""",
-            "cdc/entry/schema/snapshot.go FillSchemaName",
-        )
-    )
-
-    exchange_from_restored: bool = field(
-        metadata=TEXT(
-            """Whether the partition and WITHOUT VALIDATION of a rebuilt EXCHANGE PARTITION are looked for in the restored
-        text (new: %s); classic looks in the text as it was typed (%s).""",
-            "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForExchangePartition",
-            "cdc/model/sink.go",
-        )
-    )
-
-    exchange_keeps_quotes: bool = field(
-        metadata=TEXT(
-            "Whether back-quotes in the name of that partition stay (new from 8.5.7: %s).",
-            "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForExchangePartition",
-        )
-    )
-
-    create_like_finds_schema: bool = field(
-        metadata=TEXT(
-            """Whether CREATE TABLE … LIKE gets the schema of the other table, where it names none and that is another one
-        (new from 8.5.7: %s).""",
-            "logservice/schemastore/persist_storage_ddl_handlers.go setReferTableForCreateTableLike",
-        )
-    )
-
-    view_finds_schemas: bool = field(
-        metadata=TEXT(
-            """Whether CREATE VIEW over tables of other schemas has the query that TiDB keeps, which names them (new from
-        8.5.7: %s).""",
-            "pkg/common/event/ddl_query_normalizer.go",
-        )
-    )
+class StatementBehaviours:
+    """The sending and filtering of DDL statements."""
 
     single_table_ddl: frozenset[int] = field(
         metadata=SENDING(
@@ -260,8 +29,8 @@ class Statements:
 
     exchange_event_of_plain: bool = field(
         metadata=SENDING(
-            """Whether the event of EXCHANGE PARTITION is the plain table's, in the topic of the partitioned one (new: %s);
-        classic the other way round.""",
+            "Whether the event of EXCHANGE PARTITION is the plain table's, in the topic of the partitioned one (new: "
+            "%s); classic the other way round.",
             "logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventForExchangeTablePartition",
         )
     )
@@ -306,8 +75,8 @@ class Statements:
 
     open_escapes_html: bool = field(
         metadata=SENDING(
-            """Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 (%s, classic); the new
-        architecture's writer (%s) does not.""",
+            "Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 (%s, classic); the new "
+            "architecture's writer (%s) does not.",
             "encoding/json",
             "pkg/util/json_writer.go",
         )
@@ -323,10 +92,11 @@ class Statements:
 
     eligibility: str = field(
         metadata=FILTER(
-            """What becomes of a DDL on a table without a valid index, without force-replicate. `stays`: a table that once
-        had none is ignored until it is dropped, its DROP TABLE is sent (up to 6.0: %s). `after`: the table after the
-        DDL decides (5.1.5, 6.1+: %s, %s). `error`: so, but a changefeed error where the DDL takes the last valid index
-        away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: %s). `silent`: by the table after, or the one dropped (new: %s).""",
+            "What becomes of a DDL on a table without a valid index, without force-replicate. `stays`: a table that "
+            "once had none is ignored until it is dropped, its DROP TABLE is sent (up to 6.0: %s). `after`: the table "
+            "after the DDL decides (5.1.5, 6.1+: %s, %s). `error`: so, but a changefeed error where the DDL takes the "
+            "last valid index away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: %s). `silent`: by the table after, or the one "
+            "dropped (new: %s).",
             "cdc/entry/schema_storage.go",
             "cdc/owner",
             "cdc/entry/schema/snapshot.go",
@@ -337,10 +107,10 @@ class Statements:
 
     rename_filter: str = field(
         metadata=FILTER(
-            """How the table filter decides about RENAME. `new-name`: by the new name (up to 6.2). `new-schema`: one pair by
-        the old table's name in the new schema (6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: %s). `old-name`: by the old name,
-        an error where only the new one matches (6.5.4+, 7.1.2+, 7.4+). `names-alone`: so, but no snapshot of tables is
-        asked, and names may be swapped (new: %s).""",
+            "How the table filter decides about RENAME. `new-name`: by the new name (up to 6.2). `new-schema`: one "
+            "pair by the old table's name in the new schema (6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: %s). `old-name`: by "
+            "the old name, an error where only the new one matches (6.5.4+, 7.1.2+, 7.4+). `names-alone`: so, but no "
+            "snapshot of tables is asked, and names may be swapped (new: %s).",
             "cdc/puller/ddl_puller.go handleJob",
             "logservice/schemastore",
         )
@@ -348,25 +118,25 @@ class Statements:
 
     rename_errors_wrapped: frozenset[str] = field(
         metadata=FILTER(
-            """Which errors of a RENAME are inside of a CDC:ErrHandleDDLFailed (%s): of `one` pair that enters the filter,
-        of `several`, of the schema `snapshot`. All in 6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1, 7.6, 8.0; not `one` in
-        6.5.10+, 7.5.7, 8.1+; `snapshot` alone in 7.1.6; none elsewhere.""",
+            "Which errors of a RENAME are inside of a CDC:ErrHandleDDLFailed (%s): of `one` pair that enters the "
+            "filter, of `several`, of the schema `snapshot`. All in 6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1, 7.6, 8.0; "
+            "not `one` in 6.5.10+, 7.5.7, 8.1+; `snapshot` alone in 7.1.6; none elsewhere.",
             "cdc/puller/ddl_puller.go",
         )
     )
 
     exchange_passes_by_either: bool = field(
         metadata=FILTER(
-            """Whether EXCHANGE PARTITION passes the table filter where one of its tables does (new: %s); classic asks it
-        for the database of the plain table and the name of the partitioned one.""",
+            "Whether EXCHANGE PARTITION passes the table filter where one of its tables does (new: %s); classic asks "
+            "it for the database of the plain table and the name of the partitioned one.",
             "logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventForExchangeTablePartition",
         )
     )
 
     start_ts_discards_ddl: bool = field(
         metadata=FILTER(
-            """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0,
-        7.5.7, 7.6, 8.5.4+: %s); elsewhere it is not sent, but applied.""",
+            "Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, "
+            "7.4–7.5.0, 7.5.7, 7.6, 8.5.4+: %s); elsewhere it is not sent, but applied.",
             "pkg/filter/filter.go ShouldDiscardDDL",
         )
     )
@@ -381,16 +151,16 @@ class Statements:
 
     cdc_schemas: frozenset[str] = field(
         metadata=FILTER(
-            """Databases of TiCDC's and Lightning's own that are never replicated (%s: tidb_cdc from 6.5.9, 7.1.4, 7.5.1,
-        8.0; lightning_task_info from 8.2).""",
+            "Databases of TiCDC's and Lightning's own that are never replicated (%s: tidb_cdc from 6.5.9, 7.1.4, "
+            "7.5.1, 8.0; lightning_task_info from 8.2).",
             "pkg/filter/utils.go",
         )
     )
 
     cdc_schemas_in_any_case: bool = field(
         metadata=FILTER(
-            """Whether databases of TiCDC's and Lightning's own are compared in lower case (new from 8.5.4: %s), not as they
-        are written.""",
+            "Whether databases of TiCDC's and Lightning's own are compared in lower case (new from 8.5.4: %s), not as "
+            "they are written.",
             "pkg/filter/utils.go",
         )
     )
@@ -411,8 +181,8 @@ class Statements:
 
     statement_again_at_checkpoint: bool = field(
         metadata=RESTART(
-            """Whether a changefeed that starts again sends a statement at its very checkpoint once more (classic: %s); new
-        begins behind it (%s).""",
+            "Whether a changefeed that starts again sends a statement at its very checkpoint once more (classic: %s); "
+            "new begins behind it (%s).",
             "cdc/owner/changefeed.go ddlStartTs",
             "logservice/schemastore/schema_store.go FetchTableTriggerDDLEvents",
         )
@@ -420,18 +190,18 @@ class Statements:
 
     event_filter_discards: bool = field(
         metadata=EVENTS(
-            """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0,
-        7.6: %s).""",
+            "Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, "
+            "7.5.0, 7.6: %s).",
             "pkg/filter/filter.go ShouldDiscardDDL",
         )
     )
 
     event_filter_rename: str = field(
         metadata=EVENTS(
-            """By which name event filters judge a RENAME. `new-name` (6.2–6.5.3, 6.5.8–6.5.11, 6.6–7.1.1, 7.1.4–7.1.6, 7.2,
-        7.3, 7.5.1–7.5.5, 8.0–8.5.0: %s). `both-names`: as the table filter does, where both are ignored it is skipped,
-        where the old one alone is it is CDC:ErrSyncRenameTableFailed (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6: %s).
-        `old-name` (6.5.12, 7.5.6+, 8.5.1+, new: there).""",
+            "By which name event filters judge a RENAME. `new-name` (6.2–6.5.3, 6.5.8–6.5.11, 6.6–7.1.1, 7.1.4–7.1.6, "
+            "7.2, 7.3, 7.5.1–7.5.5, 8.0–8.5.0: %s). `both-names`: as the table filter does, where both are ignored it "
+            "is skipped, where the old one alone is it is CDC:ErrSyncRenameTableFailed (6.5.4–6.5.7, 7.1.2–7.1.3, "
+            "7.4, 7.5.0, 7.6: %s). `old-name` (6.5.12, 7.5.6+, 8.5.1+, new: there).",
             "pkg/filter/sql_event_filter.go shouldSkipDDL",
             "cdc/puller/ddl_puller.go",
         )
@@ -446,8 +216,8 @@ class Statements:
 
     unclassified_events: frozenset[str] = field(
         metadata=EVENTS(
-            """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
-        filter that matches their table (new: %s).""",
+            "Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every "
+            "event filter that matches their table (new: %s).",
             "pkg/binlog-filter/filter.go ClassifyEvent",
         )
     )
@@ -461,8 +231,8 @@ class Statements:
 
     event_filter_sees_sent_text: bool = field(
         metadata=EVENTS(
-            """Whether `ignore-sql` looks at the text that is sent (new: %s); classic at the statement before it is restored
-        (%s).""",
+            "Whether `ignore-sql` looks at the text that is sent (new: %s); classic at the statement before it is "
+            "restored (%s).",
             "logservice/schemastore/utils.go transformDDLJobQuery",
             "cdc/owner/ddl_manager.go",
         )
@@ -470,25 +240,25 @@ class Statements:
 
     event_filter_needs_old_name: bool = field(
         metadata=EVENTS(
-            """Whether a RENAME that is judged by an old name which TiCDC does not know is CDC:ErrTableIneligible (classic:
-        %s); new takes the new name.""",
+            "Whether a RENAME that is judged by an old name which TiCDC does not know is CDC:ErrTableIneligible "
+            "(classic: %s); new takes the new name.",
             "pkg/filter/sql_event_filter.go shouldSkipDDL",
         )
     )
 
     bad_event_filter_stops: bool = field(
         metadata=EVENTS(
-            """Whether an `ignore-sql` that is no regular expression, or an `ignore-event` that is no valid event type, is
-        CDC:ErrFilterRuleInvalid (new: %s); classic logs it and goes on without the rule's `ignore-event` and
-        `ignore-sql`.""",
+            "Whether an `ignore-sql` that is no regular expression, or an `ignore-event` that is no valid event type, "
+            "is CDC:ErrFilterRuleInvalid (new: %s); classic logs it and goes on without the rule's `ignore-event` and "
+            "`ignore-sql`.",
             "pkg/filter/sql_event_filter.go newSQLEventRule",
         )
     )
 
     checks_expressions_first: bool = field(
         metadata=EVENTS(
-            """Whether the expressions of event filters are checked against every table before anything is sent (classic:
-        %s); new looks at one when a row needs it (%s).""",
+            "Whether the expressions of event filters are checked against every table before anything is sent "
+            "(classic: %s); new looks at one when a row needs it (%s).",
             "pkg/filter/expr_filter.go verify",
             "pkg/filter/filter.go Verify",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.errors import UserError, mask_secrets
-from simulator.releases.compare import named
+from simulator.releases.compare import parse_release
 from simulator.run.steps.kind import read_keys
 from simulator.settings import TEXT, TEXTS, Key, to_text, to_texts
 
@@ -37,7 +37,7 @@ class About:
 def _to_releases(value: object) -> tuple[str, ...]:
     """Return names of existing releases; raises UserError."""
     for name in to_texts(value):
-        named(name)
+        parse_release(name)
     return to_texts(value)
 
 

@@ -11,7 +11,7 @@ from simulator.cli import run
 from simulator.explain.examples.playback import play
 from simulator.explain.examples.selection import EXAMPLES, select_example
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.compare import Difference, differences
+from simulator.releases.compare import ReleaseDifference, differences
 from simulator.releases.release import behaviours
 
 WIRE = [behaviour.name for behaviour in behaviours() if behaviour.on_the_wire]
@@ -27,7 +27,7 @@ def neighbours() -> Iterator[tuple[Release, Release]]:
     yield from ((classic[tag], new[tag]) for tag in classic.keys() & new.keys())
 
 
-def upgrades() -> Iterator[tuple[Difference, Release, Release]]:
+def upgrades() -> Iterator[tuple[ReleaseDifference, Release, Release]]:
     """Every change of a behaviour on the wire from one value to another, once."""
     seen = set()
     for before, after in neighbours():

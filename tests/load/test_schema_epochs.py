@@ -15,7 +15,7 @@ from simulator.errors import UserError
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
 from simulator.load.epochs.epochs import epoch_control_events, schema_epochs
 from simulator.load.plan.load_plan import ADD_COLUMN, STATEMENT_KINDS, TRUNCATE, DdlSchedule
-from simulator.releases.compare import named
+from simulator.releases.compare import parse_release
 from simulator.ticdc.changefeed import load
 from simulator.tso import compose
 
@@ -105,7 +105,7 @@ def test_a_protocol_without_watermarks_gets_the_statements_alone() -> None:
 
 
 def test_a_release_may_leave_the_watermark_behind_a_statement_to_the_next_one() -> None:
-    release = named("5.4.0")
+    release = parse_release("5.4.0")
     assert not release.watermark_after_ddl
     prepared, output = opened(load_plan(), load(OPEN, release=release), release)
     texts = [text for text, *_ in said(at(prepared, output, 0), 0)]

@@ -21,7 +21,7 @@ from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record, read_records
 from simulator.consumer.replay.outcome import RowDifference
-from simulator.releases.compare import named
+from simulator.releases.compare import parse_release
 from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
 from simulator.sinks.memory import Message
@@ -92,7 +92,7 @@ def violations(
     scenario: Shipped, release: str, stream: list[Record], directory: Path
 ) -> Iterator[Violation | RowDifference]:
     """What of the stream breaks the contract, the tables being known from its statements alone."""
-    found, settings = named(release), scenarios.load(scenario.file).settings
+    found, settings = parse_release(release), scenarios.load(scenario.file).settings
     assert settings.sink_uri is not None
     changefeed = load_file(settings.sink_uri, settings.config, found)
     counts = {topic.name: len(list(topic.iterdir())) for topic in directory.iterdir() if topic.is_dir()}

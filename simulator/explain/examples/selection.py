@@ -14,7 +14,7 @@ from simulator.explain.examples.playback import ExampleOutput, ReleaseExample, p
 from simulator.explain.examples.rows import CANAL_ROWS, OPEN_ROWS, ROWS
 from simulator.explain.examples.statements import SENDING, TEXTS
 from simulator.releases import RELEASES, Release
-from simulator.releases.compare import Difference
+from simulator.releases.compare import ReleaseDifference
 
 EXAMPLES: Mapping[str, tuple[ReleaseExample, ...]] = {
     **ROWS,
@@ -39,7 +39,7 @@ class SelectedExample:
     after: ExampleOutput
 
 
-def select_example(difference: Difference, before: Release, after: Release) -> SelectedExample | None:
+def select_example(difference: ReleaseDifference, before: Release, after: Release) -> SelectedExample | None:
     """Return an example of a difference between two releases; None if no event shows it in any release."""
     for base in _bases(before, after):
         for example in EXAMPLES.get(difference.behaviour.name, ()):
@@ -59,6 +59,6 @@ def _bases(before: Release, after: Release) -> Iterator[Release]:
         yield from reversed(list(releases.values()))
 
 
-def _with_behaviour(base: Release, difference: Difference, value: object) -> Release:
+def _with_behaviour(base: Release, difference: ReleaseDifference, value: object) -> Release:
     changed: dict[str, Any] = {difference.behaviour.name: value}
     return replace(base, **changed)

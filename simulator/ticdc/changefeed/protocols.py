@@ -100,7 +100,7 @@ def fallback_warnings(settings: Settings) -> Iterator[str]:
 
 
 def _since(name: str, release: Release) -> str:
-    releases = availability.spans(release, lambda other: name in other.protocols)
+    releases = availability.describe_releases(release, lambda other: name in other.protocols)
     return f" TiCDC has it {releases}." if releases else ""
 
 
