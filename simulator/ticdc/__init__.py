@@ -1,1 +1,1 @@
-"""What the changefeed does with rows and jobs."""
+"""TiCDC: what the changefeed does with rows and DDL jobs."""

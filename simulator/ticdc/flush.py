@@ -1,9 +1,9 @@
-"""Which rows TiCDC's worker hands to one encoder, and so which may share a message.
+"""Flushes: the rows that TiCDC's worker passes to one encoder call, and which of them may share a message.
 
-One law: the cut depends on the rows of a partition alone, never on how an engine cuts its batches.
-A flush ends at a watermark or statement, at a statement of another partition, or after `release.flush_rows` of a
-partition. TiCDC also ends it when its clock ticks (500 ms up to 6.4, 15 ms since), which no input decides: here the
-clock never ticks, but so many bytes as no tick would let pass end a flush, too.
+A flush depends only on the rows of a partition, not on how an engine cuts its batches. It ends at a watermark or DDL
+statement, at a statement of another partition, or after `release.flush_rows` of a partition. TiCDC also ends it when
+its clock ticks (500 ms up to 6.4, 15 ms since), which no input determines: here the clock never ticks, but a flush also
+ends after more bytes than fit into one tick.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from simulator.releases import Release
 from simulator.ticdc.dispatch import Route
 
 TICK_ROWS = 1 << 16
-"""Where a release has no limit: what is taken for one tick of its clock, so that memory stays flat."""
+"""Maximum rows of a flush in releases without a limit, as a substitute for the clock, so that memory stays flat."""
 
 FLUSH_BYTES = 32 << 20
-"""Bytes of row images that end a flush, so that memory stays flat and an Arrow column far below its 2 GiB: 2,048 rows
-of 16 KiB."""
+"""Bytes of row images that end a flush, so that memory stays flat and an Arrow column far below its limit of 2 GiB:
+2,048 rows of 16 KiB."""
 
 LEAST_ROWS = 8192
-"""Rows that are worth the fixed cost of one columnar pass."""
+"""Rows for which the fixed cost of one columnar pass is worthwhile."""
 
 IMAGES = ("before", "after")
 
@@ -43,7 +43,7 @@ class Flush:
     events: pa.RecordBatch
     group: Ints
     large: npt.NDArray[np.bool_] | None = None
-    """Which events are rows that are taken for too large, whatever their size; None: none."""
+    """Which events are rows that are treated as too large, whatever their size; None means none."""
 
 
 def phase_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:
@@ -53,12 +53,12 @@ def phase_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:
     """
     place = np.searchsorted(barriers, commit_ts)
     at = np.append(barriers, -1)[place] == commit_ts
-    found: Ints = 2 * place + np.where(at, np.select([kind == ROW, kind == DDL], [0, 1], 2), 0)
-    return found
+    phases: Ints = 2 * place + np.where(at, np.select([kind == ROW, kind == DDL], [0, 1], 2), 0)
+    return phases
 
 
 def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Iterator[Flush]:
-    """For protocols that put one event in a message: everything as it comes, up to so many bytes at a time."""
+    """Yield events for protocols with one event per message: in their order, limited by bytes."""
     for batch in (batch for batch in batches if batch.num_rows):
         starts = np.flatnonzero(_cut(_starts(np.zeros(batch.num_rows, np.int64)), _sizes(batch), batch.num_rows, most))
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows]):
@@ -68,24 +68,24 @@ def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Ite
 def grouped(
     batches: Iterable[pa.RecordBatch], keys: GroupKeys, least: int = LEAST_ROWS, eager: bool = False
 ) -> Iterator[Flush]:
-    """For protocols that batch: complete flushes only, what is unfinished waits until `least` rows are there again, or
-    the bytes of a flush.
+    """Yield complete flushes for protocols that batch.
 
-    `eager` gives each flush as soon as it is complete.
+    Unfinished flushes wait until there are `least` rows again, or the bytes of a flush. With `eager` each flush is
+    yielded as soon as it is complete.
     """
     pending: list[pa.RecordBatch] = []
-    held_rows = held_bytes = 0
+    unfinished_rows = unfinished_bytes = 0
     for batch in (batch for batch in batches if batch.num_rows):
         pending.append(_images_as(pa.large_binary(), batch))
         rows, size = sum(part.num_rows for part in pending), sum(part.nbytes for part in pending)
-        if not eager and rows < max(2 * held_rows, least) and size < max(2 * held_bytes, keys.flush_bytes):
+        if not eager and rows < max(2 * unfinished_rows, least) and size < max(2 * unfinished_bytes, keys.flush_bytes):
             continue
         events = pa.concat_batches(pending)
         order, window, complete = _windows(events, keys)
         yield from _flushes(events, order[complete], window[complete], keys)
-        kept = np.sort(order[~complete])
-        pending = [events.take(pa.array(kept))] if len(kept) else []
-        held_rows, held_bytes = len(kept), sum(part.nbytes for part in pending)
+        unfinished = np.sort(order[~complete])
+        pending = [events.take(pa.array(unfinished))] if len(unfinished) else []
+        unfinished_rows, unfinished_bytes = len(unfinished), sum(part.nbytes for part in pending)
     if pending:
         events = pa.concat_batches(pending)
         order, window, _ = _windows(events, keys)
@@ -94,30 +94,32 @@ def grouped(
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """Which rows have one partition key, by table, and whether that matters (tiflow v8.5.3:
-    cdc/sink/dmlsink/mq/dispatcher/partition, worker.go)."""
+    """The partition keys of rows, by table, and whether they matter.
+
+    Source: tiflow v8.5.3: cdc/sink/dmlsink/mq/dispatcher/partition, worker.go.
+    """
 
     table: Ints
-    """Number of the logical table of each physical one: the key under the table dispatcher."""
+    """Number of the logical table of each physical one, which is the key of the table dispatcher."""
 
     by: npt.NDArray[np.str_]
     """`table`, `hash` or `commit_ts` for each physical table."""
 
     flush_rows: int
-    """Most rows of a partition in a flush."""
+    """Maximum rows of a partition in a flush."""
 
     separate: bool
-    """Whether only rows of one key share a message; otherwise all of a flush do, in their order."""
+    """Whether only rows with the same key share a message; otherwise all rows of a flush may, in their order."""
 
     barriers: Ints
-    """Commit-ts of the run's statements, ascending."""
+    """Commit-ts of the run's DDL statements, ascending."""
 
     flush_bytes: int = FLUSH_BYTES
-    """With how many bytes of a partition a flush is full."""
+    """Bytes of a partition at which a flush is full."""
 
     @staticmethod
     def of(routes: Sequence[Route], names: Sequence[tuple[str, str]], release: Release, barriers: Ints) -> GroupKeys:
-        """From the route, and the schema and name, of each physical table."""
+        """Return the keys from the route and the name of each physical table."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         return GroupKeys(
             np.array([numbers[name] for name in names]),
@@ -129,7 +131,7 @@ class GroupKeys:
 
 
 def _windows(events: pa.RecordBatch, keys: GroupKeys) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """Order by destination, the flush each event of that order is in, and whether that flush is complete."""
+    """Return the order by destination, the flush of each event in that order, and whether that flush is complete."""
     destination, kind = ints(events, "destination"), ints(events, "kind")
     order = np.argsort(destination, kind="stable")
     where, barrier, size = destination[order], kind[order] != ROW, _sizes(events)[order]
@@ -145,7 +147,7 @@ def _windows(events: pa.RecordBatch, keys: GroupKeys) -> tuple[Ints, Ints, npt.N
 
 
 def _cut(spans: npt.NDArray[np.bool_], size: Ints, rows: int, most: int) -> npt.NDArray[np.bool_]:
-    """Where flushes start: where the spans do, and inside of them behind so many rows or bytes of the one before."""
+    """Return where flushes start: at the starts of spans, and inside them after that many rows or bytes."""
     starts: npt.NDArray[np.bool_] = spans | (_position(spans) % rows == 0)
     total = np.append(0, np.cumsum(size))
     heavy = np.diff(total[np.append(np.flatnonzero(starts), len(starts))]) >= most
@@ -161,13 +163,13 @@ def _cut(spans: npt.NDArray[np.bool_], size: Ints, rows: int, most: int) -> npt.
 
 
 def _sizes(events: pa.RecordBatch) -> Ints:
-    """Bytes of the images of each event."""
+    """Return the bytes of the images of each event."""
     lengths = (pc.binary_length(events.column(name)).fill_null(0) for name in IMAGES)
     return sum((np.asarray(length, dtype=np.int64) for length in lengths), np.zeros(events.num_rows, np.int64))
 
 
 def _flushes(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Iterator[Flush]:
-    """The windows, as many at a time as have the bytes of one flush."""
+    """Yield the windows, combined up to the bytes of one flush."""
     if not len(order):
         return
     total = np.append(0, np.cumsum(_sizes(events)[order]))
@@ -182,13 +184,14 @@ def _flushes(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys)
 
 
 def _images_as(kind: pa.DataType, events: pa.RecordBatch) -> pa.RecordBatch:
-    """The unfinished flushes of many partitions together may have more bytes than an Arrow column of binaries."""
+    """Return the events with another type of images; unfinished flushes together may exceed an Arrow column of
+    binaries."""
     fields = (field.with_type(kind) if field.name in IMAGES else field for field in events.schema)
     return events.cast(pa.schema(fields))
 
 
 def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Ints:
-    """The place of each event's group: that of its first row."""
+    """Return the position of each event's group: that of its first row."""
     barrier = ints(events, "kind")[order] != ROW
     if keys.separate and not barrier.all():
         return _rank_by_key(events, order, window, barrier, keys)
@@ -200,10 +203,10 @@ def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) ->
 def _rank_by_key(
     events: pa.RecordBatch, order: Ints, window: Ints, barrier: npt.NDArray[np.bool_], keys: GroupKeys
 ) -> Ints:
-    """Where rows of one key alone share a message.
+    """Return the same if only rows with the same key share a message.
 
-    A table's rows gather behind its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts
-    stay where they are and share a message with equal neighbours only: a table's commit-ts must not fall.
+    A table's rows follow its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts stay
+    where they are and share a message only with equal neighbours: a table's commit-ts must not decrease.
     """
     table = ints(events, "table")[order]
     by = keys.by[np.where(barrier, 0, table)]
@@ -223,11 +226,11 @@ def _rank_by_key(
 
 
 def _starts(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Where a value differs from the one before; true at the first."""
+    """Return where a value differs from the previous one; true at the first."""
     return np.append(True, values[1:] != values[:-1])[: len(values)]
 
 
 def _position(starts: npt.NDArray[np.bool_]) -> Ints:
-    """How far each place lies behind the last start."""
+    """Return the distance of each position from the last start."""
     places = np.arange(len(starts))
     return places - np.maximum.accumulate(np.where(starts, places, 0))

@@ -18,7 +18,7 @@ from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.replication import is_system
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
-SHOWING = {"releases", "explain", "cli", "simulated.py"}
+SHOWING = {"releases", "explain", "cli", "api"}
 """Rooms that may name an architecture."""
 
 
