@@ -54,9 +54,9 @@ class Weights:
         return len(self.places) - 2
 
 
-def _weights(found: Sequence[Sequence[int]]) -> Weights:
-    places = np.concatenate(([0], np.cumsum(np.fromiter(map(len, found), np.int64, len(found)))))
-    flat = (weight for weights in found for weight in weights)
+def _weights(weights_by_code: Sequence[Sequence[int]]) -> Weights:
+    places = np.concatenate(([0], np.cumsum(np.fromiter(map(len, weights_by_code), np.int64, len(weights_by_code)))))
+    flat = (weight for weights in weights_by_code for weight in weights)
     return Weights(places, np.fromiter(flat, np.uint16, int(places[-1])))
 
 
@@ -73,10 +73,10 @@ GENERAL = (*range(0x600), *range(0x1E00, 0x2000), *range(0x2100, 0x2200), *range
 @cache
 def general() -> Weights:
     """Return the weights of _general_ci: one for each character, U+FFFD outside of the basic plane."""
-    found = np.arange(BASIC + 1)
-    found[[*GENERAL, BASIC]] = [*map(_general, map(chr, GENERAL)), REPLACEMENT]
+    codes = np.arange(BASIC + 1)
+    codes[[*GENERAL, BASIC]] = [*map(_general, map(chr, GENERAL)), REPLACEMENT]
     # A zero ends a key, so that weights begin with one.
-    return Weights(np.arange(BASIC + 2), np.minimum(found + 1, 0xFFFF).astype(np.uint16))
+    return Weights(np.arange(BASIC + 2), np.minimum(codes + 1, 0xFFFF).astype(np.uint16))
 
 
 def _general(letter: str) -> int:
@@ -123,10 +123,10 @@ def _implicit(codes: Numbers, base: int) -> Numbers:
 
 def _based(ranges: Iterable[tuple[int, int, int]], top: int) -> Numbers:
     """Return the implicit weights of all code points, with the bases of ranges (first, last, base)."""
-    found = _implicit(np.arange(top), 0xFBC0)
+    implicit = _implicit(np.arange(top), 0xFBC0)
     for first, last, base in ranges:
-        found[first : last + 1] = _implicit(np.arange(first, last + 1), base)
-    return found
+        implicit[first : last + 1] = _implicit(np.arange(first, last + 1), base)
+    return implicit
 
 
 HANGUL, VOWELS, TRAILS = range(0xAC00, 0xD7A4), 21, 28
@@ -224,12 +224,12 @@ def unicode_4() -> Weights:
 def _coded(charset: str, fold: Callable[[str], str] = str) -> Weights:
     """Return weights from the bytes of characters in a charset, two bytes a weight. Missing characters are `?`."""
     codes = [fold(chr(code)).encode(charset, "replace") for code in range(BASIC)]
-    found = [
+    weights_by_code = [
         [code[0] << 8] if len(code) == 1 else [int.from_bytes(code[at : at + 2]) for at in range(0, len(code), 2)]
         for code in codes
     ]
     # A zero ends a key. Only NUL would have the weight zero.
-    return _weights([*([max(weight, 1) for weight in weights] for weights in found), [ord("?") << 8]])
+    return _weights([*([max(weight, 1) for weight in weights] for weights in weights_by_code), [ord("?") << 8]])
 
 
 @cache

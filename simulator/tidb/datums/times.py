@@ -168,7 +168,7 @@ def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, C
     elif kind not in ("string", "gbk", "bytes"):
         return None, inconvertible(datum, type)
     parsed = text_duration(text, digits, mode.zone, mode.zero_in_date, mode.any_day)
-    return duration_text(parsed.micros, digits), truncated_value("time", text) if parsed.wrong else None
+    return duration_text(parsed.micros, digits), truncated_value("time", text) if parsed.is_invalid else None
 
 
 # -- YEAR --------------------------------------------------------------------------------------------------------------

@@ -70,9 +70,9 @@ def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
 def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
     """Round numbers with many digits or with an exponent."""
     pattern = rf"^(?P<sign>-?)\+?0*(?P<whole>[0-9]{{0,{whole}}})(?:\.(?P<part>[0-9]{{0,{scale + 1}}})[0-9]*)?$"
-    found = pc.extract_regex(null_unless(matches(text, NUMBER), text), pattern)
-    parts = (pc.struct_field(found, name) for name in ("sign", "whole", "part"))
-    sign, before, behind = (null_unless(found.is_valid(), part) for part in parts)
+    captures = pc.extract_regex(null_unless(matches(text, NUMBER), text), pattern)
+    parts = (pc.struct_field(captures, name) for name in ("sign", "whole", "part"))
+    sign, before, behind = (null_unless(captures.is_valid(), part) for part in parts)
     number = pc.binary_join_element_wise(sign, "0", before, ".", behind, "")
     made = plain(_rounded(number.cast(pa.decimal256(PRECISION, scale + 1)), whole, scale))
     with_exponent = pc.fill_null(matches(text, NUMBER + _EXPONENT), False)
@@ -122,8 +122,8 @@ def plain(number: pa.Array) -> pa.Array:
 
 def _tiny(text: pa.Array, scale: int) -> pa.Array:
     """Convert `-1.5E-7` to a text with `scale` fractional digits."""
-    found = pc.extract_regex(text, r"^(?P<sign>-?)(?P<first>[0-9])\.?(?P<rest>[0-9]*)E-(?P<places>[0-9]+)$")
-    sign, first, rest, places = (pc.struct_field(found, name) for name in ("sign", "first", "rest", "places"))
+    captures = pc.extract_regex(text, r"^(?P<sign>-?)(?P<first>[0-9])\.?(?P<rest>[0-9]*)E-(?P<places>[0-9]+)$")
+    sign, first, rest, places = (pc.struct_field(captures, name) for name in ("sign", "first", "rest", "places"))
     digits = pc.binary_join_element_wise(first, rest, "")
     zeros = pc.subtract(pc.cast(places, pa.int64()), 1)
     padded = pc.utf8_rpad(pc.binary_join_element_wise(pc.binary_repeat("0", zeros), digits, ""), scale, "0")

@@ -25,10 +25,10 @@ _WITH_DATE = re.compile(rf"(?:\d{{12}}|\d{{14}})(?!\d)|\d+{_PUNCTUATION}\d+{_PUN
 
 class ParsedDuration(NamedTuple):
     micros: int
-    wrong: bool
+    is_invalid: bool
     """Whether strict mode rejects the text. Other modes keep the microseconds."""
 
-    nothing: bool = False
+    is_null: bool = False
     """Whether an expression converts the text to NULL."""
 
 
@@ -69,7 +69,7 @@ def text_duration(
     """Parse days, `HH:MM`, `HHMMSS`, or the time of a date and time, rounded (ParseDuration)."""
     text = text.strip("\t\n\v\f\r \x85\xa0")
     parsed = _matched(text, digits)
-    if not parsed.wrong or not _WITH_DATE.match(text):
+    if not parsed.is_invalid or not _WITH_DATE.match(text):
         return parsed
     try:
         moment = text_moment(text, 6, zone)

@@ -147,14 +147,12 @@ def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
         return moment
     try:
         there = _told(datetime(*moment[:7], tzinfo=zone))
-        found = there.astimezone(UTC)
+        utc = there.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    if not EARLIEST <= found < LATEST or found.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
+    if not EARLIEST <= utc < LATEST or utc.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
         return None
-    return CoreTime(
-        found.year, found.month, found.day, found.hour, found.minute, found.second, found.microsecond, moment.digits
-    )
+    return CoreTime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, moment.digits)
 
 
 def _told(there: datetime) -> datetime:
@@ -265,12 +263,12 @@ class _Zone(NamedTuple):
 
 def _without_zone(text: str) -> tuple[str, _Zone | None]:
     """Split the text and its time zone (GetTimezone, splitDateTime)."""
-    found = _ZONE.search(text)
-    if found is None or not found.start():
+    match = _ZONE.search(text)
+    if match is None or not match.start():
         return text, None
-    joined = bool(found[4]) and not found[3]
-    zone = _Zone(found[1] or found[5] or "", found[2] or found[6] or "", found[4] or "", joined)
-    return text[: found.start()].rstrip(PUNCTUATION), zone
+    joined = bool(match[4]) and not match[3]
+    zone = _Zone(match[1] or match[5] or "", match[2] or match[6] or "", match[4] or "", joined)
+    return text[: match.start()].rstrip(PUNCTUATION), zone
 
 
 def _without_fraction(text: str) -> tuple[str, str]:
@@ -342,10 +340,10 @@ def _cut(piece: str, widths: tuple[int, ...]) -> list[int]:
 
 def _of_number(piece: str) -> tuple[list[int], bool] | None:
     """Split the whole part of a decimal."""
-    found = number_moment(int(piece)) if piece.isascii() and piece.isdigit() and len(piece) < 19 else None
-    if found is None or not in_range(found, any_day=True):
+    moment = number_moment(int(piece)) if piece.isascii() and piece.isdigit() and len(piece) < 19 else None
+    if moment is None or not in_range(moment, any_day=True):
         return None
-    return list(found[:6]), piece == "0" or 9 <= len(piece) <= 14
+    return list(moment[:6]), piece == "0" or 9 <= len(piece) <= 14
 
 
 def _in_zone(moment: CoreTime, named: _Zone, zone: tzinfo) -> CoreTime | None:

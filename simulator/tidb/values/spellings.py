@@ -53,7 +53,7 @@ def duration(text: str, digits: int, cut: bool = False) -> int | None:
     pkg/expression/builtin_cast.go, builtinCastStringAsDurationSig, where the error of strict mode is a warning).
     """
     parsed = text_duration(text, digits)
-    return None if parsed.nothing or parsed.wrong and not cut else parsed.micros
+    return None if parsed.is_null or parsed.is_invalid and not cut else parsed.micros
 
 
 def number(text: str) -> str:

@@ -134,12 +134,12 @@ def _joined(type: ColumnType, bitmap: int | None) -> str | None:
 
 def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
     """Return the bitmaps of SET values, null for unknown names."""
-    given = pc.split_pattern(pc.fill_null(value, ""), ",")
-    found = _places(type, given.flatten())
-    starts = given.offsets.to_numpy()[:-1]
-    named = np.logical_and.reduceat(found.is_valid().to_numpy(zero_copy_only=False), starts)
-    bits = np.left_shift(np.uint64(1), found.fill_null(0).to_numpy().astype(np.uint64))
-    bitmaps = null_unless(pa.array(named), pa.array(np.bitwise_or.reduceat(bits, starts)))
+    lists = pc.split_pattern(pc.fill_null(value, ""), ",")
+    indices = _places(type, lists.flatten())
+    starts = lists.offsets.to_numpy()[:-1]
+    are_members = np.logical_and.reduceat(indices.is_valid().to_numpy(zero_copy_only=False), starts)
+    bits = np.left_shift(np.uint64(1), indices.fill_null(0).to_numpy().astype(np.uint64))
+    bitmaps = null_unless(pa.array(are_members), pa.array(np.bitwise_or.reduceat(bits, starts)))
     return pc.if_else(pc.equal(value, ""), pa.scalar(0, pa.uint64()), bitmaps)
 
 
