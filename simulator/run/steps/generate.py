@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +18,10 @@ from simulator.errors import SqlError, UserError, did_you_mean
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
 from simulator.run.plan.upstream_rows import with_rows
 from simulator.run.steps.events import apply_events
-from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import with_upstream
-from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
-from simulator.sources.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
 from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
@@ -283,132 +279,3 @@ def _updated_columns(table: Table, fresh: Columns, wanted: Mapping[str, ColumnGe
     if not found:
         raise UserError("updates: the table has no column outside of its keys to change")
     return found
-
-
-def _to_table(value: object) -> str:
-    text = to_text(value)
-    if not all(text.split(".", 1)):
-        raise UserError(f"expected a table such as 'shop.item', got {text!r}")
-    return text
-
-
-def _to_count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
-        raise UserError(f"expected a whole number up to {MOST:,}, got {value!r}")
-    return value
-
-
-def _to_size(value: object) -> int:
-    if not _to_count(value):
-        raise UserError("expected at least 1")
-    return _to_count(value)
-
-
-def _step(table: str, values: Mapping[str, Any], place: StepPlace) -> GenerateStep:
-    wanted = Round(*(values.get(name, 0) for name in Round._fields))
-    if not wanted.rows:
-        raise UserError(f"nothing is to be done: at least one of {', '.join(Round._fields)} is expected")
-    return GenerateStep(
-        table,
-        wanted,
-        values.get("rows_per_transaction", ROWS_PER_TRANSACTION),
-        values.get("over_ms"),
-        values.get("seed"),
-        values.get("columns", {}),
-        values.get("skew", Uniform()),
-        f"{place.file}: {place.where('generate')}",
-    )
-
-
-COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": MOST}
-SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean"]}
-BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
-SHARE: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0}
-COLUMN: Mapping[str, Any] = {
-    "min": BOUND,
-    "max": BOUND,
-    "faker": {"type": "string"},
-    "value": SCALAR,
-    "null": {"type": "number", "minimum": 0, "maximum": 1},
-    "choice": {"type": "array", "items": SCALAR, "minItems": 1},
-    "weights": {"type": "array", "items": {"type": "number", "minimum": 0}},
-    "sequence": {"type": "integer"},
-    "step": {"type": "integer"},
-    "distribution": {"enum": [*DISTRIBUTIONS]},
-    **dict.fromkeys(("mean", "deviation", "exponent"), {"type": "number"}),
-    "text": {
-        "oneOf": [
-            COUNT,
-            {
-                "type": "object",
-                "properties": {"min": COUNT, "max": COUNT},
-                "required": ["min", "max"],
-                "additionalProperties": False,
-            },
-        ]
-    },
-    "reference": {"type": "string"},
-    "time": {"enum": ["born", "changed"]},
-}
-KIND = StepKind(
-    _to_table,
-    _step,
-    (
-        KeyGroup(
-            {
-                "inserts": Key("inserts", _to_count, COUNT, "How many rows come."),
-                "updates": Key("updates", _to_count, COUNT, "How many rows that are there change."),
-                "deletes": Key("deletes", _to_count, COUNT, "How many rows go."),
-                "over": Key(
-                    "over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."
-                ),
-                "seed": Key(
-                    "seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."
-                ),
-                "rows-per-transaction": Key(
-                    "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."
-                ),
-                "columns": Key(
-                    "columns",
-                    parse_columns,
-                    {
-                        "type": "object",
-                        "additionalProperties": {
-                            "oneOf": [
-                                SCALAR,
-                                {"type": "array", "items": SCALAR, "minItems": 1},
-                                {"type": "object", "properties": COLUMN, "additionalProperties": False},
-                            ]
-                        },
-                    },
-                    "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator.",
-                ),
-                "skew": Key(
-                    "skew",
-                    parse_skew,
-                    {
-                        "oneOf": [
-                            {"const": "uniform"},
-                            {
-                                "type": "object",
-                                "properties": {"zipf": SHARE},
-                                "required": ["zipf"],
-                                "additionalProperties": False,
-                            },
-                            {
-                                "type": "object",
-                                "properties": {"hot": SHARE, "updates": SHARE},
-                                "required": ["hot", "updates"],
-                                "additionalProperties": False,
-                            },
-                        ]
-                    },
-                    "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}.",
-                ),
-            },
-            "only a step generate makes so many rows",
-        ),
-    ),
-    changes=True,
-    says="So many inserts, updates and deletes on a table, from a seed.",
-)
