@@ -13,6 +13,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.alteration import (
     CHECK_ACTIONS,
@@ -49,40 +50,6 @@ from simulator.tidb.ddl.tables.options import cache, convert_charset, remove_ttl
 from simulator.tidb.ddl.tables.statements import move_table, rename_to
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter import (
-    AddColumns,
-    AddKey,
-    AddPartitions,
-    AlterCheck,
-    AlterDefault,
-    Attributes,
-    Cache,
-    ChangeColumn,
-    Clause,
-    CoalescePartition,
-    ConvertCharset,
-    DropColumn,
-    DropKey,
-    ExchangePartition,
-    IndexVisibility,
-    IntervalPartitionSpec,
-    ModifyColumn,
-    OrderBy,
-    PartitionAction,
-    PartitionBy,
-    PartitionOptions,
-    RemovePartitioning,
-    RemoveTtl,
-    RenameColumn,
-    RenameIndex,
-    RenameTo,
-    ReorganizePartition,
-    SetOptions,
-    Spec,
-    TiflashReplica,
-)
-from simulator.tidb.syntax.ddl import AlterTable, CreateIndex, DropIndex, Statement
-from simulator.tidb.syntax.definitions import TableName
 
 IGNORED_CLAUSES = ("ALGORITHM", "LOCK")
 """Clauses that TiDB removes before it checks the specs."""
@@ -90,11 +57,11 @@ IGNORED_CLAUSES = ("ALGORITHM", "LOCK")
 TABLE_LOCK_IS_OFF = "enable-table-lock is off: no job"
 
 
-def alter_table(statement: AlterTable, text: str, session: Session) -> ExecutionResult:
+def alter_table(statement: syntax.AlterTable, text: str, session: Session) -> ExecutionResult:
     return execute_specs(statement.table, statement.specs, statement, text, session)
 
 
-def create_index(statement: CreateIndex, text: str, session: Session) -> ExecutionResult:
+def create_index(statement: syntax.CreateIndex, text: str, session: Session) -> ExecutionResult:
     """Execute CREATE INDEX like ALTER TABLE … ADD, but reject FULLTEXT and SPATIAL."""
     if statement.key.kind in ("fulltext", "spatial"):
         raise error_with_text("ddl:8200", "FULLTEXT and SPATIAL index is not supported")
@@ -103,35 +70,35 @@ def create_index(statement: CreateIndex, text: str, session: Session) -> Executi
         raise tidb_error("schema:1049", schema)
     if not statement.key.name:
         raise error_with_text("ddl:1280", "Incorrect index name ''")
-    return execute_specs(statement.table, (AddKey(statement.key),), statement, text, session)
+    return execute_specs(statement.table, (syntax.AddKey(statement.key),), statement, text, session)
 
 
-def drop_index(statement: DropIndex, text: str, session: Session) -> ExecutionResult:
+def drop_index(statement: syntax.DropIndex, text: str, session: Session) -> ExecutionResult:
     name = session.qualified_name(statement.table)
     if statement.hypothetical:
         return session.without_jobs(HYPOTHETICAL_NOTE)
     if statement.if_exists and session.catalog and session.catalog.table(*name) is None:
         return session.without_jobs(f"Table '{name.schema}.{name.name}' doesn't exist: no job")
-    spec = DropKey("index", statement.name, statement.if_exists)
+    spec = syntax.DropKey("index", statement.name, statement.if_exists)
     return execute_specs(statement.table, (spec,), statement, text, session)
 
 
 def execute_specs(
-    table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session
+    table: syntax.TableName, specs: Sequence[syntax.Spec], statement: syntax.Statement, text: str, session: Session
 ) -> ExecutionResult:
     """Return the jobs and the catalog of the specs. Raises DdlError."""
     check_alter_grammar(specs)
     check_algorithm(specs)
     alteration = _alteration(table, text, session)
-    counted = [spec for spec in specs if not (isinstance(spec, Clause) and spec.words in IGNORED_CLAUSES)]
-    if any(isinstance(spec, Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
+    counted = [spec for spec in specs if not (isinstance(spec, syntax.Clause) and spec.words in IGNORED_CLAUSES)]
+    if any(isinstance(spec, syntax.Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
         return session.without_jobs(TABLE_LOCK_IS_OFF)
     separate = [part for spec in counted for part in _split_columns(spec)]
     many, target, code = len(separate) > 1, alteration.target, actions.MULTI_SCHEMA_CHANGE
     if many and not session.release.multi_schema_change:
         code = action_before_6_2(counted)
     if target:
-        if target.table.cached and [type(spec) for spec in separate] != [Cache]:
+        if target.table.cached and [type(spec) for spec in separate] != [syntax.Cache]:
             raise tidb_error("ddl:8242", "Alter Table")
         separate = list(_name_foreign_keys(separate, target.table.last_ids.foreign_key))
     result = list(_sub_jobs(separate, alteration))
@@ -149,17 +116,17 @@ def execute_specs(
     return ExecutionResult(jobs, notes, apply_sub_jobs(target.catalog, target.table, sub_jobs) if target else None)
 
 
-def check_algorithm(specs: Sequence[Spec]) -> None:
+def check_algorithm(specs: Sequence[syntax.Spec]) -> None:
     """Raise DdlError for ALGORITHM = INSTANT of a new key; other ones are only warnings (ResolveAlterAlgorithm)."""
-    named = [spec.value for spec in specs if isinstance(spec, Clause) and spec.words == "ALGORITHM"]
-    if named and named[-1] == "INSTANT" and any(isinstance(spec, AddKey) for spec in specs):
+    named = [spec.value for spec in specs if isinstance(spec, syntax.Clause) and spec.words == "ALGORITHM"]
+    if named and named[-1] == "INSTANT" and any(isinstance(spec, syntax.AddKey) for spec in specs):
         raise error_with_text(
             "ddl:1846",
             "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT. Try ALGORITHM=INPLACE.",
         )
 
 
-def _sub_jobs(specs: Sequence[Spec], alteration: Alteration) -> SubJobs:
+def _sub_jobs(specs: Sequence[syntax.Spec], alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of all specs. Raises DdlError for the first that cannot be part of a multi-schema change."""
     for spec in specs:
         for sub_job in SPECS[type(spec)](spec, alteration):
@@ -177,7 +144,7 @@ def _depends_on_unknown_variable(sub_job: SubJob, session: Session) -> bool:
     return sub_job.action in CHECK_ACTIONS and session.check_constraints is None
 
 
-def _alteration(table: TableName, text: str, session: Session) -> Alteration:
+def _alteration(table: syntax.TableName, text: str, session: Session) -> Alteration:
     name = session.existing_name(table)
     if session.catalog is None:
         return Alteration(session, name, None)
@@ -185,40 +152,40 @@ def _alteration(table: TableName, text: str, session: Session) -> Alteration:
     return Alteration(session, name, TargetTable(session.catalog, existing, text, session.now))
 
 
-def _split_columns(spec: Spec) -> Iterator[Spec]:
+def _split_columns(spec: syntax.Spec) -> Iterator[syntax.Spec]:
     """Split ADD COLUMN (…, …) into one spec for each column and key."""
-    if isinstance(spec, AddColumns) and len(spec.columns) + len(spec.keys) > 1:
+    if isinstance(spec, syntax.AddColumns) and len(spec.columns) + len(spec.keys) > 1:
         yield from (replace(spec, columns=(column,), keys=()) for column in spec.columns)
-        yield from map(AddKey, spec.keys)
+        yield from map(syntax.AddKey, spec.keys)
     else:
         yield spec
 
 
-def _name_foreign_keys(specs: Sequence[Spec], last: int) -> Iterator[Spec]:
+def _name_foreign_keys(specs: Sequence[syntax.Spec], last: int) -> Iterator[syntax.Spec]:
     """Yield the specs with TiDB's names for unnamed foreign keys."""
     for spec in specs:
-        if isinstance(spec, AddKey) and spec.key.kind == "foreign" and not spec.key.name:
+        if isinstance(spec, syntax.AddKey) and spec.key.kind == "foreign" and not spec.key.name:
             last += 1
-            spec = AddKey(replace(spec.key, name=f"fk_{last}"))
+            spec = syntax.AddKey(replace(spec.key, name=f"fk_{last}"))
         yield spec
 
 
-def _jobs(sub_jobs: Sequence[SubJob], specs: Sequence[Spec], whole: Job, session: Session) -> tuple[Job, ...]:
+def _jobs(sub_jobs: Sequence[SubJob], specs: Sequence[syntax.Spec], whole: Job, session: Session) -> tuple[Job, ...]:
     """Return one job for several specs, or for a foreign key with its index; otherwise one for each sub-job."""
-    if len(specs) > 1 or len(sub_jobs) > 1 and isinstance(specs[0], AddKey):
+    if len(specs) > 1 or len(sub_jobs) > 1 and isinstance(specs[0], syntax.AddKey):
         parts = tuple(sub_job.action for sub_job in sub_jobs) if session.release.multi_schema_change else ()
         return (replace(whole, sub_jobs=parts),) if sub_jobs else ()
     return tuple(_job(sub_job.action, specs[0], whole, session) for sub_job in sub_jobs)
 
 
-def _job(code: int, spec: Spec, job: Job, session: Session) -> Job:
+def _job(code: int, spec: syntax.Spec, job: Job, session: Session) -> Job:
     """Return the job of a single spec."""
-    if isinstance(spec, RenameTo):
-        assert isinstance(job.statement, AlterTable)
+    if isinstance(spec, syntax.RenameTo):
+        assert isinstance(job.statement, syntax.AlterTable)
         new = session.new_name(spec.table)
-        pairs, written = ((TableName(job.schema, job.table), new),), ((job.statement.table, spec.table),)
+        pairs, written = ((syntax.TableName(job.schema, job.table), new),), ((job.statement.table, spec.table),)
         return replace(job, code=code, schema=new.schema, table=new.name, renames=pairs, renames_as_written=written)
-    exchanged = session.existing_name(spec.table) if isinstance(spec, ExchangePartition) else None
+    exchanged = session.existing_name(spec.table) if isinstance(spec, syntax.ExchangePartition) else None
     return replace(job, code=code, exchanged_table=exchanged)
 
 
@@ -235,21 +202,21 @@ def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -
     )
 
 
-def attributes(spec: Attributes, alteration: Alteration) -> SubJobs:
+def attributes(spec: syntax.Attributes, alteration: Alteration) -> SubJobs:
     check_attributes(spec.value or "")
     yield SubJob(actions.ALTER_TABLE_ATTRIBUTES)
 
 
-def tiflash_replica(spec: TiflashReplica, alteration: Alteration) -> SubJobs:
+def tiflash_replica(spec: syntax.TiflashReplica, alteration: Alteration) -> SubJobs:
     hypothetical = "a hypothetical replica lives in its session alone: no job"
     yield hypothetical if spec.hypothetical else SubJob(actions.SET_TIFLASH_REPLICA)
 
 
-def order_by(spec: OrderBy, alteration: Alteration) -> SubJobs:
+def order_by(spec: syntax.OrderBy, alteration: Alteration) -> SubJobs:
     yield "ORDER BY is accepted, no job"
 
 
-def clause(spec: Clause, alteration: Alteration) -> SubJobs:
+def clause(spec: syntax.Clause, alteration: Alteration) -> SubJobs:
     if spec.words not in CLAUSES_WITHOUT_JOB:
         raise unsupported_error(UNKNOWN_SPEC)
     yield CLAUSES_WITHOUT_JOB[spec.words]
@@ -272,34 +239,34 @@ CLAUSES_WITHOUT_JOB = MappingProxyType(
 
 SPECS: MappingProxyType[type, Callable[[Any, Alteration], SubJobs]] = MappingProxyType(
     {
-        AddColumns: add_columns,
-        DropColumn: drop_column,
-        ModifyColumn: modify_column,
-        ChangeColumn: change_column,
-        RenameColumn: rename_column,
-        AlterDefault: alter_default,
-        AddKey: add_key,
-        DropKey: drop_key,
-        RenameIndex: rename_index,
-        IndexVisibility: alter_visibility,
-        AlterCheck: alter_check,
-        SetOptions: set_options,
-        ConvertCharset: convert_charset,
-        RenameTo: rename_to,
-        AddPartitions: add_partitions,
-        IntervalPartitionSpec: last_partition,
-        PartitionAction: partition_action,
-        CoalescePartition: coalesce,
-        ReorganizePartition: reorganize,
-        ExchangePartition: exchange,
-        PartitionBy: partition_by,
-        RemovePartitioning: remove_partitioning,
-        PartitionOptions: partition_options,
-        Attributes: attributes,
-        Cache: cache,
-        RemoveTtl: remove_ttl,
-        TiflashReplica: tiflash_replica,
-        OrderBy: order_by,
-        Clause: clause,
+        syntax.AddColumns: add_columns,
+        syntax.DropColumn: drop_column,
+        syntax.ModifyColumn: modify_column,
+        syntax.ChangeColumn: change_column,
+        syntax.RenameColumn: rename_column,
+        syntax.AlterDefault: alter_default,
+        syntax.AddKey: add_key,
+        syntax.DropKey: drop_key,
+        syntax.RenameIndex: rename_index,
+        syntax.IndexVisibility: alter_visibility,
+        syntax.AlterCheck: alter_check,
+        syntax.SetOptions: set_options,
+        syntax.ConvertCharset: convert_charset,
+        syntax.RenameTo: rename_to,
+        syntax.AddPartitions: add_partitions,
+        syntax.IntervalPartitionSpec: last_partition,
+        syntax.PartitionAction: partition_action,
+        syntax.CoalescePartition: coalesce,
+        syntax.ReorganizePartition: reorganize,
+        syntax.ExchangePartition: exchange,
+        syntax.PartitionBy: partition_by,
+        syntax.RemovePartitioning: remove_partitioning,
+        syntax.PartitionOptions: partition_options,
+        syntax.Attributes: attributes,
+        syntax.Cache: cache,
+        syntax.RemoveTtl: remove_ttl,
+        syntax.TiflashReplica: tiflash_replica,
+        syntax.OrderBy: order_by,
+        syntax.Clause: clause,
     }
 )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.releases import Release
+from simulator.tidb import syntax
 from simulator.tidb.ddl import actions, databases
 from simulator.tidb.ddl import alter_table as alter
 from simulator.tidb.ddl import views_and_sequences as others
@@ -19,40 +20,11 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import create
 from simulator.tidb.ddl.tables import statements as tables
-from simulator.tidb.syntax.ddl import (
-    AlterDatabase,
-    AlterTable,
-    CreateDatabase,
-    CreateIndex,
-    DropDatabase,
-    DropIndex,
-    DropTable,
-    FlashbackCluster,
-    FlashbackDatabase,
-    FlashbackTable,
-    LockTables,
-    RecoverTable,
-    RenameTable,
-    RepairTable,
-    Statement,
-    TruncateTable,
-    UnlockTables,
-)
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    PlacementPolicy,
-    ResourceGroup,
-)
-from simulator.tidb.syntax.tables import CreateTable
 
 __all__ = ["execute", "execute_batch"]
 
 
-def execute(statement: Statement, text: str, session: Session) -> ExecutionResult:
+def execute(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
     """Execute a statement. Raises DdlError, also for a statement that fails after some of its jobs."""
     executed = attempt(statement, text, session)
     if executed.error is not None:
@@ -60,7 +32,7 @@ def execute(statement: Statement, text: str, session: Session) -> ExecutionResul
     return executed
 
 
-def attempt(statement: Statement, text: str, session: Session) -> ExecutionResult:
+def attempt(statement: syntax.Statement, text: str, session: Session) -> ExecutionResult:
     """Execute a statement, which may fail after some of its jobs; the result then has the error.
 
     `text` is the text of the statement. Raises DdlError with TiDB's text for a statement that fails before its first
@@ -70,14 +42,14 @@ def attempt(statement: Statement, text: str, session: Session) -> ExecutionResul
 
 
 def execute_in_catalog(
-    catalog: Catalog, statement: Statement, text: str, session: Session
+    catalog: Catalog, statement: syntax.Statement, text: str, session: Session
 ) -> tuple[tuple[Job, ...], Catalog]:
     """Execute a statement in a catalog; return the jobs and the catalog after it. Raises DdlError."""
     executed = execute(statement, text, replace(session, catalog=catalog))
     return executed.jobs, catalog if executed.catalog is None else executed.catalog
 
 
-def execute_batch(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
+def execute_batch(statements: Sequence[syntax.CreateTable], text: str, session: Session) -> ExecutionResult:
     """Execute several CREATE TABLE in one text as one job. Raises DdlError."""
     return _complete(create.create_tables(statements, text, session), session)
 
@@ -99,29 +71,29 @@ def _with_ticdc_code(job: Job, release: Release) -> Job:
 
 STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = MappingProxyType(
     {
-        CreateDatabase: databases.create_database,
-        AlterDatabase: databases.alter_database,
-        DropDatabase: databases.drop_database,
-        FlashbackDatabase: databases.flashback_database,
-        FlashbackCluster: databases.flashback_cluster,
-        PlacementPolicy: databases.placement_policy,
-        ResourceGroup: databases.resource_group,
-        CreateTable: create.create_table,
-        DropTable: tables.drop_table,
-        TruncateTable: tables.truncate_table,
-        RenameTable: tables.rename_table,
-        RecoverTable: tables.recover_table,
-        FlashbackTable: tables.flashback_table,
-        RepairTable: tables.repair_table,
-        LockTables: tables.lock_tables,
-        UnlockTables: tables.unlock_tables,
-        CreateIndex: alter.create_index,
-        DropIndex: alter.drop_index,
-        AlterTable: alter.alter_table,
-        CreateView: others.create_view,
-        DropView: others.drop_view,
-        CreateSequence: others.create_sequence,
-        AlterSequence: others.alter_sequence,
-        DropSequence: others.drop_sequence,
+        syntax.CreateDatabase: databases.create_database,
+        syntax.AlterDatabase: databases.alter_database,
+        syntax.DropDatabase: databases.drop_database,
+        syntax.FlashbackDatabase: databases.flashback_database,
+        syntax.FlashbackCluster: databases.flashback_cluster,
+        syntax.PlacementPolicy: databases.placement_policy,
+        syntax.ResourceGroup: databases.resource_group,
+        syntax.CreateTable: create.create_table,
+        syntax.DropTable: tables.drop_table,
+        syntax.TruncateTable: tables.truncate_table,
+        syntax.RenameTable: tables.rename_table,
+        syntax.RecoverTable: tables.recover_table,
+        syntax.FlashbackTable: tables.flashback_table,
+        syntax.RepairTable: tables.repair_table,
+        syntax.LockTables: tables.lock_tables,
+        syntax.UnlockTables: tables.unlock_tables,
+        syntax.CreateIndex: alter.create_index,
+        syntax.DropIndex: alter.drop_index,
+        syntax.AlterTable: alter.alter_table,
+        syntax.CreateView: others.create_view,
+        syntax.DropView: others.drop_view,
+        syntax.CreateSequence: others.create_sequence,
+        syntax.AlterSequence: others.alter_sequence,
+        syntax.DropSequence: others.drop_sequence,
     }
 )

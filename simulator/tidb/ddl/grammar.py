@@ -16,22 +16,9 @@ from simulator.tidb.syntax.tables import CreateTable, TableOption
 
 MAX_KEY_PARTS = 16
 MAX_TYPE_LENGTH = 4294967295
-ENGINES = frozenset(
-    (
-        "archive",
-        "blackhole",
-        "csv",
-        "example",
-        "federated",
-        "innodb",
-        "memory",
-        "merge",
-        "mgr_myisam",
-        "myisam",
-        "ndb",
-        "heap",
-    )
-)
+ENGINES = frozenset("archive blackhole csv example federated innodb memory merge mgr_myisam myisam ndb heap".split())
+"""Engines that TiDB accepts (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
+
 NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY": "PLACEMENT"}
 AUTO_INCREMENT_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
 """Types of AUTO_INCREMENT columns."""

@@ -6,26 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tidb_errors import tidb_error
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    SequenceOption,
-)
 
 T = TypeVar("T")
 
 
-def create_view(statement: CreateView, text: str, session: Session) -> ExecutionResult:
+def create_view(statement: syntax.CreateView, text: str, session: Session) -> ExecutionResult:
     """Execute CREATE VIEW. OR REPLACE can replace a view only."""
     name = session.qualified_name(statement.view)
 
@@ -41,15 +33,15 @@ def create_view(statement: CreateView, text: str, session: Session) -> Execution
     return session.with_jobs([Job(actions.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
 
 
-def _checked_key(catalog: Catalog, name: TableName) -> Key:
+def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
     """Return the key of a name. Raises DdlError for an unknown database."""
     if catalog.database(name.schema) is None:
         raise tidb_error("schema:1049", name.schema)
     return place_of(*name)
 
 
-def drop_view(statement: DropView, text: str, session: Session) -> ExecutionResult:
-    def without(catalog: Catalog, name: TableName) -> Catalog | None:
+def drop_view(statement: syntax.DropView, text: str, session: Session) -> ExecutionResult:
+    def without(catalog: Catalog, name: syntax.TableName) -> Catalog | None:
         if catalog.has(*name) and place_of(*name) not in catalog.views:
             raise tidb_error("ddl:1347", *name, "VIEW")
         return replace(catalog, views=_without(catalog.views, name)) if catalog.has(*name) else None
@@ -58,11 +50,11 @@ def drop_view(statement: DropView, text: str, session: Session) -> ExecutionResu
     return drop_each(statement.views, without, job, "schema:1051", statement.if_exists, session)
 
 
-def _without(objects: Mapping[Key, T], name: TableName) -> dict[Key, T]:
+def _without(objects: Mapping[Key, T], name: syntax.TableName) -> dict[Key, T]:
     return {place: each for place, each in objects.items() if place != place_of(*name)}
 
 
-def create_sequence(statement: CreateSequence, text: str, session: Session) -> ExecutionResult:
+def create_sequence(statement: syntax.CreateSequence, text: str, session: Session) -> ExecutionResult:
     name, catalog = session.qualified_name(statement.sequence), session.catalog
     if catalog is not None:
         place = _checked_key(catalog, name)
@@ -75,7 +67,7 @@ def create_sequence(statement: CreateSequence, text: str, session: Session) -> E
     return ExecutionResult((Job(actions.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
 
 
-def alter_sequence(statement: AlterSequence, text: str, session: Session) -> ExecutionResult:
+def alter_sequence(statement: syntax.AlterSequence, text: str, session: Session) -> ExecutionResult:
     name, catalog = session.qualified_name(statement.sequence), session.catalog
     if catalog is not None:
         old = catalog.sequences.get(place_of(*name))
@@ -90,10 +82,10 @@ def alter_sequence(statement: AlterSequence, text: str, session: Session) -> Exe
     return ExecutionResult((Job(actions.ALTER_SEQUENCE, text, statement, *session.existing_name(name)),), (), catalog)
 
 
-def drop_sequence(statement: DropSequence, text: str, session: Session) -> ExecutionResult:
+def drop_sequence(statement: syntax.DropSequence, text: str, session: Session) -> ExecutionResult:
     """Execute DROP SEQUENCE. Unlike DROP VIEW, IF EXISTS skips objects of other kinds."""
 
-    def without(catalog: Catalog, name: TableName) -> Catalog | None:
+    def without(catalog: Catalog, name: syntax.TableName) -> Catalog | None:
         if place_of(*name) in catalog.sequences:
             return replace(catalog, sequences=_without(catalog.sequences, name))
         if catalog.has(*name) and not statement.if_exists:
@@ -104,9 +96,9 @@ def drop_sequence(statement: DropSequence, text: str, session: Session) -> Execu
     return drop_each(statement.sequences, without, job, "schema:4139", statement.if_exists, session)
 
 
-def _unknown_sequence(name: TableName) -> str:
+def _unknown_sequence(name: syntax.TableName) -> str:
     return f"Unknown SEQUENCE: '{'.'.join(name)}': no job"
 
 
-def _option_pairs(options: Iterable[SequenceOption]) -> tuple[tuple[str, int | None], ...]:
+def _option_pairs(options: Iterable[syntax.SequenceOption]) -> tuple[tuple[str, int | None], ...]:
     return tuple((option.name, option.value) for option in options)

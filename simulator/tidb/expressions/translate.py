@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from simulator.errors import SqlError
+from simulator.tidb import syntax
 from simulator.tidb.expressions.functions.choices import case_value, is_not_null
 from simulator.tidb.expressions.functions.registry import FUNCTIONS
 from simulator.tidb.expressions.operators.arithmetic import calculate, negate
@@ -42,34 +43,15 @@ from simulator.tidb.expressions.values.value import (
 )
 from simulator.tidb.model.charsets import charset_of
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.expressions import (
-    Between,
-    Binary,
-    Call,
-    Case,
-    Cast,
-    Collate,
-    ColumnName,
-    ContextExpression,
-    In,
-    Is,
-    Literal,
-    Node,
-    Parenthesised,
-    PatternMatch,
-    RowExpression,
-    Unary,
-    Word,
-)
 
 
 class TranslationScope(Protocol):
     """Resolves names, functions and settings for a translation."""
 
-    def column_value(self, node: ColumnName) -> Value:
+    def column_value(self, node: syntax.ColumnName) -> Value:
         """Return the value of a column."""
 
-    def call_value(self, node: Call) -> Value:
+    def call_value(self, node: syntax.Call) -> Value:
         """Return the value of a function."""
 
     def context(self) -> EvaluationContext:
@@ -81,7 +63,7 @@ class TranslationScope(Protocol):
     def subtracts_signed(self) -> bool:
         """Return whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
 
-    def context_value(self, node: Node, operand: Node | None = None) -> Value:
+    def context_value(self, node: syntax.Node, operand: syntax.Node | None = None) -> Value:
         """Return the value of a node that only a query, a session or a statement on rows can evaluate; with an operand,
         whether a subquery has it among its rows."""
 
@@ -93,14 +75,14 @@ class TableScope(NamedTuple):
     cells: Mapping[str, Sql]
     """TiDB texts by column; generated columns without one are computed."""
 
-    def column_value(self, node: ColumnName) -> Value:
+    def column_value(self, node: syntax.ColumnName) -> Value:
         column = find_column(node, self.table)
         assert column is not None, "checked before"
         if column.name in self.cells:
             return column_value(column, self.cells[column.name])
         return cast_to_column(translate(parse_expression(column.generated_expression), self), column)
 
-    def call_value(self, node: Call) -> Value:
+    def call_value(self, node: syntax.Call) -> Value:
         return translate_call(node, self)
 
     def context(self) -> EvaluationContext:
@@ -112,18 +94,18 @@ class TableScope(NamedTuple):
     def subtracts_signed(self) -> bool:
         return False
 
-    def context_value(self, node: Node, operand: Node | None = None) -> Value:
+    def context_value(self, node: syntax.Node, operand: syntax.Node | None = None) -> Value:
         raise AssertionError("checked before")
 
 
 @dataclass(frozen=True)
-class KnownValue(Node):
+class KnownValue(syntax.Node):
     """A node with a value that is known already."""
 
     value: Value
 
 
-def translate(node: Node, scope: TranslationScope) -> Value:
+def translate(node: syntax.Node, scope: TranslationScope) -> Value:
     """Return the value of a node."""
     translate = _VALUES.get(type(node))
     result = scope.context_value(node) if translate is None else translate(node, scope)
@@ -132,7 +114,7 @@ def translate(node: Node, scope: TranslationScope) -> Value:
     return result
 
 
-def translate_call(node: Call, scope: TranslationScope) -> Value:
+def translate_call(node: syntax.Call, scope: TranslationScope) -> Value:
     """Return the value of a function that depends on its arguments alone."""
     function = FUNCTIONS[node.name]
     values = [translate(argument, scope) for argument in node.arguments]
@@ -141,7 +123,7 @@ def translate_call(node: Call, scope: TranslationScope) -> Value:
     return with_collation(result, collation)
 
 
-def _unary(node: Unary, scope: TranslationScope) -> Value:
+def _unary(node: syntax.Unary, scope: TranslationScope) -> Value:
     value = translate(node.operand, scope)
     if node.operator in ("NOT", "!"):
         return boolean(sql("NOT {}", as_boolean(value)))
@@ -152,14 +134,14 @@ def _unary(node: Unary, scope: TranslationScope) -> Value:
     return cast(value, "BINARY") if node.operator == "BINARY" else value
 
 
-def _binary(node: Binary, scope: TranslationScope) -> Value:
+def _binary(node: syntax.Binary, scope: TranslationScope) -> Value:
     """Return the value of a chain of operators, which is walked iteratively since long chains nest to the left."""
     chain = []
-    left: Node = node
-    while isinstance(left, Binary) and not _of_rows(left):
+    left: syntax.Node = node
+    while isinstance(left, syntax.Binary) and not _of_rows(left):
         chain.append((left.operator, left.right))
         left = left.left
-    value = _rows_compared(left, scope) if isinstance(left, Binary) else translate(left, scope)
+    value = _rows_compared(left, scope) if isinstance(left, syntax.Binary) else translate(left, scope)
     for operator, links in itertools.groupby(reversed(chain), lambda link: link[0]):
         others = [translate(right, scope) for _, right in links]
         if operator in ("AND", "OR"):
@@ -187,7 +169,7 @@ def _of_today(value: Value, scope: TranslationScope) -> Value:
     return Value(moment_argument(scope.context(), value), "datetime", scale=value.scale)
 
 
-def _case(node: Case, scope: TranslationScope) -> Value:
+def _case(node: syntax.Case, scope: TranslationScope) -> Value:
     value = translate(node.value, scope) if node.value else None
     branches = []
     for when, then in node.branches:
@@ -200,26 +182,26 @@ def _case(node: Case, scope: TranslationScope) -> Value:
     return with_collation(result, derive_collation("case", results, True)) if result.kind == "string" else result
 
 
-def _between(node: Between, scope: TranslationScope) -> Value:
+def _between(node: syntax.Between, scope: TranslationScope) -> Value:
     value, low, high = (translate(part, scope) for part in (node.operand, node.low, node.high))
     result = between(value, low, high)
     return boolean(sql("NOT {}", result) if node.negated else result)
 
 
-def _of_rows(node: Binary) -> bool:
-    return node.operator in OPERATORS and isinstance(strip_parentheses(node.left), RowExpression)
+def _of_rows(node: syntax.Binary) -> bool:
+    return node.operator in OPERATORS and isinstance(strip_parentheses(node.left), syntax.RowExpression)
 
 
-def _rows_compared(node: Binary, scope: TranslationScope) -> Value:
+def _rows_compared(node: syntax.Binary, scope: TranslationScope) -> Value:
     """Return a comparison of rows: `(a, b) < (1, 2)`."""
     left, right = row_values(node.left, scope), row_values(node.right, scope)
     return boolean(compare_rows(node.operator, left, right))
 
 
-def row_values(node: Node, scope: TranslationScope) -> list[Value]:
+def row_values(node: syntax.Node, scope: TranslationScope) -> list[Value]:
     """Return the values of a row expression; any other expression is a row of one."""
     row = strip_parentheses(node)
-    return [translate(item, scope) for item in (row.items if isinstance(row, RowExpression) else (row,))]
+    return [translate(item, scope) for item in (row.items if isinstance(row, syntax.RowExpression) else (row,))]
 
 
 def compare_rows(operator: str, left: Sequence[Value], right: Sequence[Value]) -> Sql:
@@ -238,8 +220,8 @@ def compare_rows(operator: str, left: Sequence[Value], right: Sequence[Value]) -
     return result
 
 
-def _in(node: In, scope: TranslationScope) -> Value:
-    if len(node.candidates) == 1 and isinstance(node.candidates[0], ContextExpression):
+def _in(node: syntax.In, scope: TranslationScope) -> Value:
+    if len(node.candidates) == 1 and isinstance(node.candidates[0], syntax.ContextExpression):
         result = scope.context_value(node.candidates[0], node.operand).sql
         return boolean(sql("NOT {}", result) if node.negated else result)
     values, others = row_values(node.operand, scope), [row_values(candidate, scope) for candidate in node.candidates]
@@ -255,7 +237,7 @@ def _in(node: In, scope: TranslationScope) -> Value:
     return boolean(sql("NOT {}", result) if node.negated else result)
 
 
-def _pattern(node: PatternMatch, scope: TranslationScope) -> Value:
+def _pattern(node: syntax.PatternMatch, scope: TranslationScope) -> Value:
     value, pattern = translate(node.operand, scope), translate(node.pattern, scope)
     if "null" in (value.kind, pattern.kind):
         return null()
@@ -266,7 +248,7 @@ def _pattern(node: PatternMatch, scope: TranslationScope) -> Value:
     return boolean(sql("NOT {}", result) if node.negated else result)
 
 
-def _is(node: Is, scope: TranslationScope) -> Value:
+def _is(node: syntax.Is, scope: TranslationScope) -> Value:
     value = translate(node.operand, scope)
     if node.test == "NULL":
         result = sql("NOT {}", is_not_null(value))
@@ -275,12 +257,12 @@ def _is(node: Is, scope: TranslationScope) -> Value:
     return boolean(sql("NOT {}", result) if node.negated else result)
 
 
-def _cast(node: Cast, scope: TranslationScope) -> Value:
+def _cast(node: syntax.Cast, scope: TranslationScope) -> Value:
     value = translate(node.operand, scope)
     return cast(_of_today(value, scope) if node.type.startswith("DATE") else value, node.type)
 
 
-def _collate(node: Collate, scope: TranslationScope) -> Value:
+def _collate(node: syntax.Collate, scope: TranslationScope) -> Value:
     value = translate(node.operand, scope)
     charset = value_collation(value).charset
     if charset_of(node.collation, "") != charset:
@@ -290,20 +272,20 @@ def _collate(node: Collate, scope: TranslationScope) -> Value:
     return Value(as_text(value), "string", node.collation, 0, value.ascii, value.constant, is_binary=value.is_binary)
 
 
-_VALUES: dict[type[Node], Callable[[Any, TranslationScope], Value]] = {
-    Literal: lambda node, scope: literal_value(node),
-    Word: lambda node, scope: Value(text(node.text), "word", constant=node.text),
-    ColumnName: lambda node, scope: scope.column_value(node),
-    Unary: _unary,
-    Binary: _binary,
-    Call: lambda node, scope: scope.call_value(node),
-    Cast: _cast,
-    Case: _case,
-    Between: _between,
-    In: _in,
-    PatternMatch: _pattern,
-    Is: _is,
-    Collate: _collate,
-    Parenthesised: lambda node, scope: translate(node.inner, scope),
+_VALUES: dict[type[syntax.Node], Callable[[Any, TranslationScope], Value]] = {
+    syntax.Literal: lambda node, scope: literal_value(node),
+    syntax.Word: lambda node, scope: Value(text(node.text), "word", constant=node.text),
+    syntax.ColumnName: lambda node, scope: scope.column_value(node),
+    syntax.Unary: _unary,
+    syntax.Binary: _binary,
+    syntax.Call: lambda node, scope: scope.call_value(node),
+    syntax.Cast: _cast,
+    syntax.Case: _case,
+    syntax.Between: _between,
+    syntax.In: _in,
+    syntax.PatternMatch: _pattern,
+    syntax.Is: _is,
+    syntax.Collate: _collate,
+    syntax.Parenthesised: lambda node, scope: translate(node.inner, scope),
     KnownValue: lambda node, scope: node.value,
 }

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.expressions.functions.registry import FUNCTIONS
 from simulator.tidb.expressions.values.times import UNITS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
-from simulator.tidb.syntax.expressions import (
-    Binary,
-    Call,
-    Cast,
-    ColumnName,
-    ContextExpression,
-    Literal,
-    Node,
-    Parenthesised,
-    RowExpression,
-    Unary,
-    Word,
-)
 
 
-def parse_expression(expression: str) -> Node:
+def parse_expression(expression: str) -> syntax.Node:
     """Parse an expression. Raises SchemaError."""
     try:
         return parse_tokens(expression, tokenize(expression), parse_node)
@@ -35,7 +22,7 @@ def parse_expression(expression: str) -> Node:
         raise SchemaError("it is nested too deeply") from None
 
 
-def definition_tree(expression: str, table: Table) -> Node:
+def definition_tree(expression: str, table: Table) -> syntax.Node:
     """Parse an expression of a table's definition.
 
     Raises SchemaError for a syntax error, an unknown column, and a part that cannot be computed, also in a virtual
@@ -46,7 +33,7 @@ def definition_tree(expression: str, table: Table) -> Node:
     except SchemaError as error:
         raise SchemaError(f"expression {expression!r} cannot be read: {error}") from None
     for node in walk(tree):
-        if isinstance(node, ColumnName):
+        if isinstance(node, syntax.ColumnName):
             column = find_column(node, table)
             if column is None:
                 raise SchemaError(f"expression {expression!r} names an unknown column {node.parts[-1]!r}")
@@ -58,58 +45,62 @@ def definition_tree(expression: str, table: Table) -> Node:
     return tree
 
 
-def conjuncts(condition: Node | None) -> list[Node]:
+def conjuncts(condition: syntax.Node | None) -> list[syntax.Node]:
     """Return the parts of a condition that AND joins, from left to right, without parentheses; none for None."""
-    parts, waiting = list[Node](), [] if condition is None else [condition]
+    parts, waiting = list[syntax.Node](), [] if condition is None else [condition]
     while waiting:
         node = strip_parentheses(waiting.pop())
-        if isinstance(node, Binary) and node.operator == "AND":
+        if isinstance(node, syntax.Binary) and node.operator == "AND":
             waiting += [node.right, node.left]
         else:
             parts.append(node)
     return parts
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: syntax.Node) -> Iterator[syntax.Node]:
     """Yield the node and all nodes in it."""
     waiting: list[object] = [node]
     while waiting:
         result = waiting.pop()
-        if isinstance(result, Node):
+        if isinstance(result, syntax.Node):
             yield result
             waiting += vars(result).values()
         elif isinstance(result, tuple):
             waiting += result
 
 
-def uncomputable_part(node: Node) -> str:
+def uncomputable_part(node: syntax.Node) -> str:
     """Return the part of a node that TiDB can compute and DuckDB cannot; empty if there is none."""
-    if isinstance(node, ContextExpression):
+    if isinstance(node, syntax.ContextExpression):
         return node.kind
-    if isinstance(node, (DefaultValue, InsertedValue)):
-        return "DEFAULT()" if isinstance(node, DefaultValue) else "VALUES()"
-    if isinstance(node, RowExpression):
+    if isinstance(node, (syntax.DefaultValue, syntax.InsertedValue)):
+        return "DEFAULT()" if isinstance(node, syntax.DefaultValue) else "VALUES()"
+    if isinstance(node, syntax.RowExpression):
         return "a row of values"
-    if isinstance(node, Cast) and node.type.endswith((" ARRAY", "VECTOR")):
+    if isinstance(node, syntax.Cast) and node.type.endswith((" ARRAY", "VECTOR")):
         return f"a cast to {node.type}"
-    return _uncomputable_call(node) if isinstance(node, Call) and not node.schema else ""
+    return _uncomputable_call(node) if isinstance(node, syntax.Call) and not node.schema else ""
 
 
-def _uncomputable_call(node: Call) -> str:
+def _uncomputable_call(node: syntax.Call) -> str:
     function = FUNCTIONS.get(node.name)
     if function is None or not function.min_arguments <= len(node.arguments) <= function.max_arguments:
         return node.name.removesuffix("_FUNC")
     for place in function.literal_arguments:
         argument = strip_parentheses(node.arguments[place]) if place < len(node.arguments) else None
-        if argument is not None and not isinstance(argument, (Literal, Word)) and not _is_number(argument):
+        if (
+            argument is not None
+            and not isinstance(argument, (syntax.Literal, syntax.Word))
+            and not _is_number(argument)
+        ):
             return f"{node.name} with an argument that is no literal"
-        if isinstance(argument, Word) and not _is_known(node.name, argument.text):
+        if isinstance(argument, syntax.Word) and not _is_known(node.name, argument.text):
             return f"{node.name} with {argument.text}"
     return ""
 
 
-def _is_number(node: Node) -> bool:
-    return isinstance(node, Unary) and node.operator in ("-", "+") and isinstance(node.operand, Literal)
+def _is_number(node: syntax.Node) -> bool:
+    return isinstance(node, syntax.Unary) and node.operator in ("-", "+") and isinstance(node.operand, syntax.Literal)
 
 
 def _is_known(function: str, word: str) -> bool:
@@ -117,14 +108,14 @@ def _is_known(function: str, word: str) -> bool:
     return function in ("TRIM", "GET_FORMAT") or word in UNITS
 
 
-def strip_parentheses(node: Node) -> Node:
+def strip_parentheses(node: syntax.Node) -> syntax.Node:
     """Return the node without the parentheses around it."""
-    while isinstance(node, Parenthesised):
+    while isinstance(node, syntax.Parenthesised):
         node = node.inner
     return node
 
 
-def find_column(node: ColumnName, table: Table) -> Column | None:
+def find_column(node: syntax.ColumnName, table: Table) -> Column | None:
     """Return the column of a name. A name with a schema has none, as TiDB gives the table no schema here."""
     *qualifier, name = node.parts
     if qualifier and [part.lower() for part in qualifier] != [table.name.lower()]:

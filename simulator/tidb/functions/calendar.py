@@ -15,20 +15,7 @@ SECOND = 1_000_000
 DAY = 86400 * SECOND
 MAX_HOURS = 838
 MAX_DURATION = spellings.LONGEST
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+MONTHS = tuple("January February March April May June July August September October November December".split())
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 

@@ -19,19 +19,11 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node, Unary, names_in
 
 NO_TABLE = Table("", "", ())
-TIME_FUNCTIONS = (
-    "NOW",
-    "CURRENT_TIMESTAMP",
-    "LOCALTIME",
-    "LOCALTIMESTAMP",
-    "SYSDATE",
-    "UTC_TIMESTAMP",
-    "CURDATE",
-    "CURRENT_DATE",
-    "UTC_DATE",
-    "CURTIME",
-    "CURRENT_TIME",
-    "UTC_TIME",
+TIME_FUNCTIONS = tuple(
+    (
+        "NOW CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP SYSDATE UTC_TIMESTAMP CURDATE CURRENT_DATE UTC_DATE CURTIME "
+        "CURRENT_TIME UTC_TIME"
+    ).split()
 )
 
 

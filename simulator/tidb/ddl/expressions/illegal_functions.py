@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
 from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.dml import InsertedValue
-from simulator.tidb.syntax.expressions import Call, Cast, ContextExpression, Node, Parenthesised, RowExpression
 
 ILLEGAL = frozenset(
     "CONNECTION_ID LOAD_FILE LAST_INSERT_ID RAND UUID UUID_SHORT CURDATE CURRENT_DATE CURTIME CURRENT_TIME"
@@ -45,7 +44,7 @@ def check_generated_functions(column: str, expression: str) -> None:
     problem = first_problem(tree, arrays=False)
     if problem:
         raise_problem(problem, "ddl:3102", "ddl:3764", column.lower())
-    if any(isinstance(node, Cast) and node.type.endswith(" ARRAY") for node in walk_in_order(tree)):
+    if any(isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") for node in walk_in_order(tree)):
         raise tidb_error("expression:1235", ARRAYS)
 
 
@@ -63,13 +62,13 @@ def check_key_functions(key: str, expression: str) -> None:
         )
 
 
-def is_unsafe(node: Node) -> bool:
-    if isinstance(node, ContextExpression):
+def is_unsafe(node: syntax.Node) -> bool:
+    if isinstance(node, syntax.ContextExpression):
         return node.kind == "a sequence"
-    return isinstance(node, Call) and node.name not in SAFE_IN_KEYS
+    return isinstance(node, syntax.Call) and node.name not in SAFE_IN_KEYS
 
 
-def parse_or_none(expression: str) -> Node | None:
+def parse_or_none(expression: str) -> syntax.Node | None:
     """Return the tree of an expression, or None for invalid text."""
     try:
         return parse_tokens(expression, tokenize(expression), parse_node)
@@ -77,12 +76,12 @@ def parse_or_none(expression: str) -> Node | None:
         return None
 
 
-def walk_in_order(node: Node) -> Iterator[Node]:
+def walk_in_order(node: syntax.Node) -> Iterator[syntax.Node]:
     """Yield the node and all nodes in it, in the order of the text."""
     waiting: list[object] = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Node):
+        if isinstance(part, syntax.Node):
             yield part
             waiting += reversed(list(vars(part).values()))
         elif isinstance(part, tuple):
@@ -105,7 +104,7 @@ def raise_problem(problem: tuple[str, str], functions: str, rows: str, name: str
 ORDER = ("function", "aggregate", "row", "window", "count", "array")
 
 
-def first_problem(tree: Node, arrays: bool) -> tuple[str, str] | None:
+def first_problem(tree: syntax.Node, arrays: bool) -> tuple[str, str] | None:
     """Return the first problem in TiDB's order of kinds, and its subject.
 
     With `arrays`, the whole expression may be a CAST to an array.
@@ -114,24 +113,24 @@ def first_problem(tree: Node, arrays: bool) -> tuple[str, str] | None:
     return min(result, key=lambda problem: ORDER.index(problem[0]), default=None)
 
 
-def problems(tree: Node, arrays: bool) -> Iterator[tuple[str, str]]:
+def problems(tree: syntax.Node, arrays: bool) -> Iterator[tuple[str, str]]:
     outermost = tree
-    while isinstance(outermost, Parenthesised):
+    while isinstance(outermost, syntax.Parenthesised):
         outermost = outermost.inner
     for node in walk_in_order(tree):
-        if isinstance(node, Call):
+        if isinstance(node, syntax.Call):
             yield from call_problems(node)
-        elif isinstance(node, ContextExpression):
+        elif isinstance(node, syntax.ContextExpression):
             yield from fragment_problems(node)
-        elif isinstance(node, InsertedValue):
+        elif isinstance(node, syntax.InsertedValue):
             yield "function", "VALUES"
-        elif isinstance(node, RowExpression):
+        elif isinstance(node, syntax.RowExpression):
             yield "row", ""
-        elif isinstance(node, Cast) and node.type.endswith(" ARRAY") and node is not outermost and arrays:
+        elif isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") and node is not outermost and arrays:
             yield "array", ARRAYS
 
 
-def call_problems(call: Call) -> Iterator[tuple[str, str]]:
+def call_problems(call: syntax.Call) -> Iterator[tuple[str, str]]:
     if call.name == "GROUPING":
         yield "aggregate", call.name
     elif call.name in ILLEGAL or call.name not in NATIVE_FUNCTIONS and call.name not in LATER_FUNCTIONS:
@@ -142,7 +141,7 @@ def call_problems(call: Call) -> Iterator[tuple[str, str]]:
             yield "count", call.name.lower()
 
 
-def fragment_problems(fragment: ContextExpression) -> Iterator[tuple[str, str]]:
+def fragment_problems(fragment: syntax.ContextExpression) -> Iterator[tuple[str, str]]:
     if fragment.kind in FORBIDDEN:
         yield "function", fragment.kind
     elif fragment.kind == "an aggregate function":

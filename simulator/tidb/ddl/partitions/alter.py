@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, check_placement_policy
@@ -26,14 +27,6 @@ from simulator.tidb.ddl.partitions.values import (
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Partition, Partitioning, Table
-from simulator.tidb.syntax.alter import (
-    AddPartitions,
-    CoalescePartition,
-    PartitionAction,
-    PartitionOptions,
-    ReorganizePartition,
-)
-from simulator.tidb.syntax.tables import PartitionDefinition
 
 UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
 """TiDB repeats `Unsupported`."""
@@ -54,7 +47,7 @@ def with_partitions(partitions: tuple[Partition, ...]) -> Callable[[Table], Tabl
     return apply
 
 
-def add_partitions(spec: AddPartitions, alteration: Alteration) -> SubJobs:
+def add_partitions(spec: syntax.AddPartitions, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of ADD PARTITION, which reorganizes a HASH or KEY table. Raises DdlError.
 
     Without a catalog, partitions without values mean HASH or KEY.
@@ -91,7 +84,7 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> SubJobs:
 
 
 def new_partitions(
-    definitions: Iterable[PartitionDefinition], old: Partitioning, table: Table, session: Session
+    definitions: Iterable[syntax.PartitionDefinition], old: Partitioning, table: Table, session: Session
 ) -> tuple[Partition, ...]:
     """Return new partitions of a RANGE or LIST table. Raises DdlError."""
     result = []
@@ -108,7 +101,7 @@ def new_partitions(
     return tuple(result)
 
 
-def partition_action(spec: PartitionAction, alteration: Alteration) -> SubJobs:
+def partition_action(spec: syntax.PartitionAction, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP or TRUNCATE PARTITION. Raises DdlError for actions that TiDB does not support."""
     if spec.verb in ("CHECK", "REBUILD", "OPTIMIZE", "REPAIR"):
         raise unsupported_error(f"{spec.verb.lower()} partition")
@@ -125,7 +118,7 @@ def partition_action(spec: PartitionAction, alteration: Alteration) -> SubJobs:
 PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRUNCATE_TABLE_PARTITION}
 
 
-def drop_partitions(spec: PartitionAction, old: Partitioning) -> SubJobs:
+def drop_partitions(spec: syntax.PartitionAction, old: Partitioning) -> SubJobs:
     """Yield the sub-job of DROP PARTITION (TiDB: CheckDropTablePartition)."""
     if old.kind not in ("range", "list"):
         raise tidb_error("ddl:1512", "DROP")
@@ -141,7 +134,7 @@ def drop_partitions(spec: PartitionAction, old: Partitioning) -> SubJobs:
     yield SubJob(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
 
 
-def truncate_partitions(spec: PartitionAction, old: Partitioning, table: Table) -> SubJobs:
+def truncate_partitions(spec: syntax.PartitionAction, old: Partitioning, table: Table) -> SubJobs:
     """Yield the sub-job of TRUNCATE PARTITION, which leaves the definition unchanged."""
     names = lower_names(partition.name for partition in old.partitions)
     for name in lower_names(spec.names):
@@ -150,7 +143,7 @@ def truncate_partitions(spec: PartitionAction, old: Partitioning, table: Table) 
     yield SubJob(actions.TRUNCATE_TABLE_PARTITION)
 
 
-def coalesce(spec: CoalescePartition, alteration: Alteration) -> SubJobs:
+def coalesce(spec: syntax.CoalescePartition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of COALESCE PARTITION, which removes the last partitions of a HASH or KEY table."""
     if alteration.target is None:
         yield SubJob(actions.REORGANIZE_PARTITION)
@@ -165,7 +158,7 @@ def coalesce(spec: CoalescePartition, alteration: Alteration) -> SubJobs:
     yield SubJob(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[: -spec.count]))
 
 
-def reorganize(spec: ReorganizePartition, alteration: Alteration) -> SubJobs:
+def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of REORGANIZE PARTITION. Raises DdlError (TiDB: checkReorgPartitionDefs)."""
     if alteration.target is None:
         yield SubJob(actions.REORGANIZE_PARTITION)
@@ -217,7 +210,7 @@ def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioni
         raise tidb_error("ddl:1493")
 
 
-def partition_options(spec: PartitionOptions, alteration: Alteration) -> SubJobs:
+def partition_options(spec: syntax.PartitionOptions, alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of options of a partition, which change no rows."""
     if alteration.target is not None:
         table = alteration.target.table
@@ -252,7 +245,7 @@ VALUES_CLAUSES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
 METHODS_BY_VALUES = {"less than": "range", "in": "list", "default": "list"}
 
 
-def build_partition(definition: PartitionDefinition, kind: str, session: Session) -> Partition:
+def build_partition(definition: syntax.PartitionDefinition, kind: str, session: Session) -> Partition:
     """Return the partition of a definition. Raises DdlError if its values do not match the partitioning."""
     method = METHODS_BY_VALUES.get(definition.kind, "")
     if method and method != kind:

@@ -3,27 +3,15 @@ checkPartitionFuncType; pkg/expression/function_traits.go)."""
 
 from __future__ import annotations
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Parenthesised, Unary, Word
 
 DATE_FUNCTIONS = frozenset(
-    (
-        "TO_DAYS",
-        "TO_SECONDS",
-        "DAYOFMONTH",
-        "MONTH",
-        "DAYOFYEAR",
-        "QUARTER",
-        "YEARWEEK",
-        "YEAR",
-        "WEEKDAY",
-        "DAYOFWEEK",
-        "DAY",
-    )
+    "TO_DAYS TO_SECONDS DAYOFMONTH MONTH DAYOFYEAR QUARTER YEARWEEK YEAR WEEKDAY DAYOFWEEK DAY".split()
 )
 TIME_FUNCTIONS = frozenset(("HOUR", "MINUTE", "SECOND", "TIME_TO_SEC", "MICROSECOND"))
 NUMBER_FUNCTIONS = frozenset(("ABS", "CEILING", "FLOOR", "MOD"))
@@ -39,29 +27,29 @@ def check_partition_function(expression: str, table: Table) -> None:
     tree = parse_or_none(expression)
     columns = 0
     for node in walk_in_order(tree) if tree is not None else ():
-        if isinstance(node, Call):
+        if isinstance(node, syntax.Call):
             check_arguments(node, table)
         check_allowed(node, table)
-        if isinstance(node, ColumnName):
+        if isinstance(node, syntax.ColumnName):
             existing_column(node, table)
             columns += 1
     if not columns:
         raise tidb_error("ddl:1486")
 
 
-def existing_column(node: ColumnName, table: Table) -> Column:
+def existing_column(node: syntax.ColumnName, table: Table) -> Column:
     column = find_column(table, node.parts[-1])
     if column is None:
         raise tidb_error("ddl:1054", node.parts[-1].lower(), "partition function")
     return column
 
 
-def column_types(nodes: tuple[Node, ...], table: Table) -> list[str]:
+def column_types(nodes: tuple[syntax.Node, ...], table: Table) -> list[str]:
     """Return the types of those nodes that are columns."""
-    return [existing_column(node, table).type.name for node in nodes if isinstance(node, ColumnName)]
+    return [existing_column(node, table).type.name for node in nodes if isinstance(node, syntax.ColumnName)]
 
 
-def check_arguments(call: Call, table: Table) -> None:
+def check_arguments(call: syntax.Call, table: Table) -> None:
     """Raise DdlError for a function of time whose argument is no such column, or a number from a TIMESTAMP."""
     types = column_types(call.arguments, table)
     if call.name in DATE_FUNCTIONS:
@@ -74,7 +62,7 @@ def check_arguments(call: Call, table: Table) -> None:
         right = any(type in (*DATES, "time") for type in types)
     elif call.name == "EXTRACT":
         unit = call.arguments[0]
-        right = fits_unit(unit.text.upper() if isinstance(unit, Word) else "", types)
+        right = fits_unit(unit.text.upper() if isinstance(unit, syntax.Word) else "", types)
     elif call.name == "DATEDIFF":
         right = all(type in DATES for type in types)
     else:
@@ -91,15 +79,15 @@ def fits_unit(unit: str, types: list[str]) -> bool:
     return unit != "WEEK" and any(type in TIMES for type in types)
 
 
-def check_allowed(node: Node, table: Table) -> None:
+def check_allowed(node: syntax.Node, table: Table) -> None:
     """Raise DdlError for a node that is not allowed (TiDB: checkPartitionExprAllowed)."""
-    if isinstance(node, Call) and node.name in ALLOWED:
+    if isinstance(node, syntax.Call) and node.name in ALLOWED:
         return
-    if isinstance(node, Binary) and node.operator in OPERATORS:
-        operands: tuple[Node, ...] = (node.left, node.right)
-    elif isinstance(node, Unary) and node.operator in ("+", "-"):
+    if isinstance(node, syntax.Binary) and node.operator in OPERATORS:
+        operands: tuple[syntax.Node, ...] = (node.left, node.right)
+    elif isinstance(node, syntax.Unary) and node.operator in ("+", "-"):
         operands = (node.operand,)
-    elif isinstance(node, (ColumnName, Parenthesised, Literal, Word)):
+    elif isinstance(node, (syntax.ColumnName, syntax.Parenthesised, syntax.Literal, syntax.Word)):
         return
     else:
         raise tidb_error("ddl:1564")
@@ -113,7 +101,7 @@ def check_function_type(expression: str, table: Table) -> None:
     kind = kind_of(tree, table) if tree is not None else INT
     if kind in (INT, UNSIGNED):
         return
-    if isinstance(tree, ColumnName):
+    if isinstance(tree, syntax.ColumnName):
         raise tidb_error("ddl:1659", tree.parts[-1].lower())
     raise tidb_error("ddl:1491", "PARTITION")
 
@@ -129,18 +117,18 @@ ORDER = (INT, UNSIGNED, DECIMAL, REAL)
 """The result of an operator has the later kind of its operands."""
 
 
-def kind_of(node: Node, table: Table) -> str:
+def kind_of(node: syntax.Node, table: Table) -> str:
     """Return the kind of an expression's result (TiDB: pkg/expression/builtin_arithmetic.go, builtin_math.go)."""
-    if isinstance(node, Parenthesised):
+    if isinstance(node, syntax.Parenthesised):
         return kind_of(node.inner, table)
-    if isinstance(node, ColumnName):
+    if isinstance(node, syntax.ColumnName):
         return column_kind(existing_column(node, table))
-    if isinstance(node, Unary):
+    if isinstance(node, syntax.Unary):
         kind = kind_of(node.operand, table)
         if kind == OTHER and node.operator == "-":
             return REAL
         return INT if kind == UNSIGNED and node.operator == "-" else kind
-    if isinstance(node, Binary):
+    if isinstance(node, syntax.Binary):
         kinds = number_kind(node.left, table), number_kind(node.right, table)
         if node.operator == "DIV":
             return UNSIGNED if UNSIGNED in kinds else INT
@@ -149,9 +137,9 @@ def kind_of(node: Node, table: Table) -> str:
             if node.operator == "%" and REAL not in kinds and DECIMAL not in kinds
             else max(kinds, key=ORDER.index)
         )
-    if isinstance(node, Call):
+    if isinstance(node, syntax.Call):
         return call_kind(node, table)
-    return LITERALS.get(node.kind, REAL) if isinstance(node, Literal) else INT
+    return LITERALS.get(node.kind, REAL) if isinstance(node, syntax.Literal) else INT
 
 
 LITERALS = {"integer": INT, "decimal": DECIMAL, "float": REAL, "string": REAL, "boolean": INT, "null": INT}
@@ -164,25 +152,25 @@ def column_kind(column: Column) -> str:
     return {"decimal": DECIMAL, "float": REAL}.get(kind, OTHER)
 
 
-def number_kind(node: Node, table: Table) -> str:
+def number_kind(node: syntax.Node, table: Table) -> str:
     """Return the kind of an operand as a number; times without digits of a second are integers."""
     kind = kind_of(node, table)
-    while isinstance(node, Parenthesised):
+    while isinstance(node, syntax.Parenthesised):
         node = node.inner
     if kind != OTHER:
         return kind
-    if isinstance(node, ColumnName):
+    if isinstance(node, syntax.ColumnName):
         type = existing_column(node, table).type
         if family(type) in ("date", "datetime", "time"):
             return DECIMAL if type.decimal > 0 else INT
-    return INT if isinstance(node, Call) else REAL
+    return INT if isinstance(node, syntax.Call) else REAL
 
 
-def call_kind(call: Call, table: Table) -> str:
+def call_kind(call: syntax.Call, table: Table) -> str:
     if call.name == "FROM_DAYS":
         return OTHER
     if call.name == "UNIX_TIMESTAMP":
-        columns = [existing_column(node, table) for node in call.arguments if isinstance(node, ColumnName)]
+        columns = [existing_column(node, table) for node in call.arguments if isinstance(node, syntax.ColumnName)]
         return DECIMAL if any(column.type.decimal > 0 for column in columns) else INT
     if call.name not in NUMBER_FUNCTIONS:
         return INT

@@ -17,6 +17,7 @@ from simulator.tidb.ddl.columns.type_changes import check_charset, order_alike
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
+from simulator.tidb.ddl.grammar import ENGINES
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
@@ -24,24 +25,6 @@ from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOptions
 from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 from simulator.tidb.syntax.tables import TableOption
-
-ENGINES = frozenset(
-    (
-        "archive",
-        "blackhole",
-        "csv",
-        "example",
-        "federated",
-        "innodb",
-        "memory",
-        "merge",
-        "mgr_myisam",
-        "myisam",
-        "ndb",
-        "heap",
-    )
-)
-"""Engines that TiDB accepts (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
 
 Values = Mapping[str, TableOption]
 """The options of one spec by name; the last one counts."""

@@ -16,17 +16,8 @@ from simulator.tidb.expressions.functions.texts import TEXT_FUNCTIONS
 from simulator.tidb.expressions.functions.times import TIME_FUNCTIONS
 from simulator.tidb.expressions.values.value import Function, Value
 
-BIT_AS_NUMBER_FUNCTIONS = (
-    "HEX",
-    "BIN",
-    "OCT",
-    "CONV",
-    "CHAR_FUNC",
-    "FORMAT",
-    "FORMAT_BYTES",
-    "INTERVAL",
-    "ANY_VALUE",
-    "WEIGHT_STRING",
+BIT_AS_NUMBER_FUNCTIONS = tuple(
+    "HEX BIN OCT CONV CHAR_FUNC FORMAT FORMAT_BYTES INTERVAL ANY_VALUE WEIGHT_STRING".split()
 )
 """Functions of text that take a BIT as a number."""
 

@@ -171,37 +171,11 @@ def _if_text(values: Sequence[Value]) -> Sequence[Value]:
 
 COLLATED_ARGUMENTS: dict[str, ArgumentSelection] = {
     **dict.fromkeys(
-        (
-            "CONCAT",
-            "CONCAT_WS",
-            "LOWER",
-            "LCASE",
-            "REVERSE",
-            "UPPER",
-            "UCASE",
-            "QUOTE",
-            "COALESCE",
-            "GREATEST",
-            "LEAST",
-            "IFNULL",
-        ),
+        "CONCAT CONCAT_WS LOWER LCASE REVERSE UPPER UCASE QUOTE COALESCE GREATEST LEAST IFNULL".split(),
         lambda values: values,
     ),
     **dict.fromkeys(
-        (
-            "LEFT",
-            "RIGHT",
-            "REPEAT",
-            "TRIM",
-            "LTRIM",
-            "RTRIM",
-            "SUBSTR",
-            "SUBSTRING_INDEX",
-            "REPLACE",
-            "SUBSTRING",
-            "MID",
-            "TRANSLATE",
-        ),
+        "LEFT RIGHT REPEAT TRIM LTRIM RTRIM SUBSTR SUBSTRING_INDEX REPLACE SUBSTRING MID TRANSLATE".split(),
         lambda values: values[:1],
     ),
     "INSERT_FUNC": lambda values: [*values[:1], *values[3:4]],
@@ -220,15 +194,7 @@ COMPARED_ARGUMENTS: dict[str, ArgumentSelection] = {
 }
 """The arguments whose collations have to agree, by function that does not return text."""
 
-SYSTEM_FUNCTIONS = (
-    "DATABASE",
-    "USER",
-    "CURRENT_USER",
-    "VERSION",
-    "CURRENT_ROLE",
-    "TIDB_VERSION",
-    "CURRENT_RESOURCE_GROUP",
-)
+SYSTEM_FUNCTIONS = tuple("DATABASE USER CURRENT_USER VERSION CURRENT_ROLE TIDB_VERSION CURRENT_RESOURCE_GROUP".split())
 """Functions whose results have the coercibility SYSCONST."""
 
 
