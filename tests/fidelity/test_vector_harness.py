@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.vectors.checks import KINDS
 from support.vectors.files import UNRELEASED, Vector, kind, vectors
 from support.vectors.options import codec_options
-from test_vectors import KINDS
 
 from simulator.errors import SimulatorError
 from simulator.releases import find

@@ -10,12 +10,8 @@ from pathlib import Path
 
 import pytest
 from support import given_cases
-from support.vectors import changefeed, codecs, ddl, dispatch, filtering, literals, rename, split, table_info
+from support.vectors.checks import KINDS
 from support.vectors.files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
-from support.vectors.kinds import Kind
-
-MODULES = (changefeed, codecs, ddl, dispatch, filtering, literals, rename, split, table_info)
-KINDS: dict[str, Kind] = {name: kind for module in MODULES for name, kind in module.KINDS.items()}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_parser_tables import DUMPLING
+from support.table_texts import DUMPLING
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.from_sql import create_table
