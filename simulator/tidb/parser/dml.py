@@ -11,8 +11,8 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import parse_order
 from simulator.tidb.parser.expressions.literals import LITERALS
+from simulator.tidb.parser.lookahead import begins_query
 from simulator.tidb.parser.queries.hints import parse_hints
-from simulator.tidb.parser.queries.lookahead import begins_query
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.queries.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.queries.sources import (

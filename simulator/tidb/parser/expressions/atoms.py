@@ -8,7 +8,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, parse_arguments, parse_call
 from simulator.tidb.parser.expressions.literals import LITERALS, parse_fraction
-from simulator.tidb.parser.queries.lookahead import begins_subquery
+from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restore_node
 from simulator.tidb.restore.names import quote_name
 
