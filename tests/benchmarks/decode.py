@@ -1,7 +1,7 @@
 """Reading messages by columns on one core, beside reading them one by one: `python tests/benchmarks/decode.py`.
 
 Messages of the rows of `encode.py`, in batches as `partitions` gives them; with `--tables N` of that many tables, one
-row after another. One law: what is timed is what a reader of a partition calls.
+row after another. What is timed is what a reader of a partition calls.
 """
 
 from __future__ import annotations

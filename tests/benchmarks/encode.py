@@ -1,7 +1,7 @@
 """Encoding alone, on one core, against TiCDC's own Go encoders: `python tests/benchmarks/encode.py [--rows N]`.
 
 Rates are per CPU second, median of 9 passes over 16,384 rows, key and value and framing counted; the figures of TiCDC
-(classic v8.5.3, Go 1.23) were taken the same way on rows of the same kinds. One law: what is timed is what the pipeline
+(classic v8.5.3, Go 1.23) were taken the same way on rows of the same kinds. What is timed is what the pipeline
 calls, nothing less.
 """
 

@@ -1,7 +1,7 @@
 """Encoding of every release and option beside the default release: `python tests/benchmarks/encode_releases.py`.
 
 A figure is the CPU time of the default release without options over that of the case, for the same rows, key, value and
-framing counted: 1.0 is as fast, 0.5 half as fast. One law: cases take turns, so that a slow moment of the machine meets
+framing counted: 1.0 is as fast, 0.5 half as fast. Cases take turns, so that a slow moment of the machine meets
 all of them, and the best of the passes counts.
 """
 

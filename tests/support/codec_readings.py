@@ -1,6 +1,6 @@
 """What a message holds of a row, read by the table's definition and by nothing that the encoders or the decoder use.
 
-One law: a value comes back as the TiDB text that went in, or the reading fails.
+A value comes back as the TiDB text that went in, or the reading fails.
 """
 
 from __future__ import annotations

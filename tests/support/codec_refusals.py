@@ -1,6 +1,6 @@
 """What each release refuses of rows, and in which words: told from TiCDC's sources and the messages' own bytes.
 
-One law: a refusal that is not foretold here, and one that is foretold and does not come, are both mistakes.
+A refusal that is not foretold here, and one that is foretold and does not come, are both mistakes.
 """
 
 from __future__ import annotations

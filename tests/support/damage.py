@@ -1,6 +1,6 @@
 """Good command lines of every command that needs neither Spark nor Kafka, and what is done to them to make bad ones.
 
-One law: the same seed gives the same inputs.
+The same seed gives the same inputs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whole databases in two states, written as exports of any format, and the change between them counted row by row.
 
-One law: what a state holds is said once, as values; files and expectations are both made from them.
+What a state holds is said once, as values; files and expectations are both made from them.
 """
 
 from __future__ import annotations

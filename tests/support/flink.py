@@ -1,6 +1,6 @@
 """Apache Flink's canal-json format, which nobody here wrote, reading messages in a Java process of its own.
 
-One law: what Flink says is taken as it is, every message accepted or the first refusal raised. Jars come from Maven
+What Flink says is taken as it is, every message accepted or the first refusal raised. Jars come from Maven
 once and are kept in the user's cache; without them a test is skipped, but fails where CI is set.
 """
 

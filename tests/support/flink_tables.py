@@ -1,6 +1,6 @@
 """Tables of TiDB as tables of Apache Flink: types of columns, rows as canal-json should give them, and what is kept.
 
-One law: what is expected follows from the snapshot's texts alone, nothing of it from the encoders.
+What is expected follows from the snapshot's texts alone, nothing of it from the encoders.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ and zero where an UPDATE sets NULL. So a row may count as changed though no valu
 CURRENT_TIMESTAMP fires. It compares whole records where no column is a VARCHAR, VARBINARY, TEXT or BLOB
 (sql/table.cc, can_cmp_whole_record). TiDB compares values (tidb v8.5 pkg/executor/write.go, updateRecord).
 
-One law: what is excused follows from a table's definition and the two images of a row; cells that no such update
+What is excused follows from a table's definition and the two images of a row; cells that no such update
 touched are compared as they stand.
 """
 

@@ -1,6 +1,6 @@
 """Tables of every column type, and rows of them, for hypothesis: hostile names, bytes, numbers and texts.
 
-One law: what is made is what TiDB can hold, and TiDB text as it prints it.
+What is made is what TiDB can hold, and TiDB text as it prints it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A real Apache Kafka that demands security: one broker whose listeners ask for TLS, for client certificates, for SASL.
 
-One law: every certificate is made anew and belongs to nobody; the users below are the only ones.
+Every certificate is made anew and belongs to nobody; the users below are the only ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Spark's standalone mode for the tests: a master and two workers of one core each, as processes on the loopback.
 
-One law: a worker has what a machine of a cluster would have: Spark, Python, the libraries, and nothing of us.
+A worker has what a machine of a cluster would have: Spark, Python, the libraries, and nothing of us.
 """
 
 from __future__ import annotations

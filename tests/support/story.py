@@ -1,6 +1,6 @@
 """Stories: scripts of SQL beside what a real server logged of them (tests/stories/README.md says what must be equal).
 
-One law: what may differ is taken out of both sides by the README's rules, and all the rest is compared as it stands.
+What may differ is taken out of both sides by the README's rules, and all the rest is compared as it stands.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CREATE TABLE texts in every shape of TiDB's grammar, for hypothesis: each is one that TiDB's parser takes.
 
-One law: what TiDB loses when it writes a statement back is not here: placement, quotes around the word of an option,
+What TiDB loses when it writes a statement back is not here: placement, quotes around the word of an option,
 backslashes in the text of one.
 """
 

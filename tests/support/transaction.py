@@ -1,7 +1,7 @@
 """One transaction on one table, row by row: what TiDB writes, and the events that TiCDC makes of it. The split
 of UPDATEs by whole batches (`ticdc.split`) is held to it.
 
-One law: a transaction is a list; whatever a release does to its order is done by one stable sort.
+A transaction is a list; whatever a release does to its order is done by one stable sort.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Point 7: replaying the stream on the state before gives the state after.
 
-One law: an event older than what its row already shows changes nothing, so rows that come again or from another
+An event older than what its row already shows changes nothing, so rows that come again or from another
 partition do no harm. Old images are held against the state as long as events are given in commit order.
 """
 

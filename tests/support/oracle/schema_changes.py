@@ -1,6 +1,6 @@
 """What statements of the stream make of the tables that a replay holds, as a consumer would.
 
-One law: a row goes with its table and its columns; what it had before a column came is the column's default.
+A row goes with its table and its columns; what it had before a column came is the column's default.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The state of tables as a consumer would hold it: row images under their handle keys, counted where there is no key.
 
-One law: two images are equal exactly if their rows are, as far as messages tell rows apart: floating-point text is
+Two images are equal exactly if their rows are, as far as messages tell rows apart: floating-point text is
 brought to one form, and what is not UTF-8 to U+FFFD. A cell that no message held is unknown, and equal to any other.
 """
 

@@ -1,4 +1,4 @@
-"""Vector files on disk: which there are, of what kind, for which release. One law: contents are read, not chosen among.
+"""Vector files on disk: which there are, of what kind, for which release. Contents are read, not chosen among.
 
 A name says `<kind>.<architecture>-<release>[.<protocol>][.random].jsonl`, or `facts.<kind>.jsonl` where each line names
 the releases it holds for. Any of them may end in `.gz`.

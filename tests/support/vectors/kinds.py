@@ -1,6 +1,6 @@
 """The keys of vectors: a check declares those that it follows, and a vector that has another one fails.
 
-One law: a key is followed, or it is prose, by which nothing could be checked.
+A key is followed, or it is prose, by which nothing could be checked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Vectors of whole messages that TiCDC's own tests assert or its documentation prints.
 
-One law: what was asserted of an encoder is encoded, and every message, made or shown, is read back to what went in.
+What was asserted of an encoder is encoded, and every message, made or shown, is read back to what went in.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Options of a vector as a user sets them: a sink-uri and a changefeed.toml, taken in by `changefeed.load`.
 
-One law: an option stands in the sink-uri if the release knows it there, else where its changefeed.toml has it; one that
+An option stands in the sink-uri if the release knows it there, else where its changefeed.toml has it; one that
 the release does not have stands in the sink-uri, where TiCDC ignores it.
 """
 

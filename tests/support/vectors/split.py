@@ -1,6 +1,6 @@
 """Vectors of split UPDATEs: a release, a table, rows before and after a transaction → events in order.
 
-One law: every line is answered twice, by the functions for a transaction and by the batches of a run, whose columns,
+Every line is answered twice, by the functions for a transaction and by the batches of a run, whose columns,
 keys and order are those of the changes that a diff finds.
 """
 
