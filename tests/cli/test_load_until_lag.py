@@ -50,8 +50,8 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (lag, "SETTLING", 0.5),
         (lag, "SHORTEST", 1.5),
-        (lag, "FINE_ENOUGH", 1.3),
-        (lag, "REACHES", 0.8),
+        (lag, "PRECISION", 1.3),
+        (lag, "REACHED_SHARE", 0.8),
         (monitor, "INTERVAL", 0.1),
     ):
         monkeypatch.setattr(module, name, value)
