@@ -17,7 +17,7 @@ from simulator.channel import DriverAddress
 from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
 from simulator.engines.tasks.progress import report_reading
-from simulator.engines.tasks.send import send
+from simulator.engines.tasks.send import NoFaults, send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
@@ -43,10 +43,10 @@ def run(work: Work) -> list[TaskReport]:
     try:
         rows, owned, spec = ordered_rows(work, work.spec.sink == "kafka")
         with stop_gracefully() if spec.sink in ENDED_AT_WATERMARK else nullcontext(None) as stop:
-            if work.faults is not None:
-                work.faults.begin(spec)
-            report = send(rows, owned, spec, stop, work.faults, work.on_complete)
-            return [replace(report, unmet=work.faults.unmet) if work.faults else report]
+            faults = work.faults or NoFaults(spec)
+            faults.begin(spec)
+            report = send(rows, owned, spec, stop, faults, work.on_complete)
+            return [replace(report, unmet=faults.unmet)]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 

@@ -81,7 +81,7 @@ ticdc/0@4 455000614764806144 2025-01-01T00:00:01.001Z WATERMARK
 1 row in set
 TiCDC classic, v8.5.3, open-protocol, topic ticdc
 """.strip().splitlines()
-    )  # noqa: E501
+    )
 
 
 def test_a_pipe_stops_at_the_first_statement_that_fails(piped: Piped) -> None:
