@@ -1,16 +1,17 @@
 """The metadata of a field of Release: what the behaviour means, and where TiCDC implements it.
 
-Sources without a repository are tiflow's for the classic architecture and ticdc's for the new one.
+Texts have their releases and sources in double parentheses: `((6.5.4+: %s))`. Sources without a repository are tiflow's
+for the classic architecture and ticdc's for the new one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 ON_THE_WIRE = "on the wire"
-ASIDE = r" ?\((?:there|[^()]*(?:\.go|/|\d\.\d|\bnew\b|\bclassic\b|: there)[^()]*)\)"
 
 
 @dataclass(frozen=True)
@@ -20,24 +21,32 @@ class Behaviour:
     chapter: str
     section: str
     text: str
-    """The first sentence is the meaning, with releases in parentheses. Each `%s` stands for a source; `there` refers
-    to the sources of the field above."""
+    """The meaning as a sentence without its full stop. Each `%s` stands for a source; `there` refers to the sources of
+    the field above."""
 
     cited: tuple[str, ...]
     """Files or folders of TiCDC with functions in them: `cdc/model/sink.go FromJob`."""
+
+    then: str
+    """What follows the sentence, its punctuation first."""
+
+    values: Mapping[str, str]
+    """The meaning of values that are words."""
 
     name: str = ""
     """The field's name."""
 
     @property
     def documentation(self) -> str:
-        """The text on one line, with its sources."""
-        return " ".join(self.text.split()) % self.cited[: self.text.count("%s")]
+        """The text on one line, with its values and sources."""
+        values = (f" `{value}`{'' if text.startswith('((') else ':'} {text}." for value, text in self.values.items())
+        text = "".join((self.text, self.then, *values)).replace("((", "(").replace("))", ")")
+        return text % self.cited[: text.count("%s")]
 
     @property
     def meaning(self) -> str:
-        """The first sentence, without releases and sources in parentheses."""
-        return first_sentence(self.documentation)
+        """The sentence, without releases and sources."""
+        return _without_releases(self.text)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -50,26 +59,21 @@ class Behaviour:
         return self.chapter == ON_THE_WIRE
 
     def means(self, value: str) -> str:
-        """Return the text's description of one of several values, which are in back-quotes; empty if it has none."""
-        match = re.search(rf"`{re.escape(value)}`:? (?!\(|in \d|from \d)(.+?)(?: ?\(|\.(?:\s|$)|$)", self.documentation)
-        return match[1].rstrip(",:") if match else ""
+        """Return the description of one of several values, without releases and sources; empty if it has none."""
+        return _without_releases(self.values.get(value, ""))
 
 
-def section(chapter: str, name: str) -> Callable[..., Mapping[str, Behaviour]]:
-    """Return a function that makes the metadata of a section's fields from a text and its sources."""
+def section(chapter: str, name: str) -> Callable[..., Any]:
+    """Return a function that makes the fields of a section, as Behaviour describes them; `first` is the value in
+    4.0.0."""
 
-    def behaviour(text: str, *sources: str) -> Mapping[str, Behaviour]:
-        return {"behaviour": Behaviour(chapter, name, text, sources)}
+    def behaviour(
+        text: str, *sources: str, then: str = ".", values: Mapping[str, str] | None = None, first: object = False
+    ) -> Any:
+        return field(default=first, metadata={"behaviour": Behaviour(chapter, name, text, sources, then, values or {})})
 
     return behaviour
 
 
-def first_sentence(text: str) -> str:
-    """Return the first sentence without its full stop and without asides about releases and sources.
-
-    If it ends with a colon (a list of values follows), the part after a semicolon is left out.
-    """
-    plain = re.sub(ASIDE, "", text)
-    ends = re.search(r"[.:](?=\s|$)", plain)
-    sentence = plain[: ends.start()] if ends else plain
-    return sentence.partition(";")[0] if ends and ends[0] == ":" else sentence
+def _without_releases(text: str) -> str:
+    return re.sub(r" ?\(\(.*?\)\)", "", text)

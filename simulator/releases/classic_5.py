@@ -7,9 +7,18 @@ cdc/sink/codec/canal*.go.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from simulator.releases import option_names
-from simulator.releases.classic_4 import V4_0_9
+from simulator.releases.classic_4 import SIZE_CHECK, V4_0_9
+
+TOPIC_LIMIT: dict[str, Any] = dict(max_message_bytes=10 << 20, new_topic_partitions=3, topic_limit="lowers")
+"""What 5.0.6, 5.1.4, 5.2.4 and 5.3.1 have of topics' limits."""
+
+RESTORED_TEXT: dict[str, Any] = dict(
+    **TOPIC_LIMIT, ddl_text="restored", refuses_zero_partitions=True, canal_forces_old_value=True
+)
+"""What 5.2.4 and 5.3.1 have in common."""
 
 V5_0_0 = replace(
     V4_0_9,
@@ -25,76 +34,28 @@ V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SA
 
 V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place")
 
-V5_0_6 = replace(
-    V5_0_4,
-    name="v5.0.6",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    topic_limit="lowers",
-)
+V5_0_6 = replace(V5_0_4, name="v5.0.6", **SIZE_CHECK, **TOPIC_LIMIT)
 V5_1_0 = replace(
     V5_0_0, name="v5.1.0", quoted_unicode=13, options=V5_0_0.options | option_names.SASL, max_batch_size=16
 )
 
 V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
 
-V5_1_4 = replace(
-    V5_1_1,
-    name="v5.1.4",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    canal_forces_old_value=True,
-    topic_limit="lowers",
-)
+V5_1_4 = replace(V5_1_1, name="v5.1.4", **SIZE_CHECK, **TOPIC_LIMIT, canal_forces_old_value=True)
 
 V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
 
 V5_2_0 = replace(V5_1_1, name="v5.2.0", protocols=V5_1_0.protocols | {"craft"})
 
-V5_2_2 = replace(
-    V5_2_0,
-    name="v5.2.2",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    max_message_bytes=1 << 20,
-)
+V5_2_2 = replace(V5_2_0, name="v5.2.2", **SIZE_CHECK, max_message_bytes=1 << 20)
 
-V5_2_4 = replace(
-    V5_2_2,
-    name="v5.2.4",
-    ddl_text="restored",
-    options=V5_2_2.options | option_names.TIMEOUTS,
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    refuses_zero_partitions=True,
-    canal_forces_old_value=True,
-    topic_limit="lowers",
-)
+V5_2_4 = replace(V5_2_2, name="v5.2.4", **RESTORED_TEXT, options=V5_2_2.options | option_names.TIMEOUTS)
 
 V5_3_0 = replace(
-    V5_2_0,
-    name="v5.3.0",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    options=V5_2_0.options | option_names.REDO_LOG,
-    max_message_bytes=1 << 20,
+    V5_2_0, name="v5.3.0", **SIZE_CHECK, options=V5_2_0.options | {"consistent"}, max_message_bytes=1 << 20
 )
 
-V5_3_1 = replace(
-    V5_3_0,
-    name="v5.3.1",
-    ddl_text="restored",
-    options=V5_3_0.options | option_names.TIMEOUTS,
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    refuses_zero_partitions=True,
-    canal_forces_old_value=True,
-    topic_limit="lowers",
-)
+V5_3_1 = replace(V5_3_0, name="v5.3.1", **RESTORED_TEXT, options=V5_3_0.options | option_names.TIMEOUTS)
 
 V5_4_0 = replace(
     V5_3_1,
@@ -109,7 +70,7 @@ V5_4_0 = replace(
     canal_unsigned_types=True,
     canal_latin1_strings=True,
     canal_fails_on_unsigned_null=True,
-    options=(V5_3_1.options - option_names.TIMEOUTS | option_names.TIDB_EXTENSION | option_names.COLUMN_SELECTORS),
+    options=(V5_3_1.options - option_names.TIMEOUTS | {"?enable-tidb-extension"} | {"sink.column-selectors"}),
     protocols=V5_3_1.protocols | {"open-protocol"},
     unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
     checks_insync_replicas="all",

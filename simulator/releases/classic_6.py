@@ -6,9 +6,28 @@ Verified at every tag of tiflow: pkg/filter, cdc/puller/ddl_puller.go, cdc/owner
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from simulator.releases import option_names
 from simulator.releases.classic_5 import V5_4_0, V5_4_1
+
+RENAME_BY_OLD_NAME: dict[str, Any] = dict(
+    rename_filter="old-name",
+    rename_event_in_lower_case=True,
+    rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
+    start_ts_discards_ddl=True,
+    event_filter_discards=True,
+    event_filter_rename="both-names",
+)
+"""The handling of RENAME and of ignored DDL from 6.5.4, 7.1.2 and 7.4.0."""
+
+NO_DISCARDED_DDL: dict[str, Any] = dict(
+    start_ts_discards_ddl=False, event_filter_discards=False, event_filter_rename="new-name"
+)
+"""The handling of ignored DDL from 6.5.8, 7.1.4, 7.5.1 and 8.0.0."""
+
+SPLIT_OF_ALL_UPDATES: dict[str, Any] = dict(update_split="all", handle_split="as any", update_without_old_value=False)
+"""The split of UPDATEs from 6.5.5, 7.1.2 and 7.4.0."""
 
 V6_0_0 = replace(
     V5_4_1,
@@ -16,7 +35,7 @@ V6_0_0 = replace(
     topic_rules="idle",
     flush_rows=2048,
     ddl_text_placement=False,
-    options=V5_4_0.options | option_names.TIMEOUTS | option_names.TOPICS,
+    options=V5_4_0.options | option_names.TIMEOUTS | {"sink.dispatchers.topic"},
     codec_error="CDC:ErrMQCodecInvalidConfig",
     tidb_extension_refusal="enable-tidb-extension only support canal-json protocol",
     kafka_refuses_tidb_extension=False,
@@ -34,8 +53,8 @@ V6_1_0 = replace(
     options=(
         V6_0_0.options - option_names.SCHEDULER
         | option_names.KERBEROS
-        | option_names.AVRO
-        | option_names.PARTITION_RULES
+        | {"?avro-bigint-unsigned-handling-mode", "?avro-decimal-handling-mode", "sink.schema-registry"}
+        | {"sink.dispatchers.partition"}
     ),
     protocols=V6_0_0.protocols | {"flat-avro"},
     tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
@@ -64,7 +83,7 @@ V6_2_0 = replace(
     event_type_from_sql=True,
     multi_schema_change=True,
     canal_alters=V6_1_0.canal_alters | {41, 61},
-    options=V6_1_0.options - {"cyclic-replication"} | option_names.ATOMICITY | option_names.EVENT_FILTERS,
+    options=V6_1_0.options - {"cyclic-replication"} | option_names.ATOMICITY | {"filter.event-filters"},
 )
 
 V6_3_0 = replace(
@@ -73,7 +92,8 @@ V6_3_0 = replace(
     allowed_ddl=V6_2_0.allowed_ddl | {42},
     renames_in_lower_case=False,
     rename_filter="new-schema",
-    options=V6_2_0.options - {"filter.ddl-allow-list"} | option_names.SYNC_POINT,
+    options=V6_2_0.options - {"filter.ddl-allow-list"}
+    | {"enable-sync-point", "sync-point-interval", "sync-point-retention"},
     unknown_protocol="CDC:ErrSinkUnknownProtocol",
     codec_error="CDC:ErrCodecInvalidConfig",
 )
@@ -81,7 +101,7 @@ V6_4_0 = replace(
     V6_3_0,
     name="v6.4.0",
     canal_column_order="escaped-name",
-    options=V6_3_0.options | option_names.CSV,
+    options=V6_3_0.options | {"sink.csv"},
     protocols=V6_3_0.protocols | {"csv"},
 )
 V6_5_0 = replace(
@@ -117,17 +137,12 @@ V6_5_4 = replace(
     V6_5_3,
     name="v6.5.4",
     update_split="several",
-    rename_filter="old-name",
-    rename_event_in_lower_case=True,
-    rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
-    start_ts_discards_ddl=True,
-    event_filter_discards=True,
-    event_filter_rename="both-names",
+    **RENAME_BY_OLD_NAME,
     rebuilds_exchange=True,
     options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
 )
 
-V6_5_5 = replace(V6_5_4, name="v6.5.5", update_split="all", handle_split="as any", update_without_old_value=False)
+V6_5_5 = replace(V6_5_4, name="v6.5.5", **SPLIT_OF_ALL_UPDATES)
 
 V6_5_6 = replace(
     V6_5_5,
@@ -149,9 +164,7 @@ V6_5_7 = replace(V6_5_6, name="v6.5.7", topic_rules="any", options=V6_5_6.option
 V6_5_8 = replace(
     V6_5_7,
     name="v6.5.8",
-    start_ts_discards_ddl=False,
-    event_filter_discards=False,
-    event_filter_rename="new-name",
+    **NO_DISCARDED_DDL,
     options=V6_5_7.options | option_names.SYNCED_STATUS | option_names.TABLE_MONITOR,
 )
 
@@ -172,7 +185,7 @@ V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
     foreign_key_checks=True,
-    options=V6_5_0.options | option_names.SCHEDULER | option_names.REQUIRED_ACKS,
+    options=V6_5_0.options | option_names.SCHEDULER | {"?required-acks", "sink.enable-kafka-sink-v2"},
     client_error="CDC:ErrKafkaNewProducer",
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.releases import option_names
-from simulator.releases.classic_6 import V6_5_2, V6_6_0
+from simulator.releases.classic_6 import NO_DISCARDED_DDL, RENAME_BY_OLD_NAME, SPLIT_OF_ALL_UPDATES, V6_5_2, V6_6_0
 
 V7_0_0 = replace(
     V6_6_0,
@@ -36,7 +36,7 @@ V7_1_0 = replace(
         | option_names.SKIP_VERIFY
         | option_names.CLOUD_STORAGE
         | option_names.UPDATED_COLUMNS
-        | option_names.DATABASE
+        | {"?schema-registry", "integrity", "sink.mysql-config", "sink.safe-mode"}
     ),
     uri_bound_by_gin=True,
     tidb_extension_refusal="",
@@ -53,15 +53,8 @@ V7_1_1 = replace(
 V7_1_2 = replace(
     V7_1_1,
     name="v7.1.2",
-    update_without_old_value=False,
-    update_split="all",
-    handle_split="as any",
-    rename_filter="old-name",
-    rename_event_in_lower_case=True,
-    rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
-    start_ts_discards_ddl=True,
-    event_filter_discards=True,
-    event_filter_rename="both-names",
+    **SPLIT_OF_ALL_UPDATES,
+    **RENAME_BY_OLD_NAME,
     options=V7_1_1.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT | option_names.STUCK,
 )
 
@@ -84,9 +77,7 @@ V7_1_4 = replace(
     name="v7.1.4",
     default_dispatcher="table",
     topic_rules="any",
-    start_ts_discards_ddl=False,
-    event_filter_discards=False,
-    event_filter_rename="new-name",
+    **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
     options=V7_1_3.options | option_names.SYNCED_STATUS | option_names.AVRO_WATERMARK,
 )
@@ -124,25 +115,18 @@ V7_4_0 = replace(
     name="v7.4.0",
     claim_check_by_row=False,
     quoted_unicode=15,
-    update_without_old_value=False,
-    update_split="all",
-    handle_split="as any",
+    **SPLIT_OF_ALL_UPDATES,
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
     default_dispatcher="table",
     topic_rules="any",
     group_by_partition_key=True,
-    rename_filter="old-name",
-    rename_event_in_lower_case=True,
-    rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
-    start_ts_discards_ddl=True,
-    event_filter_discards=True,
-    event_filter_rename="both-names",
+    **RENAME_BY_OLD_NAME,
     canal_alters=V7_3_0.canal_alters | {71, 72},
     options=(
         V7_3_0.options - option_names.CLAIM_CHECK_7_3 - {"enable-old-value"}
         | option_names.ADVANCE_TIMEOUT
         | option_names.COMPRESSION
-        | option_names.PULSAR
+        | {"sink.kafka-config.glue-schema-registry-config", "sink.pulsar-config"}
     ),
     topic_limit_margin=128,
 )
@@ -161,9 +145,7 @@ V7_5_0 = replace(
 V7_5_1 = replace(
     V7_5_0,
     name="v7.5.1",
-    start_ts_discards_ddl=False,
-    event_filter_discards=False,
-    event_filter_rename="new-name",
+    **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
     options=V7_5_0.options | option_names.REDO_MEMORY | option_names.SYNCED_STATUS,
 )
@@ -216,7 +198,7 @@ V7_6_0 = replace(
         | option_names.SYNCED_STATUS
         | option_names.TABLE_MONITOR
         | option_names.SIMPLE
-        | option_names.DEBEZIUM_SCHEMA
+        | {"?debezium-disable-schema", "sink.debezium-disable-schema"}
     ),
     protocols=V7_5_0.protocols | {"debezium", "simple"},
     rename_renews_ids=False,
@@ -227,12 +209,10 @@ V8_0_0 = replace(
     name="v8.0.0",
     dispatch_needs_index=False,
     primary_is_unique=False,
-    start_ts_discards_ddl=False,
+    **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
     event_filter_names=option_names.EVENTS_BY_ACTION,
     event_type_from_sql=False,
-    event_filter_discards=False,
-    event_filter_rename="new-name",
 )
 
 V8_1_0 = replace(
@@ -243,7 +223,7 @@ V8_1_0 = replace(
     default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
-    options=V8_0_0.options | option_names.OPEN | option_names.DEBEZIUM,
+    options=V8_0_0.options | option_names.OPEN | {"sink.debezium"},
 )
 
 V8_1_1 = replace(

@@ -10,21 +10,8 @@ from __future__ import annotations
 
 LARGE = "sink.kafka-config.large-message-handle"
 
-FIRST = frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"})
-"""4.0: cyclic-replication (up to 6.1), enable-old-value (up to 7.3) and ddl-allow-list (up to 6.2). TiCDC has the
-second from 4.0.5 and the third from 4.0.3 (ddl-white-list before); the simulator accepts them from 4.0.0."""
-
 SCHEDULER = frozenset({"scheduler"})
 """4.0.2–6.0 for the scheduler of tables, 6.6+ for spans."""
-
-CLIENT_ID = frozenset({"?kafka-client-id"})
-"""4.0.3+."""
-
-FORCE_REPLICATE = frozenset({"force-replicate"})
-"""4.0.8+."""
-
-BATCH_SIZE = frozenset({"?max-batch-size", "check-gc-safe-point"})
-"""4.0.9+."""
 
 AUTO_CREATE = frozenset({"?auto-create-topic"})
 """4.0.10+."""
@@ -35,18 +22,6 @@ SASL = frozenset({"?sasl-mechanism", "?sasl-user", "?sasl-password"})
 TIMEOUTS = frozenset({"?dial-timeout", "?read-timeout", "?write-timeout"})
 """5.2.4, 5.3.1+, 5.4.1+."""
 
-REDO_LOG = frozenset({"consistent"})
-"""5.3+."""
-
-TIDB_EXTENSION = frozenset({"?enable-tidb-extension"})
-"""5.4+."""
-
-COLUMN_SELECTORS = frozenset({"sink.column-selectors"})
-"""5.4+."""
-
-TOPICS = frozenset({"sink.dispatchers.topic"})
-"""6.0+."""
-
 KERBEROS = frozenset(
     {
         "?enable-tls",
@@ -56,12 +31,6 @@ KERBEROS = frozenset(
     }
 )
 """6.1+."""
-
-AVRO = frozenset({"?avro-bigint-unsigned-handling-mode", "?avro-decimal-handling-mode", "sink.schema-registry"})
-"""6.1+."""
-
-PARTITION_RULES = frozenset({"sink.dispatchers.partition"})
-"""6.1+: `partition`, until then only `dispatcher`."""
 
 ATOMICITY = frozenset({"?transaction-atomicity", "sink.transaction-atomicity"})
 """6.1.1+."""
@@ -96,15 +65,6 @@ OAUTH = frozenset(
     }
 )
 """6.1.7, 6.5.3+, 7.1.1+."""
-
-EVENT_FILTERS = frozenset({"filter.event-filters"})
-"""6.2+."""
-
-SYNC_POINT = frozenset({"enable-sync-point", "sync-point-interval", "sync-point-retention"})
-"""6.3+."""
-
-CSV = frozenset({"sink.csv"})
-"""6.4+."""
 
 STORAGE = frozenset(
     {"bdr-mode", "memory-quota", "sink.date-separator", "sink.enable-partition-separator", "sink.terminator"}
@@ -147,13 +107,7 @@ TABLE_MONITOR = frozenset({"enable-table-monitor"})
 RAW_CHANGE = frozenset({"sink.kafka-config.output-raw-change-event"})
 """6.5.10+, 7.1.6, 7.5.3+, 8.1.1+."""
 
-REQUIRED_ACKS = frozenset({"?required-acks", "sink.enable-kafka-sink-v2"})
-"""6.6+."""
-
 UPDATED_COLUMNS = frozenset({"?only-output-updated-columns", "sink.only-output-updated-columns"})
-"""7.1+."""
-
-DATABASE = frozenset({"?schema-registry", "integrity", "sink.mysql-config", "sink.safe-mode"})
 """7.1+."""
 
 AVRO_WATERMARK = frozenset({"?avro-enable-watermark"})
@@ -172,9 +126,6 @@ CLAIM_CHECK_7_3 = frozenset({f"{LARGE}.claim-check-compression"})
 """7.3.0 alone."""
 
 COMPRESSION = frozenset({f"{LARGE}.large-message-handle-compression"})
-"""7.4+."""
-
-PULSAR = frozenset({"sink.kafka-config.glue-schema-registry-config", "sink.pulsar-config"})
 """7.4+."""
 
 INDEX_RULES = frozenset({"sink.dispatchers.columns", "sink.dispatchers.index"})
@@ -196,12 +147,6 @@ OPEN = frozenset({"sink.open"})
 
 ALL_BOOTSTRAP = frozenset({"sink.send-all-bootstrap-at-start"})
 """7.5.3+, 8.1.1+."""
-
-DEBEZIUM_SCHEMA = frozenset({"?debezium-disable-schema", "sink.debezium-disable-schema"})
-"""7.6+."""
-
-DEBEZIUM = frozenset({"sink.debezium"})
-"""8.1+."""
 
 RAW_VALUE = frozenset({f"{LARGE}.claim-check-raw-value"})
 """8.4+."""

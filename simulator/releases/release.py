@@ -9,27 +9,15 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 
 from simulator.releases.behaviour import Behaviour
-from simulator.releases.canal_json_rows import CanalJsonRowBehaviours
 from simulator.releases.messages import MessageBehaviours
-from simulator.releases.open_protocol_rows import OpenProtocolRowBehaviours
 from simulator.releases.rows import RowBehaviours
 from simulator.releases.settings import SettingBehaviours
-from simulator.releases.sql import SqlBehaviours
 from simulator.releases.statement_texts import StatementTextBehaviours
 from simulator.releases.statements import StatementBehaviours
 
 
-@dataclass(frozen=True)
-class Release(
-    SettingBehaviours,
-    SqlBehaviours,
-    StatementBehaviours,
-    StatementTextBehaviours,
-    MessageBehaviours,
-    CanalJsonRowBehaviours,
-    OpenProtocolRowBehaviours,
-    RowBehaviours,
-):
+@dataclass(frozen=True, kw_only=True)
+class Release(SettingBehaviours, StatementBehaviours, StatementTextBehaviours, MessageBehaviours, RowBehaviours):
     """The observable behaviours of one TiCDC release. Fields are in the order of the bases, the last base first."""
 
     name: str

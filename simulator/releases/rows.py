@@ -1,94 +1,294 @@
-"""Behaviours of row messages in all protocols."""
+"""Behaviours of row messages: in all protocols, in Open Protocol, in Canal-JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
 ROWS = section(ON_THE_WIRE, "rows")
+OPEN = section(ON_THE_WIRE, "rows in Open Protocol")
+CANAL = section(ON_THE_WIRE, "rows in Canal-JSON")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class RowBehaviours:
-    """Messages of rows in all protocols."""
+    """Messages of rows."""
 
-    short_control_escapes: bool = field(
-        metadata=ROWS(
-            r"""Whether Open Protocol writes U+0008 and U+000C as `\b` and `\f` (%s from Go 1.22: classic 8.4+).""",
-            "encoding/json",
-        )
+    short_control_escapes: bool = ROWS(
+        r"Whether Open Protocol writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+))",
+        "encoding/json",
     )
-
-    primary_is_unique: bool = field(
-        metadata=ROWS(
-            """Whether columns of the primary index also get the UniqueKey bit (classic before 7.5.2, and 7.6: %s).""",
-            "cdc/model/schema_storage.go",
-        )
+    primary_is_unique: bool = ROWS(
+        "Whether columns of the primary index also get the UniqueKey bit ((classic before 7.5.2, and 7.6: %s))",
+        "cdc/model/schema_storage.go",
+        first=True,
     )
-
-    float_widened: bool = field(
-        metadata=ROWS(
-            "Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes "
-            "(4.0.6–6.1.5, 6.2–6.5.1, 6.6: %s); elsewhere it stays the 32-bit number.",
-            "cdc/entry/mounter.go formatColVal",
-        )
+    float_widened: bool = ROWS(
+        "Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes "
+        "((4.0.6–6.1.5, 6.2–6.5.1, 6.6: %s)); elsewhere it stays the 32-bit number",
+        "cdc/entry/mounter.go formatColVal",
     )
-
-    zerofill_bit: bool = field(
-        metadata=ROWS(
-            "Whether columns with ZEROFILL, and every YEAR, have the bit 0x100 in Open Protocol's `f` (6.5.6+ of 6.5 "
-            "and 7.5.3+ of 7.5: %s).",
-            "cdc/model/schema_storage.go initColumnsFlag",
-        )
+    zerofill_bit: bool = ROWS(
+        "Whether columns with ZEROFILL, and every YEAR, have the bit 0x100 in Open Protocol's `f` ((6.5.6+ of 6.5 "
+        "and 7.5.3+ of 7.5: %s))",
+        "cdc/model/schema_storage.go initColumnsFlag",
     )
-
-    generated_get_key_bits: bool = field(
-        metadata=ROWS(
-            "Whether a generated column gets the bits of every index it is in (classic); elsewhere it keeps what "
-            "TiDB's own column flags say (new: %s).",
-            "pkg/sink/codec/open/message.go initColumnFlags",
-        )
+    generated_get_key_bits: bool = ROWS(
+        "Whether a generated column gets the bits of every index it is in ((classic)); elsewhere it keeps what "
+        "TiDB's own column flags say ((new: %s))",
+        "pkg/sink/codec/open/message.go initColumnFlags",
+        first=True,
     )
-
-    handle_may_be_virtual: bool = field(
-        metadata=ROWS(
-            "Whether a unique key with a virtual generated column may be the handle key (new 8.5.6–8.5.8: %s).",
-            "pkg/common/table_info_helper.go initIndexColumns",
-        )
+    handle_may_be_virtual: bool = ROWS(
+        "Whether a unique key with a virtual generated column may be the handle key ((new 8.5.6–8.5.8: %s))",
+        "pkg/common/table_info_helper.go initIndexColumns",
     )
-
-    handle_joins_unique: bool = field(
-        metadata=ROWS(
-            "Whether the handle key is a nonclustered primary key and the best unique key together, where the table "
-            "has the unique key first (new 8.5.4, 9.0.0-beta.2: %s).",
-            "pkg/common/table_info_helper.go initIndexColumns",
-        )
+    handle_joins_unique: bool = ROWS(
+        "Whether the handle key is a nonclustered primary key and the best unique key together, where the table has "
+        "the unique key first ((new 8.5.4, 9.0.0-beta.2: %s))",
+        "pkg/common/table_info_helper.go initIndexColumns",
     )
-
-    update_without_old_value: bool = field(
-        metadata=ROWS(
-            "Whether enable-old-value = false leaves an UPDATE its new values alone (4.0.5 to 6.5.4, 6.6, 7.0 to "
-            "7.1.1, 7.2, 7.3: %s, %s); elsewhere the old ones stay.",
-            "cdc/entry/mounter.go",
-            "cdc/processor/sinkmanager",
-        )
+    update_without_old_value: bool = ROWS(
+        "Whether enable-old-value = false leaves an UPDATE its new values alone ((4.0.5 to 6.5.4, 6.6, 7.0 to 7.1.1, "
+        "7.2, 7.3: %s, %s)); elsewhere the old ones stay",
+        "cdc/entry/mounter.go",
+        "cdc/processor/sinkmanager",
     )
-
-    delete_without_old_value: bool = field(
-        metadata=ROWS(
-            "Whether enable-old-value = false leaves a DELETE its handle key alone (4.0.5 to 6.6, 7.0, 7.1: %s, from "
-            "6.5.3 and 7.1.1 %s).",
-            "cdc/entry/mounter.go",
-            "pkg/sink/codec/common/config.go",
-        )
+    delete_without_old_value: bool = ROWS(
+        "Whether enable-old-value = false leaves a DELETE its handle key alone ((4.0.5 to 6.6, 7.0, 7.1: %s, from "
+        "6.5.3 and 7.1.1 %s))",
+        "cdc/entry/mounter.go",
+        "pkg/sink/codec/common/config.go",
     )
-
-    claim_check_by_row: bool = field(
-        metadata=ROWS(
-            "Whether claim-check's files are called by day and row, "
-            "`{date}/{schema}-{table}-{commitTs}-{startTs}-{handle key}.json`, and messages say that name alone "
-            "(7.3.0: %s); elsewhere they are called by UUIDs, and messages say the storage, too.",
-            "pkg/sink/codec/common/message.go",
-        )
+    claim_check_by_row: bool = ROWS(
+        "Whether claim-check's files are called by day and row, "
+        "`{date}/{schema}-{table}-{commitTs}-{startTs}-{handle key}.json`, and messages say that name alone ((7.3.0: "
+        "%s)); elsewhere they are called by UUIDs, and messages say the storage, too",
+        "pkg/sink/codec/common/message.go",
+    )
+    quoted_unicode: int = OPEN(
+        "Version of Unicode whose characters stay as they are in BINARY and VARBINARY of Open Protocol, later ones "
+        r"being `\u` escapes",
+        "strconv/isprint.go",
+        then=": 12 (Go 1.14, up to 5.0), 13 (Go 1.16 to 1.20, 5.1 to 7.3), 15 (Go 1.21+) (Go: %s).",
+        first=12,
+    )
+    record_overhead_counted: bool = OPEN(
+        "Whether a message's size has 36 bytes for Kafka's record in it ((4.0.16, 5.0.6, 5.1.4+, 5.2.2+, 5.3+: %s))",
+        "cdc/sink/codec/interface.go MaxRecordOverhead",
+    )
+    size_error: str = OPEN(
+        "Code of the error for an Open Protocol row above max-message-bytes ((4.0.16, 5.0.6, 5.1.4+, 5.2.2+, 5.3+: "
+        "%s))",
+        "cdc/sink/codec/json.go AppendRowChangedEvent",
+        then="; empty: such a row is sent.",
+        first="",
+    )
+    open_batch_size: bool = OPEN(
+        "Whether an Open Protocol message is full after max-batch-size rows or at max-message-bytes ((4.0.9+: %s)); "
+        "elsewhere when it has 4 MiB ((%s))",
+        "cdc/sink/codec/json.go",
+        "cdc/sink/mq.go batchSizeLimit",
+    )
+    open_flags: bool = OPEN("Whether a column has its flags `f` ((4.0.5+: %s))", "cdc/sink/codec/json.go column")
+    open_row_ids: bool = OPEN(
+        "Whether a row's key has its integer handle `rid` ((classic 4.0.5+: %s))", "cdc/sink/codec/json.go mqMessageKey"
+    )
+    open_partition_ids: bool = OPEN(
+        "Whether a row's key has the physical id of its partition `ptn` ((4.0.2+, not 9.0.0-beta.1: %s))",
+        "cdc/sink/codec/json.go mqMessageKey",
+    )
+    open_partition_last: bool = OPEN(
+        "Whether `ptn` is the last member of the key ((new: %s)), not between `rid` and `t`",
+        "pkg/sink/codec/open/codec.go",
+    )
+    open_old_values: bool = OPEN(
+        "Whether an UPDATE has old values `p` and a DELETE all its columns ((4.0.5+: %s)); before, an UPDATE is `u` "
+        "alone and a DELETE its handle key alone",
+        "cdc/sink/codec/json.go mqMessageRow",
+    )
+    open_generated: bool = OPEN(
+        "Whether rows have stored generated columns ((4.0.5+: %s))", "cdc/entry/schema_storage.go IsColWritable"
+    )
+    open_virtual: bool = OPEN(
+        "Whether rows have virtual generated columns, always NULL ((new 9.0.0-beta.1: %s))",
+        "pkg/sink/codec/open/codec.go",
+    )
+    open_marks_unique: bool = OPEN(
+        "Whether `h` marks the columns of every unique key that cannot be NULL ((up to 4.0.4: %s)), not of the "
+        "handle key alone",
+        "cdc/entry/mounter.go IsColumnUnique",
+        first=True,
+    )
+    open_sorts_columns: bool = OPEN(
+        "Whether columns are sorted by the bytes of their names ((classic: %s of a map)); else in table order",
+        "encoding/json",
+        first=True,
+    )
+    open_strings_base64: bool = OPEN(
+        "Whether CHAR, VARCHAR, BINARY and VARBINARY are base64, as TEXT and BLOB are ((up to 4.0.4, for rows in "
+        "TiKV's first format, as TiCDC's documentation shows them: %s, %s; in the second format they are text "
+        "there)); later text, and strconv.Quote of bytes",
+        "cdc/entry/codec.go decodeRowV1",
+        "cdc/entry/mounter.go formatColVal",
+        first=True,
+    )
+    open_pads_exponents: bool = OPEN(
+        "Whether a float's negative exponent has two digits, `1e-07` ((jsoniter, new)), not `1e-7` ((%s))",
+        "encoding/json",
+    )
+    open_time_fraction: bool = OPEN(
+        "Whether a TIME has its fraction of a second ((not in new 8.5.4, 8.5.5, 9.0.0-beta.1, -beta.2: %s))",
+        "pkg/sink/codec/open/codec.go writeColumnFieldValue",
+        first=True,
+    )
+    open_zero_is_null: bool = OPEN(
+        "Whether empty strings and bytes, ENUM and SET 0, and zero decimals, times and JSON numbers are NULL ((new "
+        "9.0.0-beta.1: %s))",
+        "pkg/sink/codec/open/codec.go writeColumnFieldValue",
+    )
+    open_old_zero_is_null: bool = OPEN(
+        "Whether empty and zero values are null in `p` with only-output-updated-columns ((new 8.5.4, 8.5.5, "
+        "9.0.0-beta.1, -beta.2: %s))",
+        "pkg/sink/codec/open/codec.go writeColumnFieldValueIfUpdated",
+    )
+    open_old_flags_raw: bool = OPEN(
+        "Whether `f` in `p` with only-output-updated-columns is TiDB's own flag word ((new 8.5.4, 8.5.5, "
+        "9.0.0-beta.2: there))",
+        "pkg/sink/codec/open/codec.go",
+    )
+    open_old_bits: bool = OPEN(
+        "Whether `p` with only-output-updated-columns lists a BIT that another BIT replaced ((classic, new 8.5.6+: "
+        "there))",
+        "pkg/sink/codec/open/codec.go",
+        first=True,
+    )
+    open_old_nameless: bool = OPEN(
+        "Whether `p` with only-output-updated-columns holds a value that NULL replaced as bare members `t`, `f`, `v` "
+        "without the column's name ((new: there))",
+        "pkg/sink/codec/open/codec.go",
+    )
+    open_old_always: bool = OPEN(
+        "Whether `p` with only-output-updated-columns is `{}` where no column changed ((new: there)); else it is "
+        "left out",
+        "pkg/sink/codec/open/codec.go",
+    )
+    open_old_optional: bool = OPEN(
+        "Whether `[sink.open] output-old-value = false` takes `p` away ((7.5.2+, 8.1+: %s)); new 8.5.4, 8.5.5 and "
+        "the betas know the setting and do not mind it",
+        "pkg/sink/codec/open",
+        first=True,
+    )
+    open_needs_columns: bool = OPEN(
+        "Whether cutting a row down to a handle key that it does not have is CDC:ErrOpenProtocolCodecInvalidData "
+        "((7.2+: %s)); before, the value is `{}`",
+        "pkg/sink/codec/open/open_protocol_message.go rowChangeToMsg",
+    )
+    open_names_operation: bool = OPEN(
+        "Whether the error for a row of which no column is left says which operation it was ((classic)); new always "
+        "says `for the delete event`, and says it, too, where column selectors leave nothing ((%s))",
+        "pkg/sink/codec/open/codec.go writeColumnFieldValues",
+        first=True,
+    )
+    open_location_repeats_ohk: bool = OPEN(
+        'Whether Open Protocol\'s key has `"ohk":true,"ohk":false` before `ccl`, a member twice ((new: %s)); '
+        "classic writes `ccl` alone ((7.3+))",
+        "pkg/sink/codec/open/codec.go encodeRowChangedEvent",
+    )
+    canal_column_order: str = CANAL(
+        "How Canal-JSON orders the columns of a row",
+        "encoding/json",
+        "cdc/sink/codec/canal_flat.go",
+        "cdc/sink/**/canal_json_encoder.go",
+        "goccy/go-json",
+        "pkg/sink/codec/canal",
+        values={
+            "name": "by the bytes of their names ((%s's maps, up to 6.1.2, 6.2, 6.3: %s, %s))",
+            "escaped-name": "by the bytes of their names as they stand in JSON, quotes included ((%s's maps, 6.4: there))",
+            "table": "as the table has them ((6.1.3+, 6.5+: there; new: %s))",
+        },
+        first="name",
+    )
+    canal_old_first: bool = CANAL(
+        "Whether Canal-JSON's rows have `old` before `data` ((6.1.3+, 6.5+: %s)); after it elsewhere, and in "
+        "statements and watermarks always",
+        "cdc/sink/codec/canal newJSONMessageForDML",
+    )
+    canal_old_everywhere: bool = CANAL(
+        "Whether `old` of Canal-JSON is `[null]` in an INSERT and the deleted row in a DELETE, too ((up to 5.3: "
+        "%s)); null in both from 5.4",
+        "cdc/sink/codec/canal_flat.go newFlatMessageForDML",
+        first=True,
+    )
+    canal_wide_sql_types: bool = CANAL(
+        "Whether Canal-JSON's sqlType is the one that takes the largest unsigned value, whatever the column and the "
+        "value are, and TEXT 12, ENUM and SET 1, YEAR 91, JSON -1 ((up to 5.3: %s, java.go)); from 5.4 the type's "
+        "own, or a wider one for an unsigned value that needs it",
+        "cdc/sink/codec/canal.go buildColumn",
+        first=True,
+    )
+    canal_unsigned_types: bool = CANAL(
+        "Whether Canal-JSON's mysqlType says ` unsigned` ((5.4+: %s))", "cdc/sink/codec/canal.go withUnsigned4MySQLType"
+    )
+    canal_zerofill_types: bool = CANAL(
+        "Whether Canal-JSON's mysqlType says ` zerofill` ((6.5.6+, 7.1.3+, 7.5.3+, 7.6+: %s; new))",
+        "pkg/sink/codec/utils GetMySQLType",
+    )
+    canal_latin1_strings: bool = CANAL(
+        "Whether Canal-JSON writes BINARY and VARBINARY as Latin-1 ((5.4+: %s)); before, as the text that the bytes "
+        "are, each byte that is no UTF-8 becoming U+FFFD",
+        "cdc/sink/codec/canal.go formatValue",
+        then=". BLOBs are Latin-1 always.",
+    )
+    canal_fails_on_unsigned_null: bool = CANAL(
+        "Whether Canal-JSON crashes on NULL in an unsigned integer column ((5.4.0: %s))",
+        "cdc/sink/codec/canal.go getJavaSQLType",
+    )
+    canal_size_limit: bool = CANAL(
+        "Whether Canal-JSON rows above max-message-bytes are refused, or handled as large messages ((6.5.1+ of 6.5, "
+        "7.0+: %s)); elsewhere they are sent, and Kafka decides",
+        "cdc/sink/codec/canal/canal_json_encoder.go AppendRowChangedEvent",
+    )
+    canal_ends_rows: bool = CANAL(
+        "Whether Canal-JSON's rows end with `[sink] terminator`, CR LF by default, on Kafka too ((6.5.0–6.5.11, 6.6, "
+        "7.0: there, tiflow issue 11707)); elsewhere in storage sinks alone",
+        "cdc/sink/codec/canal/canal_json_encoder.go",
+    )
+    canal_text_null: bool = CANAL(
+        "Whether Canal-JSON takes the text `null` for NULL, the JSON document too, and a change from one to the "
+        "other for none ((new up to 8.5.4: %s))",
+        "pkg/sink/codec/canal/helper.go formatColumnValue",
+    )
+    canal_zero_null: bool = CANAL(
+        "Whether Canal-JSON takes what is empty or zero for NULL",
+        "pkg/sink/codec/canal/helper.go",
+        then=(
+            ": texts and bytes, ENUM and SET 0, DECIMAL 0, the JSON number 0, zero dates, a TIME below one second "
+            "(new, 9.0.0-beta.1: there)."
+        ),
+    )
+    canal_whole_seconds: bool = CANAL(
+        "Whether Canal-JSON writes a TIME without its fraction ((new, 9.0.0-beta.1: there))",
+        "pkg/sink/codec/canal/helper.go",
+    )
+    canal_virtual_columns: bool = CANAL(
+        "Whether Canal-JSON's rows have virtual generated columns, always NULL ((new, 9.0.0-beta.1 and -beta.2.pre: "
+        "%s))",
+        "pkg/sink/codec/canal",
+    )
+    canal_blank_old_values: bool = CANAL(
+        "Whether `old` of Canal-JSON has the columns that column selectors leave out, as empty texts ((new up to "
+        "8.5.4: %s))",
+        "pkg/sink/codec/canal/canal_json_encoder.go fillUpdateColumns",
+    )
+    canal_null_types: bool = CANAL(
+        "Whether Canal-JSON's mysqlType is null where no column is left ((new from 8.5.7; 26.3 not: %s)); `{}` "
+        "elsewhere, sqlType being null in both",
+        "pkg/sink/codec/canal/canal_json_encoder.go",
+    )
+    canal_compares_texts: bool = CANAL(
+        "Whether only-output-updated-columns compares the texts of values ((new: there)), so that a float's -0 "
+        "differs from 0; elsewhere numbers are equal by value ((%s))",
+        "pkg/sink/codec/encoder.go IsColumnValueEqual",
     )

@@ -1,209 +1,196 @@
-"""Behaviours of settings: those that exist, their defaults, and TiCDC's errors."""
+"""Behaviours of what can be asked for: TiDB's SQL, and settings, their defaults and TiCDC's errors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from simulator.releases.behaviour import section
 
+SQL = section("what can be asked for", "SQL")
 SETTING = section("what can be asked for", "settings")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class SettingBehaviours:
-    """The settings of a changefeed."""
+    """Which SQL TiDB accepts, and the settings of a changefeed."""
 
-    options: frozenset[str] = field(
-        metadata=SETTING(
-            "Which of the settings that not every release has it knows: `?name` is a parameter of the sink-uri, which "
-            "is ignored elsewhere, the others are keys and tables of changefeed.toml, which is refused elsewhere (%s, "
-            "%s).",
-            "pkg/config/*.go",
-            "pkg/cmd/util StrictDecodeFile",
-        )
+    default_functions: frozenset[str] = SQL(
+        "Functions that may be a column's default beside those of TiDB 8.0 ((later: tidb %s))",
+        "ddl/add_column.go getFuncCallDefaultValue",
+        first=frozenset(),
     )
-
-    protocols: frozenset[str] = field(
-        metadata=SETTING(
-            "Names that `protocol` takes, in any case (canal-json from 4.0.9, open-protocol by that name from 5.4: "
-            "%s, %s).",
-            "cdc/sink/codec/interface.go",
-            "pkg/config/sink_protocol.go",
-        )
+    global_indexes: bool = SQL(
+        "Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is refused "
+        "by 8264, not 1503 ((8.4+: tidb %s))",
+        "ddl/partition.go checkPartitioningKeysConstraints",
     )
-
-    unknown_protocol: str = field(
-        metadata=SETTING(
-            "TiCDC's code for a protocol that is missing or unknown (5.4+: there); empty: a warning, and Open "
-            "Protocol is taken (up to 5.3).",
-            "cdc/sink/codec/interface.go",
-            "pkg/config/sink_protocol.go",
-        )
+    default_parentheses: bool = SQL(
+        "Whether DEFAULT takes a literal or a column in parentheses, of which TiDB then refuses the column ((8.1+: "
+        "tidb %s))",
+        "parser/parser.y DefaultValueExpr",
     )
-
-    uri_bound_by_gin: bool = field(
-        metadata=SETTING(
-            "Whether the sink-uri's parameters are read by gin (7.1+: %s): an empty one is a zero, and what does not "
-            "parse is CDC:ErrMySQLInvalidConfig (new from 8.5.8 another code). Before, an empty one is as none, and "
-            "CDC:ErrKafkaInvalidConfig.",
-            "pkg/sink/kafka/options.go",
-        )
+    gb18030: bool = SQL(
+        "Whether the character set gb18030 is known ((not up to 8.0: tidb %s))", "parser/charset/charset.go"
     )
-
-    client_error: str = field(
-        metadata=SETTING(
-            "TiCDC's code for settings that its client of Kafka refuses (%s, from 6.6 %s).",
-            "cdc/sink/**/mq",
-            "cdc/sinkv2",
-        )
+    vectors: bool = SQL(
+        "Whether there are columns of type VECTOR and indexes on them ((8.4+: tidb %s))", "parser/parser.y"
     )
-
-    one_kafka_code: bool = field(
-        metadata=SETTING(
-            "Whether what the Kafka sink refuses of topic expressions, partition-num, required-acks, kafka-client-id "
-            "and of what does not parse is CDC:ErrKafkaInvalidConfig (new from 8.5.8: %s, %s). Elsewhere each has a "
-            "code of its own.",
-            "pkg/sink/kafka/options.go",
-            "downstreamadapter/sink/eventrouter/topic/expression.go",
-        )
+    lone_null_refused: bool = SQL(
+        "Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too ((TiDB "
+        "8.4+: %s)); elsewhere it becomes the zero of its type, as in an INSERT of several rows",
+        "executor/select.go ResetContextOfStmt",
     )
-
-    codec_error: str = field(
-        metadata=SETTING(
-            "TiCDC's code for an encoder's option that is out of range (%s, from 7.0 %s).",
-            "cdc/sink/codec",
-            "pkg/sink/codec",
-        )
+    options: frozenset[str] = SETTING(
+        "Which of the settings that not every release has it knows",
+        "pkg/config/*.go",
+        "pkg/cmd/util StrictDecodeFile",
+        then=(
+            ": `?name` is a parameter of the sink-uri, which is ignored elsewhere, the others are keys and tables of "
+            "changefeed.toml, which is refused elsewhere (%s, %s)."
+        ),
+        # TiCDC has the second from 4.0.5 and the third from 4.0.3 (ddl-white-list before); we accept them from 4.0.0.
+        first=frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"}),
     )
-
-    max_batch_size: int = field(
-        metadata=SETTING(
-            "Default of `max-batch-size`: 4096 in 4.0.9–4.0.12 and 5.0.0, then 16; 0: no limit (up to 4.0.8). From "
-            "%s, %s.",
-            "cdc/sink/codec/json.go",
-            "pkg/sink/codec/common/config.go",
-        )
+    protocols: frozenset[str] = SETTING(
+        "Names that `protocol` takes, in any case ((canal-json from 4.0.9, open-protocol by that name from 5.4: %s, "
+        "%s))",
+        "cdc/sink/codec/interface.go",
+        "pkg/config/sink_protocol.go",
+        first=frozenset(),
     )
-
-    max_message_bytes: int = field(
-        metadata=SETTING(
-            "Default of `max-message-bytes`: 512 MiB up to 4.0.8, 64 MiB up to 4.0.15, 5.0.5, 5.1.3 and 5.2.1, 1 MiB "
-            "in 4.0.16, 5.2.2, 5.2.3 and 5.3.0, then 10 MiB (%s; %s).",
-            "cdc/sink/codec/json.go",
-            "pkg/config/sink.go",
-        )
+    unknown_protocol: str = SETTING(
+        "TiCDC's code for a protocol that is missing or unknown ((5.4+: there))",
+        "cdc/sink/codec/interface.go",
+        "pkg/config/sink_protocol.go",
+        then="; empty: a warning, and Open Protocol is taken (up to 5.3).",
+        first="",
     )
-
-    batch_size_sets_bytes: bool = field(
-        metadata=SETTING(
-            "Whether `max-batch-size` of the sink-uri sets max-message-bytes in its stead (4.0.9: %s).",
-            "cdc/sink/mq.go",
-        )
+    uri_bound_by_gin: bool = SETTING(
+        "Whether the sink-uri's parameters are read by gin ((7.1+: %s))",
+        "pkg/sink/kafka/options.go",
+        then=(
+            ": an empty one is a zero, and what does not parse is CDC:ErrMySQLInvalidConfig (new from 8.5.8 another "
+            "code). Before, an empty one is as none, and CDC:ErrKafkaInvalidConfig."
+        ),
     )
-
-    new_topic_partitions: int = field(
-        metadata=SETTING(
-            "Partitions of a topic that TiCDC creates without `partition-num`: 4, or 3 (4.0.16, 5.0.6, 5.1.4+, 5.2.4, "
-            "5.3.1+: %s, %s).",
-            "cdc/sink/producer/kafka",
-            "pkg/sink/kafka/options.go",
-        )
+    client_error: str = SETTING(
+        "TiCDC's code for settings that its client of Kafka refuses ((%s, from 6.6 %s))",
+        "cdc/sink/**/mq",
+        "cdc/sinkv2",
+        first="CDC:ErrKafkaNewSaramaProducer",
     )
-
-    refuses_zero_partitions: bool = field(
-        metadata=SETTING(
-            """Whether `partition-num=0` is an error (4.0.5, 4.0.16, 5.2.4, 5.3.1+: there), not as if it were not given.""",
-            "cdc/sink/producer/kafka",
-            "pkg/sink/kafka/options.go",
-        )
+    one_kafka_code: bool = SETTING(
+        "Whether what the Kafka sink refuses of topic expressions, partition-num, required-acks, kafka-client-id and "
+        "of what does not parse is CDC:ErrKafkaInvalidConfig ((new from 8.5.8: %s, %s))",
+        "pkg/sink/kafka/options.go",
+        "downstreamadapter/sink/eventrouter/topic/expression.go",
+        then=". Elsewhere each has a code of its own.",
     )
-
-    case_sensitive: bool = field(
-        metadata=SETTING(
-            "Default of `case-sensitive`: false from 6.5.6, 7.1.3, 7.5 (%s).", "pkg/config/replica_config.go"
-        )
+    codec_error: str = SETTING(
+        "TiCDC's code for an encoder's option that is out of range ((%s, from 7.0 %s))",
+        "cdc/sink/codec",
+        "pkg/sink/codec",
+        first="CDC:ErrKafkaInvalidConfig",
     )
-
-    old_value: bool = field(
-        metadata=SETTING(
-            "Default of `enable-old-value` (true from 5.0: %s), which cannot be chosen from 7.4 on.",
-            "pkg/config/config.go",
-        )
+    max_batch_size: int = SETTING(
+        "Default of `max-batch-size`",
+        "cdc/sink/codec/json.go",
+        "pkg/sink/codec/common/config.go",
+        then=": 4096 in 4.0.9–4.0.12 and 5.0.0, then 16; 0: no limit (up to 4.0.8). From %s, %s.",
+        first=0,
     )
-
-    canal_forces_old_value: bool = field(
-        metadata=SETTING(
-            "Whether Canal-JSON turns enable-old-value on (5.1.4+, 5.2.4, 5.3.1+: %s, %s); elsewhere it is refused "
-            "without (%s).",
-            "pkg/cmd/cli",
-            "pkg/config/sink.go",
-            "cdc/sink/mq.go",
-        )
+    max_message_bytes: int = SETTING(
+        "Default of `max-message-bytes`",
+        "cdc/sink/codec/json.go",
+        "pkg/config/sink.go",
+        then=(
+            ": 512 MiB up to 4.0.8, 64 MiB up to 4.0.15, 5.0.5, 5.1.3 and 5.2.1, 1 MiB in 4.0.16, 5.2.2, 5.2.3 and "
+            "5.3.0, then 10 MiB (%s; %s)."
+        ),
+        first=512 << 20,
     )
-
-    force_replicate_needs_old_value: bool = field(
-        metadata=SETTING(
-            "Whether force-replicate without enable-old-value is refused (4.0.8–6.5.2, 6.6, 7.0, 7.1.0: %s, %s).",
-            "pkg/cmd/cli",
-            "cdc/api/v2/api_helpers.go",
-        )
+    batch_size_sets_bytes: bool = SETTING(
+        "Whether `max-batch-size` of the sink-uri sets max-message-bytes in its stead ((4.0.9: %s))", "cdc/sink/mq.go"
     )
-
-    topic_limit: str = field(
-        metadata=SETTING(
-            "What becomes of a max-message-bytes above what topic or broker take. `ignored`: nothing, Kafka refuses "
-            "the message (up to 4.0.15, 5.0.5, 5.1.3, 5.2.3 and in 5.3.0). `refuses`: an error for Open Protocol "
-            "(4.0.16). `lowers`: their limit counts (5.0.6, 5.1.4+, 5.2.4, 5.3.1+: %s, %s).",
-            "cdc/sink/producer/kafka",
-            "pkg/sink/kafka/options.go",
-        )
+    new_topic_partitions: int = SETTING(
+        "Partitions of a topic that TiCDC creates without `partition-num`",
+        "cdc/sink/producer/kafka",
+        "pkg/sink/kafka/options.go",
+        then=": 4, or 3 (4.0.16, 5.0.6, 5.1.4+, 5.2.4, 5.3.1+: %s, %s).",
+        first=4,
     )
-
-    topic_limit_margin: int = field(
-        metadata=SETTING(
-            """How many bytes below that limit max-message-bytes is kept (128 from 7.4: there, maxMessageBytesOverhead).""",
-            "cdc/sink/producer/kafka",
-            "pkg/sink/kafka/options.go",
-        )
+    refuses_zero_partitions: bool = SETTING(
+        "Whether `partition-num=0` is an error ((4.0.5, 4.0.16, 5.2.4, 5.3.1+: there)), not as if it were not given",
+        "cdc/sink/producer/kafka",
+        "pkg/sink/kafka/options.go",
     )
-
-    checks_insync_replicas: str = field(
-        metadata=SETTING(
-            "For which topics a replication-factor below `min.insync.replicas` is an error: `none`, up to 5.3; `all` "
-            "(5.4+: there, validateMinInsyncReplicas); `created`, those that TiCDC creates (new from 8.5.8: there, "
-            "ValidateReplicationFactor).",
-            "cdc/sink/producer/kafka",
-            "pkg/sink/kafka/options.go",
-        )
+    case_sensitive: bool = SETTING(
+        "Default of `case-sensitive`",
+        "pkg/config/replica_config.go",
+        then=": false from 6.5.6, 7.1.3, 7.5 (%s).",
+        first=True,
     )
-
-    refuses_zero_timeouts: bool = field(
-        metadata=SETTING(
-            "Whether a replication-factor, dial-, write- or read-timeout of zero or less is refused as it is read "
-            "(new from 8.5.8: there, Apply). Elsewhere the client of Kafka refuses such a timeout.",
-            "pkg/sink/kafka/options.go",
-        )
+    old_value: bool = SETTING(
+        "Default of `enable-old-value` ((true from 5.0: %s)), which cannot be chosen from 7.4 on",
+        "pkg/config/config.go",
     )
-
-    refuses_unknown_handling: bool = field(
-        metadata=SETTING(
-            "Whether an unknown `large-message-handle-option` is an error (new from 8.5.8: %s); elsewhere it is none.",
-            "pkg/config/large_message.go AdjustAndValidate",
-        )
+    canal_forces_old_value: bool = SETTING(
+        "Whether Canal-JSON turns enable-old-value on ((5.1.4+, 5.2.4, 5.3.1+: %s, %s)); elsewhere it is refused "
+        "without ((%s))",
+        "pkg/cmd/cli",
+        "pkg/config/sink.go",
+        "cdc/sink/mq.go",
     )
-
-    tidb_extension_refusal: str = field(
-        metadata=SETTING(
-            "What the encoder of Open Protocol says to enable-tidb-extension=true (an error in 6.0–6.5.1, 6.6, 7.0: "
-            "%s); empty: nothing, it has no effect.",
-            "cdc/sink/codec/common/config.go Validate",
-        )
+    force_replicate_needs_old_value: bool = SETTING(
+        "Whether force-replicate without enable-old-value is refused ((4.0.8–6.5.2, 6.6, 7.0, 7.1.0: %s, %s))",
+        "pkg/cmd/cli",
+        "cdc/api/v2/api_helpers.go",
     )
-
-    kafka_refuses_tidb_extension: bool = field(
-        metadata=SETTING(
-            "Whether the Kafka sink refuses enable-tidb-extension, even as false, for other protocols than Canal-JSON "
-            "(5.4: %s).",
-            "cdc/sink/producer/kafka/config.go",
-        )
+    topic_limit: str = SETTING(
+        "What becomes of a max-message-bytes above what topic or broker take",
+        "cdc/sink/producer/kafka",
+        "pkg/sink/kafka/options.go",
+        values={
+            "ignored": "nothing, Kafka refuses the message ((up to 4.0.15, 5.0.5, 5.1.3, 5.2.3 and in 5.3.0))",
+            "refuses": "an error for Open Protocol ((4.0.16))",
+            "lowers": "their limit counts ((5.0.6, 5.1.4+, 5.2.4, 5.3.1+: %s, %s))",
+        },
+        first="ignored",
+    )
+    topic_limit_margin: int = SETTING(
+        "How many bytes below that limit max-message-bytes is kept ((128 from 7.4: there, maxMessageBytesOverhead))",
+        "cdc/sink/producer/kafka",
+        "pkg/sink/kafka/options.go",
+        first=0,
+    )
+    checks_insync_replicas: str = SETTING(
+        "For which topics a replication-factor below `min.insync.replicas` is an error",
+        "cdc/sink/producer/kafka",
+        "pkg/sink/kafka/options.go",
+        then=(
+            ": `none`, up to 5.3; `all` (5.4+: there, validateMinInsyncReplicas); `created`, those that TiCDC "
+            "creates (new from 8.5.8: there, ValidateReplicationFactor)."
+        ),
+        first="none",
+    )
+    refuses_zero_timeouts: bool = SETTING(
+        "Whether a replication-factor, dial-, write- or read-timeout of zero or less is refused as it is read ((new "
+        "from 8.5.8: there, Apply))",
+        "pkg/sink/kafka/options.go",
+        then=". Elsewhere the client of Kafka refuses such a timeout.",
+    )
+    refuses_unknown_handling: bool = SETTING(
+        "Whether an unknown `large-message-handle-option` is an error ((new from 8.5.8: %s)); elsewhere it is none",
+        "pkg/config/large_message.go AdjustAndValidate",
+    )
+    tidb_extension_refusal: str = SETTING(
+        "What the encoder of Open Protocol says to enable-tidb-extension=true ((an error in 6.0–6.5.1, 6.6, 7.0: %s))",
+        "cdc/sink/codec/common/config.go Validate",
+        then="; empty: nothing, it has no effect.",
+        first="",
+    )
+    kafka_refuses_tidb_extension: bool = SETTING(
+        "Whether the Kafka sink refuses enable-tidb-extension, even as false, for other protocols than Canal-JSON "
+        "((5.4: %s))",
+        "cdc/sink/producer/kafka/config.go",
     )

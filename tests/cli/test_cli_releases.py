@@ -14,7 +14,7 @@ import pytest
 import simulator
 from simulator.cli import run
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.behaviour import first_sentence
+from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import differences, lines
 from simulator.releases.release import behaviours
 
@@ -65,7 +65,8 @@ def test_every_source_is_a_file_or_a_folder_and_stands_where_it_is_cited() -> No
     assert [
         behaviour.name
         for behaviour in behaviours()
-        if behaviour.text.count("%s") < len(behaviour.cited) and "there" not in behaviour.text
+        for text in [" ".join((behaviour.text, behaviour.then, *behaviour.values.values()))]
+        if text.count("%s") < len(behaviour.cited) and "there" not in text
     ] == []
 
 
@@ -84,18 +85,27 @@ def test_every_field_is_read_by_what_it_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "then", "sentence", "documentation"),
     [
-        ("Whether a (1.2+: a/b.go) or b. More.", "Whether a or b"),
-        ("Whether a (60) is in v8.5.3.", "Whether a (60) is in v8.5.3"),
-        ("What becomes of it. `x`: y.", "What becomes of it"),
-        ("Default of it: 1, or 2 (there).", "Default of it"),
-        ("Its code; empty: none.", "Its code"),
+        ("Whether a ((1.2+: %s)) or b", ". More.", "Whether a or b", "Whether a (1.2+: a/b.go) or b. More."),
+        ("Whether a (60) is in v8.5.3", ".", "Whether a (60) is in v8.5.3", "Whether a (60) is in v8.5.3."),
+        ("Default of it", ": 1, or 2 (there).", "Default of it", "Default of it: 1, or 2 (there)."),
+        ("Its code", "; empty: none.", "Its code", "Its code; empty: none."),
     ],
 )
-def test_a_first_sentence_leaves_releases_and_sources_out(text: str, sentence: str) -> None:
-    """They stand in parentheses; values behind a colon are no part of it either."""
-    assert first_sentence(text) == sentence
+def test_a_meaning_leaves_releases_and_sources_out(text: str, then: str, sentence: str, documentation: str) -> None:
+    """They stand in double parentheses; what follows the sentence is no part of it either."""
+    behaviour = Behaviour("", "", text, ("a/b.go",), then, {})
+
+    assert (behaviour.meaning, behaviour.documentation) == (sentence, documentation)
+
+
+def test_values_are_documented_behind_the_sentence() -> None:
+    """With their releases, which their meaning leaves out."""
+    behaviour = Behaviour("", "", "What becomes of it", ("a/b.go",), ".", {"x": "y ((1.2+: %s))", "z": "((1.3+))"})
+
+    assert behaviour.documentation == "What becomes of it. `x`: y (1.2+: a/b.go). `z` (1.3+)."
+    assert [behaviour.means(value) for value in ("x", "z", "?")] == ["y", "", ""]
 
 
 def test_without_arguments_every_line_says_where_behaviours_change(capsys: pytest.CaptureFixture[str]) -> None:
