@@ -23,7 +23,7 @@ from simulator.errors import UserError
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import ReleaseDifference, ReleaseLine, differences, lines, parse_release
 from simulator.releases.release import Release, behaviours
-from simulator.tidb.ddl.actions import ACTIONS
+from simulator.tidb.ddl.actions import Action
 
 if TYPE_CHECKING:
     from simulator.explain.examples.selection import SelectedExample
@@ -243,7 +243,7 @@ def _count(members: frozenset[object]) -> str:
 
 def _member(value: object) -> str:
     """Return a member of a set as text; numbers are DDL action types."""
-    return f"{ACTIONS[value].text} ({value})" if isinstance(value, int) and value in ACTIONS else str(value)
+    return f"{Action(value).text} ({value})" if isinstance(value, int) and value in list(Action) else str(value)
 
 
 def _table(*columns: Column | str) -> Table:

@@ -19,7 +19,7 @@ from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.dispatch.routing import Router, topic_of_ddl
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.actions import ACTIONS
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tso import DEFAULT_START_TS
@@ -125,16 +125,16 @@ def _explained(text: str, session: Session, rules: ChangefeedRules) -> tuple[Ddl
 
 def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: ChangefeedRules) -> JobExplained:
     decision = decide(job, before, after, rules)
-    action = ACTIONS[job.code]
+    action = Action(job.code)
     return JobExplained(
         job.code,
-        action.name,
+        action.constant,
         action.text,
         job.schema,
         job.table,
         tuple((".".join(old), ".".join(new)) for old, new in job.renames),
         ".".join(job.exchanged_table) if job.exchanged_table else "",
-        tuple(ACTIONS[code].name for code in job.sub_jobs),
+        tuple(Action(code).constant for code in job.sub_jobs),
         decision.outcome,
         decision.why,
         tuple(_events(decision, rules)),
@@ -148,7 +148,7 @@ def _events(decision: Decision, rules: ChangefeedRules) -> Iterator[EventExplain
 
 def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
     topic, sent = _messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
-    action = ACTIONS[event.type_code].name
+    action = Action(event.type_code).constant
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
     called = ".".join(name for name in event.sent_as or () if name)
     return EventExplained(

@@ -16,7 +16,8 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.ddl import parse_errors, parse_statement
 from simulator.tidb.parser.splitting import split_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.ddl import CreateDatabase, Statement
+from simulator.tidb.syntax.ddl import CreateDatabase
+from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.tables import CreateTable
 
 

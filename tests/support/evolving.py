@@ -13,7 +13,7 @@ from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl
-from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.definitions import Statement
 
 NOW = "2020-02-20 02:20:20.123456"
 

@@ -19,7 +19,7 @@ from simulator.columns.change_frame import DDL, Ints
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
@@ -27,7 +27,7 @@ from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
-from simulator.tidb.syntax.ddl import Statement as DdlSyntax
+from simulator.tidb.syntax.definitions import Statement as DdlSyntax
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""
@@ -239,7 +239,7 @@ class _TimelineBuilder:
                 self._add_or_restore(
                     table_key, ts, now, isinstance(statement, (RecoverTable, FlashbackTable, FlashbackDatabase))
                 )
-            elif any(job.code == actions.TRUNCATE_TABLE for job in executed.jobs):
+            elif any(job.code == Action.TRUNCATE_TABLE for job in executed.jobs):
                 self._remove(number, ts, table_key)
                 self._assign_name(table_key, ts, self._add_table(ts, now, True, False))
             else:

@@ -20,7 +20,8 @@ from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, find_col
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Name, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
-from simulator.tidb.syntax.ddl import AlterTable, Statement, TruncateTable
+from simulator.tidb.syntax.ddl import AlterTable, TruncateTable
+from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.values.changed_types import convertible
 
 

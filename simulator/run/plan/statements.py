@@ -21,7 +21,7 @@ from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
-from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.definitions import Statement
 
 BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)
 """The place of a statement in its step: before all rows, at the schema change among them, after all rows, or in a

@@ -21,7 +21,7 @@ from simulator.ticdc.filters.event_filters import EventRule, rule_ignoring_ddl
 from simulator.ticdc.filters.replication import Replication, filter_rule
 from simulator.ticdc.filters.table_routes import find_conflict
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.syntax.definitions import Pair, TableName
@@ -80,7 +80,7 @@ def decide(
 def filter_job(job: Job, context: JobContext) -> Decision:
     """Return the decision without the texts; raise DdlError if TiCDC stops."""
     if not is_allowed(job.code, context.rules.release):
-        name = actions.ACTIONS[job.code].name
+        name = Action(job.code).constant
         return Decision(DISCARD, f"{name} ({job.code}) is not in the allow-list of TiCDC {context.rules.release.name}")
     ignored_ts = context.start_ts in context.rules.replication.ignored_start_ts
     if ignored_ts and context.rules.release.start_ts_discards_ddl:
@@ -201,7 +201,7 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
         return ""
     filtered_event = replace(event, schema=job.schema, table=job.table) if job.exchanged_table else event
     query, old = event.query, None
-    if event.type_code == actions.RENAME_TABLE:
+    if event.type_code == Action.RENAME_TABLE:
         query, old = (
             _rename_text(job, context.rules.release) if context.rules.release.rebuilds_rename else query,
             event.old,
@@ -296,18 +296,12 @@ def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Repli
 
 
 FILTERING: Mapping[int, Callable[[Job, JobContext], FilteredJob]] = {
-    **dict.fromkeys(actions.SCHEMA_ACTIONS, _by_schema),
-    actions.CREATE_TABLES: _by_each_table,
-    actions.EXCHANGE_TABLE_PARTITION: _by_either_table,
+    **dict.fromkeys(SCHEMA_ACTIONS, _by_schema),
+    Action.CREATE_TABLES: _by_each_table,
+    Action.EXCHANGE_TABLE_PARTITION: _by_either_table,
 }
 
-NAMING = (
-    actions.CREATE_TABLE,
-    actions.CREATE_TABLES,
-    actions.RENAME_TABLE,
-    actions.RENAME_TABLES,
-    actions.RECOVER_TABLE,
-)
+NAMING = (Action.CREATE_TABLE, Action.CREATE_TABLES, Action.RENAME_TABLE, Action.RENAME_TABLES, Action.RECOVER_TABLE)
 """Actions that give tables their names (ticdc v8.5.7: the AddName of TableNameChange)."""
 
-NEVER_INELIGIBLE = actions.SCHEMA_ACTIONS | actions.VIEW_ACTIONS | {actions.CREATE_TABLES}
+NEVER_INELIGIBLE = SCHEMA_ACTIONS | VIEW_ACTIONS | {Action.CREATE_TABLES}

@@ -15,7 +15,7 @@ from simulator.releases import Release
 from simulator.ticdc.ddl.rename import rename_texts
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.ddl.views import qualify_view_query
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.names import quote_name
@@ -70,7 +70,7 @@ def sent_query(event: JobEvent, release: Release) -> str:
 
 
 def _plain(job: Job, release: Release) -> JobEvent:
-    local = job.code in (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
+    local = job.code in (Action.ADD_FULLTEXT_INDEX, Action.CREATE_HYBRID_INDEX)
     return JobEvent(job.code, job.schema, job.table, job.query, job.renames[0][0] if job.renames else None, as_is=local)
 
 
@@ -79,7 +79,7 @@ def _dropped(job: Job, release: Release) -> Iterator[JobEvent]:
     if not release.rebuilds_drop:
         yield event
         return
-    what = "TABLE" if job.code == actions.DROP_TABLE else "VIEW"
+    what = "TABLE" if job.code == Action.DROP_TABLE else "VIEW"
     query = f"DROP {what} {_full_name(job.schema, job.table, release)}"
     yield replace(event, query=query, as_is=not release.restores_rebuilt)
 
@@ -93,7 +93,7 @@ def _renamed_pairs(job: Job, release: Release) -> Iterator[JobEvent]:
     pairs = tuple(map(_lowered, job.renames)) if release.renames_in_lower_case else job.renames
     texts = rename_texts(pairs, job.renames_as_written, release)
     for (old, _), (_, name), text in zip(job.renames, pairs, texts, strict=True):
-        yield JobEvent(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
+        yield JobEvent(Action.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
 
 
 def _lowered(pair: Pair) -> Pair:
@@ -200,12 +200,12 @@ def _between(text: str, begin: str, end: str) -> str:
 Rule = Callable[[Job, Release], Iterable[JobEvent]]
 
 RULES: Mapping[int, Rule] = {
-    actions.CREATE_TABLE: _created,
-    actions.CREATE_TABLES: _created_tables,
-    actions.CREATE_VIEW: _created_view,
-    actions.DROP_TABLE: _dropped,
-    actions.DROP_VIEW: _dropped,
-    actions.RENAME_TABLE: _renamed,
-    actions.RENAME_TABLES: _renamed_pairs,
-    actions.EXCHANGE_TABLE_PARTITION: _exchanged,
+    Action.CREATE_TABLE: _created,
+    Action.CREATE_TABLES: _created_tables,
+    Action.CREATE_VIEW: _created_view,
+    Action.DROP_TABLE: _dropped,
+    Action.DROP_VIEW: _dropped,
+    Action.RENAME_TABLE: _renamed,
+    Action.RENAME_TABLES: _renamed_pairs,
+    Action.EXCHANGE_TABLE_PARTITION: _exchanged,
 }

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.session import ExecutionResult, Session
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl import parse_ddl_script, parse_errors
 from simulator.tidb.parser.splitting import parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.ddl import CreateIndex, Statement
-from simulator.tidb.syntax.definitions import KeyDefinition, TableName
+from simulator.tidb.syntax.ddl import CreateIndex
+from simulator.tidb.syntax.definitions import KeyDefinition, Statement, TableName
 from simulator.tidb.syntax.tables import CreateTable
 
 
@@ -37,7 +37,7 @@ def execute_text(text: str, session: Session) -> ExecutionResult:
 
 def parse_job_text(text: str, release: Release) -> tuple[Statement, ...]:
     """Parse the statements of a text, including CREATE HYBRID INDEX if the release knows it; raise DdlError."""
-    hybrid = actions.CREATE_HYBRID_INDEX in release.allowed_ddl
+    hybrid = Action.CREATE_HYBRID_INDEX in release.allowed_ddl
     if not hybrid or not text.strip().upper().startswith("CREATE HYBRID INDEX"):
         return parse_ddl_script(text)
     with parse_errors():

@@ -18,21 +18,21 @@ from sqlglot.errors import SqlglotError
 from simulator.errors import DdlError, SchemaError
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.filters.table_routes import TableRoutes
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.ddl import restore_statement
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, Statement
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase
+from simulator.tidb.syntax.definitions import Statement, TableName
 from simulator.tidb.syntax.tables import CreateTable, EmbeddedQuery
 
 Target = Callable[[str, str], TableName]
 """Return the names that messages have for a schema and a table, or for a schema and an empty table."""
 
-UNSUPPORTED = (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
+UNSUPPORTED = (Action.ADD_FULLTEXT_INDEX, Action.CREATE_HYBRID_INDEX)
 
 
 def route_event(event: JobEvent, query: str, routes: TableRoutes) -> tuple[JobEvent, str]:

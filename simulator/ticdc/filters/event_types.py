@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 
 ALL_DML, ALL_DDL, ALTER_TABLE, RENAME_TABLE = "all dml", "all ddl", "alter table", "rename table"
 ROW_KINDS = ("delete", "update", "insert")
@@ -22,50 +22,50 @@ ROW_KINDS = ("delete", "update", "insert")
 ALIASES = {"create schema": "create database", "drop schema": "drop database", "alter schema": "alter database"}
 
 OF_ACTIONS: Mapping[int, str] = {
-    actions.CREATE_SCHEMA: "create database",
-    actions.DROP_SCHEMA: "drop database",
-    actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE: "modify schema charset and collate",
-    actions.CREATE_TABLE: "create table",
-    actions.CREATE_TABLES: "create table",
-    actions.DROP_TABLE: "drop table",
-    actions.TRUNCATE_TABLE: "truncate table",
-    actions.RENAME_TABLE: RENAME_TABLE,
-    actions.RENAME_TABLES: RENAME_TABLE,
-    actions.RECOVER_TABLE: "recover table",
-    actions.MODIFY_TABLE_COMMENT: "modify table comment",
-    actions.MODIFY_TABLE_CHARSET_AND_COLLATE: "modify table charset and collate",
-    actions.CREATE_VIEW: "create view",
-    actions.DROP_VIEW: "drop view",
-    actions.ADD_TABLE_PARTITION: "add table partition",
-    actions.DROP_TABLE_PARTITION: "drop table partition",
-    actions.TRUNCATE_TABLE_PARTITION: "truncate table partition",
-    actions.EXCHANGE_TABLE_PARTITION: "exchange table partition",
-    actions.REORGANIZE_PARTITION: "reorganize table partition",
-    actions.ALTER_TABLE_PARTITIONING: "alter table partitioning",
-    actions.REMOVE_PARTITIONING: "remove table partitioning",
-    actions.ADD_COLUMN: "add column",
-    actions.ADD_COLUMNS: "add column",
-    actions.DROP_COLUMN: "drop column",
-    actions.DROP_COLUMNS: "drop column",
-    actions.MODIFY_COLUMN: "modify column",
-    actions.SET_DEFAULT_VALUE: "set default value",
-    actions.REBASE_AUTO_ID: "rebase auto id",
-    actions.ADD_PRIMARY_KEY: "add primary key",
-    actions.DROP_PRIMARY_KEY: "drop primary key",
-    actions.ADD_INDEX: "create index",
-    actions.DROP_INDEX: "drop index",
-    actions.RENAME_INDEX: "rename index",
-    actions.ALTER_INDEX_VISIBILITY: "alter index visibility",
-    actions.ALTER_TTL_INFO: "alter ttl info",
-    actions.ALTER_TTL_REMOVE: "alter ttl remove",
-    actions.MULTI_SCHEMA_CHANGE: "multi schema change",
-    actions.ADD_FOREIGN_KEY: "add foreign key",
-    actions.DROP_FOREIGN_KEY: "drop foreign key",
-    actions.ADD_FULLTEXT_INDEX: "add fulltext index",
-    actions.CREATE_HYBRID_INDEX: "create hybrid index",
+    Action.CREATE_SCHEMA: "create database",
+    Action.DROP_SCHEMA: "drop database",
+    Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE: "modify schema charset and collate",
+    Action.CREATE_TABLE: "create table",
+    Action.CREATE_TABLES: "create table",
+    Action.DROP_TABLE: "drop table",
+    Action.TRUNCATE_TABLE: "truncate table",
+    Action.RENAME_TABLE: RENAME_TABLE,
+    Action.RENAME_TABLES: RENAME_TABLE,
+    Action.RECOVER_TABLE: "recover table",
+    Action.MODIFY_TABLE_COMMENT: "modify table comment",
+    Action.MODIFY_TABLE_CHARSET_AND_COLLATE: "modify table charset and collate",
+    Action.CREATE_VIEW: "create view",
+    Action.DROP_VIEW: "drop view",
+    Action.ADD_TABLE_PARTITION: "add table partition",
+    Action.DROP_TABLE_PARTITION: "drop table partition",
+    Action.TRUNCATE_TABLE_PARTITION: "truncate table partition",
+    Action.EXCHANGE_TABLE_PARTITION: "exchange table partition",
+    Action.REORGANIZE_PARTITION: "reorganize table partition",
+    Action.ALTER_TABLE_PARTITIONING: "alter table partitioning",
+    Action.REMOVE_PARTITIONING: "remove table partitioning",
+    Action.ADD_COLUMN: "add column",
+    Action.ADD_COLUMNS: "add column",
+    Action.DROP_COLUMN: "drop column",
+    Action.DROP_COLUMNS: "drop column",
+    Action.MODIFY_COLUMN: "modify column",
+    Action.SET_DEFAULT_VALUE: "set default value",
+    Action.REBASE_AUTO_ID: "rebase auto id",
+    Action.ADD_PRIMARY_KEY: "add primary key",
+    Action.DROP_PRIMARY_KEY: "drop primary key",
+    Action.ADD_INDEX: "create index",
+    Action.DROP_INDEX: "drop index",
+    Action.RENAME_INDEX: "rename index",
+    Action.ALTER_INDEX_VISIBILITY: "alter index visibility",
+    Action.ALTER_TTL_INFO: "alter ttl info",
+    Action.ALTER_TTL_REMOVE: "alter ttl remove",
+    Action.MULTI_SCHEMA_CHANGE: "multi schema change",
+    Action.ADD_FOREIGN_KEY: "add foreign key",
+    Action.DROP_FOREIGN_KEY: "drop foreign key",
+    Action.ADD_FULLTEXT_INDEX: "add fulltext index",
+    Action.CREATE_HYBRID_INDEX: "create hybrid index",
 }
 
-OF_PARTITIONS = (actions.ADD_TABLE_PARTITION, actions.DROP_TABLE_PARTITION, actions.TRUNCATE_TABLE_PARTITION)
+OF_PARTITIONS = (Action.ADD_TABLE_PARTITION, Action.DROP_TABLE_PARTITION, Action.TRUNCATE_TABLE_PARTITION)
 """Actions with their own type in releases that use the statement's type."""
 
 OF_STATEMENTS: Mapping[type[object], str] = {

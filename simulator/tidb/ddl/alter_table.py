@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     CHECK_ACTIONS,
     Alteration,
@@ -94,7 +94,7 @@ def execute_specs(
     if any(isinstance(spec, syntax.Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
         return session.without_jobs(TABLE_LOCK_IS_OFF)
     separate = [part for spec in counted for part in _split_columns(spec)]
-    many, target, code = len(separate) > 1, alteration.target, actions.MULTI_SCHEMA_CHANGE
+    many, target, code = len(separate) > 1, alteration.target, Action.MULTI_SCHEMA_CHANGE
     if many and not session.release.multi_schema_change:
         code = action_before_6_2(counted)
     if target:
@@ -204,12 +204,12 @@ def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -
 
 def attributes(spec: syntax.Attributes, alteration: Alteration) -> SubJobs:
     check_attributes(spec.value or "")
-    yield SubJob(actions.ALTER_TABLE_ATTRIBUTES)
+    yield SubJob(Action.ALTER_TABLE_ATTRIBUTES)
 
 
 def tiflash_replica(spec: syntax.TiflashReplica, alteration: Alteration) -> SubJobs:
     hypothetical = "a hypothetical replica lives in its session alone: no job"
-    yield hypothetical if spec.hypothetical else SubJob(actions.SET_TIFLASH_REPLICA)
+    yield hypothetical if spec.hypothetical else SubJob(Action.SET_TIFLASH_REPLICA)
 
 
 def order_by(spec: syntax.OrderBy, alteration: Alteration) -> SubJobs:

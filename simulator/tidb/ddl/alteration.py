@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.expressions.columns import column_names
 from simulator.tidb.ddl.session import Session
@@ -102,34 +102,34 @@ def lower_names(names: Iterable[str]) -> tuple[str, ...]:
 
 MULTI_SCHEMA_ACTIONS = frozenset(
     {
-        actions.ADD_COLUMN,
-        actions.DROP_COLUMN,
-        actions.MODIFY_COLUMN,
-        actions.SET_DEFAULT_VALUE,
-        actions.ADD_INDEX,
-        actions.DROP_INDEX,
-        actions.RENAME_INDEX,
-        actions.ALTER_INDEX_VISIBILITY,
-        actions.ADD_PRIMARY_KEY,
-        actions.DROP_PRIMARY_KEY,
-        actions.ADD_FOREIGN_KEY,
-        actions.REBASE_AUTO_ID,
-        actions.MODIFY_TABLE_COMMENT,
-        actions.MODIFY_TABLE_CHARSET_AND_COLLATE,
+        Action.ADD_COLUMN,
+        Action.DROP_COLUMN,
+        Action.MODIFY_COLUMN,
+        Action.SET_DEFAULT_VALUE,
+        Action.ADD_INDEX,
+        Action.DROP_INDEX,
+        Action.RENAME_INDEX,
+        Action.ALTER_INDEX_VISIBILITY,
+        Action.ADD_PRIMARY_KEY,
+        Action.DROP_PRIMARY_KEY,
+        Action.ADD_FOREIGN_KEY,
+        Action.REBASE_AUTO_ID,
+        Action.MODIFY_TABLE_COMMENT,
+        Action.MODIFY_TABLE_CHARSET_AND_COLLATE,
     }
 )
 """Job types that may be part of a multi-schema change (fillMultiSchemaInfo)."""
 
-CHECK_ACTIONS = frozenset({actions.ADD_CHECK_CONSTRAINT, actions.DROP_CHECK_CONSTRAINT, actions.ALTER_CHECK_CONSTRAINT})
+CHECK_ACTIONS = frozenset({Action.ADD_CHECK_CONSTRAINT, Action.DROP_CHECK_CONSTRAINT, Action.ALTER_CHECK_CONSTRAINT})
 """Job types that need tidb_enable_check_constraint, which is off by default."""
 
-ACTIONS_BEFORE_6_2 = {AddColumns: actions.ADD_COLUMNS, DropColumn: actions.DROP_COLUMNS, DropKey: actions.DROP_INDEXES}
+ACTIONS_BEFORE_6_2 = {AddColumns: Action.ADD_COLUMNS, DropColumn: Action.DROP_COLUMNS, DropKey: Action.DROP_INDEXES}
 """TiDB up to 6.1 combines several specs of one of these kinds to one job, and nothing else."""
 
 COLUMN_KEY_KINDS = frozenset({"key", "unique", "primary", "foreign", "vector", "columnar"})
 
 
-def action_before_6_2(specs: Sequence[Spec]) -> int:
+def action_before_6_2(specs: Sequence[Spec]) -> Action:
     """Return the job type of several specs in a release without multi-schema change. Raises DdlError."""
     kinds = {type(spec) for spec in specs}
     code = ACTIONS_BEFORE_6_2.get(next(iter(kinds))) if len(kinds) == 1 else None
@@ -170,7 +170,7 @@ def check_key(key: KeyDefinition, new: set[str]) -> None:
 def check_allowed_together(sub_job: SubJob) -> None:
     """Raise DdlError for a job type that cannot be part of a multi-schema change."""
     if sub_job.action not in MULTI_SCHEMA_ACTIONS:
-        raise unsupported_error(f"multi schema change for {actions.ACTIONS[sub_job.action].text}")
+        raise unsupported_error(f"multi schema change for {Action(sub_job.action).text}")
 
 
 def check_conflicts(sub_jobs: Sequence[SubJob], table: Table | None) -> None:

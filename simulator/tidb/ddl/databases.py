@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_database, without_database
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
@@ -20,19 +20,19 @@ from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
 from simulator.tidb.syntax.tables import TableOption
 
 OPTION_ACTIONS = (
-    (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
-    (actions.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
-    (actions.SET_TIFLASH_REPLICA, ("TIFLASH REPLICA",)),
-    (actions.MODIFY_SCHEMA_READ_ONLY, ("READ ONLY",)),
+    (Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
+    (Action.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
+    (Action.SET_TIFLASH_REPLICA, ("TIFLASH REPLICA",)),
+    (Action.MODIFY_SCHEMA_READ_ONLY, ("READ ONLY",)),
 )
 
 STATEMENT_ACTIONS = {
-    ("policy", "CREATE"): actions.CREATE_PLACEMENT_POLICY,
-    ("policy", "ALTER"): actions.ALTER_PLACEMENT_POLICY,
-    ("policy", "DROP"): actions.DROP_PLACEMENT_POLICY,
-    ("group", "CREATE"): actions.CREATE_RESOURCE_GROUP,
-    ("group", "ALTER"): actions.ALTER_RESOURCE_GROUP,
-    ("group", "DROP"): actions.DROP_RESOURCE_GROUP,
+    ("policy", "CREATE"): Action.CREATE_PLACEMENT_POLICY,
+    ("policy", "ALTER"): Action.ALTER_PLACEMENT_POLICY,
+    ("policy", "DROP"): Action.DROP_PLACEMENT_POLICY,
+    ("group", "CREATE"): Action.CREATE_RESOURCE_GROUP,
+    ("group", "ALTER"): Action.ALTER_RESOURCE_GROUP,
+    ("group", "DROP"): Action.DROP_RESOURCE_GROUP,
 }
 
 
@@ -44,7 +44,7 @@ def create_database(statement: CreateDatabase, text: str, session: Session) -> E
         raise tidb_error("schema:1007", name)
     check_placement_policy(session.catalog, statement.options)
     database = DatabaseInfo(name, *charset(statement.options, DEFAULT_CHARSET))
-    job = Job(actions.CREATE_SCHEMA, text, statement, name)
+    job = Job(Action.CREATE_SCHEMA, text, statement, name)
     return session.with_jobs([job], lambda catalog: with_database(catalog, database))
 
 
@@ -61,10 +61,10 @@ def alter_database(statement: AlterDatabase, text: str, session: Session) -> Exe
     for code, options in OPTION_ACTIONS:
         if names.isdisjoint(options):
             continue
-        if code == actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and new == old:
+        if code == Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and new == old:
             notes.append("the database has this character set and collation: no job")
             continue
-        for table in _tables(schema, session.catalog) if code == actions.SET_TIFLASH_REPLICA else ("",):
+        for table in _tables(schema, session.catalog) if code == Action.SET_TIFLASH_REPLICA else ("",):
             jobs.append(Job(code, text, statement, schema, table))
     return replace(session.with_jobs(jobs, lambda catalog: with_database(catalog, new)), notes=tuple(notes))
 
@@ -93,7 +93,7 @@ def drop_database(statement: DropDatabase, text: str, session: Session) -> Execu
         if statement.if_exists:
             return session.without_jobs(f"Can't drop database '{name}'; database doesn't exist: no job")
         raise tidb_error("schema:1008", name)
-    job = Job(actions.DROP_SCHEMA, text, statement, session.schema_name(name))
+    job = Job(Action.DROP_SCHEMA, text, statement, session.schema_name(name))
     return session.with_jobs([job], lambda catalog: drop_from_catalog(catalog, name, session))
 
 
@@ -110,7 +110,7 @@ def drop_from_catalog(catalog: Catalog, name: str, session: Session) -> Catalog:
 
 def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> ExecutionResult:
     """Execute FLASHBACK DATABASE, which restores the tables, too. Raises DdlError."""
-    job = Job(actions.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
+    job = Job(Action.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, statement.name, statement.new_name))
 
 
@@ -133,7 +133,7 @@ def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) 
     """Execute FLASHBACK CLUSTER. Raises DdlError for single tables and databases."""
     if statement.tables or statement.database:
         raise unsupported_error(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
-    return session.with_jobs([Job(actions.FLASHBACK_CLUSTER, text, statement)])
+    return session.with_jobs([Job(Action.FLASHBACK_CLUSTER, text, statement)])
 
 
 def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> ExecutionResult:

@@ -13,9 +13,10 @@ from typing import Any
 
 from simulator.releases import Release
 from simulator.tidb import syntax
-from simulator.tidb.ddl import actions, databases
 from simulator.tidb.ddl import alter_table as alter
+from simulator.tidb.ddl import databases
 from simulator.tidb.ddl import views_and_sequences as others
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables import create
@@ -65,8 +66,8 @@ def _with_ticdc_code(job: Job, release: Release) -> Job:
     (ticdc v8.5.4: logservice/schemastore/persist_storage.go handleDDLJob)."""
     text = job.query.upper() if release.codes_search_indexes else ""
     if text.strip().startswith("CREATE HYBRID INDEX"):
-        return replace(job, code=actions.CREATE_HYBRID_INDEX)
-    return replace(job, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
+        return replace(job, code=Action.CREATE_HYBRID_INDEX)
+    return replace(job, code=Action.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
 
 
 STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = MappingProxyType(

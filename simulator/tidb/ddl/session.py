@@ -14,8 +14,7 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, SequenceInfo, ViewInfo, object_key
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.ddl import Statement
-from simulator.tidb.syntax.definitions import Pair, TableName
+from simulator.tidb.syntax.definitions import Pair, Statement, TableName
 from simulator.tidb.syntax.tables import CreateTable
 
 EPOCH = "1970-01-01 00:00:00.000000"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.drops import drop_each
@@ -30,7 +30,7 @@ def create_view(statement: syntax.CreateView, text: str, session: Session) -> Ex
         view = ViewInfo(name.schema, name.name, statement.query.text, statement.columns)
         return replace(catalog, views={**catalog.views, place: view})
 
-    return session.with_jobs([Job(actions.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
+    return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
 
 
 def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
@@ -46,7 +46,7 @@ def drop_view(statement: syntax.DropView, text: str, session: Session) -> Execut
             raise tidb_error("ddl:1347", *name, "VIEW")
         return replace(catalog, views=_without(catalog.views, name)) if catalog.has(*name) else None
 
-    job = Job(actions.DROP_VIEW, text, statement)
+    job = Job(Action.DROP_VIEW, text, statement)
     return drop_each(statement.views, without, job, "schema:1051", statement.if_exists, session)
 
 
@@ -64,7 +64,7 @@ def create_sequence(statement: syntax.CreateSequence, text: str, session: Sessio
             raise tidb_error("schema:1050", ".".join(name))
         sequence = SequenceInfo(*name, _option_pairs(statement.options))
         catalog = replace(catalog, sequences={**catalog.sequences, place: sequence})
-    return ExecutionResult((Job(actions.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
+    return ExecutionResult((Job(Action.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
 
 
 def alter_sequence(statement: syntax.AlterSequence, text: str, session: Session) -> ExecutionResult:
@@ -79,7 +79,7 @@ def alter_sequence(statement: syntax.AlterSequence, text: str, session: Session)
             raise tidb_error("schema:1146", *name)
         new = replace(old, options=(*old.options, *_option_pairs(statement.options)))
         catalog = replace(catalog, sequences={**catalog.sequences, place_of(*name): new})
-    return ExecutionResult((Job(actions.ALTER_SEQUENCE, text, statement, *session.existing_name(name)),), (), catalog)
+    return ExecutionResult((Job(Action.ALTER_SEQUENCE, text, statement, *session.existing_name(name)),), (), catalog)
 
 
 def drop_sequence(statement: syntax.DropSequence, text: str, session: Session) -> ExecutionResult:
@@ -92,7 +92,7 @@ def drop_sequence(statement: syntax.DropSequence, text: str, session: Session) -
             raise tidb_error("ddl:1347", *name, "SEQUENCE")
         return None
 
-    job = Job(actions.DROP_SEQUENCE, text, statement)
+    job = Job(Action.DROP_SEQUENCE, text, statement)
     return drop_each(statement.sequences, without, job, "schema:4139", statement.if_exists, session)
 
 

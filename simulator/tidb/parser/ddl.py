@@ -22,7 +22,7 @@ from simulator.tidb.parser.cursor import NOT_WORDS, Cursor, position
 from simulator.tidb.parser.keys import parse_create_index, parse_drop_index
 from simulator.tidb.parser.splitting import not_ddl_error, only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.definitions import Statement
 
 DdlParser = Callable[[Cursor], Statement]
 Phrase = tuple[str, ...]

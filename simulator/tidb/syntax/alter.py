@@ -14,6 +14,11 @@ from simulator.tidb.syntax.definitions import (
 )
 from simulator.tidb.syntax.tables import PartitionClause, PartitionDefinition, TableOption
 
+
+class Spec:
+    """A spec of ALTER TABLE."""
+
+
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
@@ -27,7 +32,7 @@ class ColumnPosition:
 
 
 @dataclass(frozen=True)
-class AddColumns:
+class AddColumns(Spec):
     columns: tuple[ColumnDefinition, ...]
     place: ColumnPosition | None = None
     keys: tuple[KeyDefinition, ...] = ()
@@ -38,21 +43,21 @@ class AddColumns:
 
 
 @dataclass(frozen=True)
-class DropColumn:
+class DropColumn(Spec):
     name: str
     if_exists: bool = False
     qualifier: str = ""
 
 
 @dataclass(frozen=True)
-class ModifyColumn:
+class ModifyColumn(Spec):
     column: ColumnDefinition
     place: ColumnPosition | None = None
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
-class ChangeColumn:
+class ChangeColumn(Spec):
     old: str
     column: ColumnDefinition
     place: ColumnPosition | None = None
@@ -62,13 +67,13 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True)
-class RenameColumn:
+class RenameColumn(Spec):
     old: str
     new: str
 
 
 @dataclass(frozen=True)
-class AlterDefault:
+class AlterDefault(Spec):
     """ALTER [COLUMN] c SET DEFAULT x, or DROP DEFAULT (`default` None)."""
 
     column: str
@@ -77,14 +82,14 @@ class AlterDefault:
 
 
 @dataclass(frozen=True)
-class AddKey:
+class AddKey(Spec):
     """ADD INDEX, UNIQUE, PRIMARY KEY, FOREIGN KEY, FULLTEXT, VECTOR, COLUMNAR, CHECK."""
 
     key: KeyDefinition
 
 
 @dataclass(frozen=True)
-class DropKey:
+class DropKey(Spec):
     kind: str
     """`primary`, `index`, `foreign` or `check`."""
 
@@ -93,19 +98,19 @@ class DropKey:
 
 
 @dataclass(frozen=True)
-class RenameIndex:
+class RenameIndex(Spec):
     old: str
     new: str
 
 
 @dataclass(frozen=True)
-class IndexVisibility:
+class IndexVisibility(Spec):
     name: str
     visible: bool
 
 
 @dataclass(frozen=True)
-class AlterCheck:
+class AlterCheck(Spec):
     name: str
     enforced: bool
 
@@ -114,7 +119,7 @@ class AlterCheck:
 
 
 @dataclass(frozen=True)
-class AddPartitions:
+class AddPartitions(Spec):
     definitions: tuple[PartitionDefinition, ...] = ()
     count: int = 0
     if_not_exists: bool = False
@@ -122,7 +127,7 @@ class AddPartitions:
 
 
 @dataclass(frozen=True)
-class IntervalPartitionSpec:
+class IntervalPartitionSpec(Spec):
     """A spec of INTERVAL partitioning: `verb` PARTITION LESS THAN (bound).
 
     `verb` is LAST, FIRST, MERGE FIRST or SPLIT MAXVALUE.
@@ -135,7 +140,7 @@ class IntervalPartitionSpec:
 
 
 @dataclass(frozen=True)
-class PartitionAction:
+class PartitionAction(Spec):
     """DROP, TRUNCATE, CHECK, REBUILD, OPTIMIZE, REPAIR, IMPORT or DISCARD of partitions."""
 
     verb: str
@@ -147,13 +152,13 @@ class PartitionAction:
 
 
 @dataclass(frozen=True)
-class CoalescePartition:
+class CoalescePartition(Spec):
     count: int
     no_write_to_binlog: bool = False
 
 
 @dataclass(frozen=True)
-class ReorganizePartition:
+class ReorganizePartition(Spec):
     names: tuple[str, ...]
     """Empty for all partitions."""
 
@@ -162,24 +167,24 @@ class ReorganizePartition:
 
 
 @dataclass(frozen=True)
-class ExchangePartition:
+class ExchangePartition(Spec):
     partition: str
     table: TableName
     validation: bool = True
 
 
 @dataclass(frozen=True)
-class PartitionBy:
+class PartitionBy(Spec):
     partitioning: PartitionClause
 
 
 @dataclass(frozen=True)
-class RemovePartitioning:
+class RemovePartitioning(Spec):
     pass
 
 
 @dataclass(frozen=True)
-class PartitionOptions:
+class PartitionOptions(Spec):
     """PARTITION p [PLACEMENT POLICY x | ATTRIBUTES …]."""
 
     partition: str
@@ -191,14 +196,14 @@ class PartitionOptions:
 
 
 @dataclass(frozen=True)
-class SetOptions:
+class SetOptions(Spec):
     """One or several consecutive table options without commas."""
 
     options: tuple[TableOption, ...]
 
 
 @dataclass(frozen=True)
-class ConvertCharset:
+class ConvertCharset(Spec):
     """CONVERT TO CHARACTER SET x [COLLATE y], with an empty `charset` for DEFAULT."""
 
     charset: str
@@ -206,42 +211,42 @@ class ConvertCharset:
 
 
 @dataclass(frozen=True)
-class RenameTo:
+class RenameTo(Spec):
     table: TableName
 
 
 @dataclass(frozen=True)
-class Attributes:
+class Attributes(Spec):
     """ATTRIBUTES of the table, None for DEFAULT."""
 
     value: str | None
 
 
 @dataclass(frozen=True)
-class Cache:
+class Cache(Spec):
     on: bool
 
 
 @dataclass(frozen=True)
-class RemoveTtl:
+class RemoveTtl(Spec):
     pass
 
 
 @dataclass(frozen=True)
-class TiflashReplica:
+class TiflashReplica(Spec):
     count: int
     labels: tuple[str, ...] = ()
     hypothetical: bool = False
 
 
 @dataclass(frozen=True)
-class OrderBy:
+class OrderBy(Spec):
     parts: tuple[KeyPart, ...]
     """`restored` is the whole name of a qualified column."""
 
 
 @dataclass(frozen=True)
-class Clause:
+class Clause(Spec):
     """A spec of plain words.
 
     FORCE, ALGORITHM, LOCK, STATS_OPTIONS, ADD and DROP STATS_EXTENDED (with a value), ENABLE KEYS, DISABLE KEYS, WITH
@@ -254,36 +259,3 @@ class Clause:
 
     value: str = ""
     """As TiDB writes it back."""
-
-
-Spec = (
-    AddColumns
-    | DropColumn
-    | ModifyColumn
-    | ChangeColumn
-    | RenameColumn
-    | AlterDefault
-    | AddKey
-    | DropKey
-    | RenameIndex
-    | IndexVisibility
-    | AlterCheck
-    | SetOptions
-    | ConvertCharset
-    | RenameTo
-    | AddPartitions
-    | IntervalPartitionSpec
-    | PartitionAction
-    | CoalescePartition
-    | ReorganizePartition
-    | ExchangePartition
-    | PartitionBy
-    | RemovePartitioning
-    | PartitionOptions
-    | Attributes
-    | Cache
-    | RemoveTtl
-    | TiflashReplica
-    | OrderBy
-    | Clause
-)

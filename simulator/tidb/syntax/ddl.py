@@ -5,23 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.tidb.syntax.alter import Spec
-from simulator.tidb.syntax.definitions import KeyDefinition, TableName
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    PlacementPolicy,
-    ResourceGroup,
-)
+from simulator.tidb.syntax.definitions import KeyDefinition, Statement, TableName
 from simulator.tidb.syntax.tables import CreateTable, TableOption
 
 # -- databases ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class CreateDatabase:
+class CreateDatabase(Statement):
     name: str
     options: tuple[TableOption, ...] = ()
     """CHARSET, COLLATE, ENCRYPTION, PLACEMENT POLICY."""
@@ -30,7 +21,7 @@ class CreateDatabase:
 
 
 @dataclass(frozen=True)
-class AlterDatabase:
+class AlterDatabase(Statement):
     name: str
     """Empty for the current database."""
 
@@ -39,13 +30,13 @@ class AlterDatabase:
 
 
 @dataclass(frozen=True)
-class DropDatabase:
+class DropDatabase(Statement):
     name: str
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
-class FlashbackDatabase:
+class FlashbackDatabase(Statement):
     name: str
     new_name: str = ""
 
@@ -54,7 +45,7 @@ class FlashbackDatabase:
 
 
 @dataclass(frozen=True)
-class DropTable:
+class DropTable(Statement):
     tables: tuple[TableName, ...]
     if_exists: bool = False
     temporary: str = ""
@@ -65,17 +56,17 @@ class DropTable:
 
 
 @dataclass(frozen=True)
-class TruncateTable:
+class TruncateTable(Statement):
     table: TableName
 
 
 @dataclass(frozen=True)
-class RenameTable:
+class RenameTable(Statement):
     pairs: tuple[tuple[TableName, TableName], ...]
 
 
 @dataclass(frozen=True)
-class RecoverTable:
+class RecoverTable(Statement):
     """RECOVER TABLE t [n] | RECOVER TABLE BY JOB n."""
 
     table: TableName | None
@@ -84,13 +75,13 @@ class RecoverTable:
 
 
 @dataclass(frozen=True)
-class FlashbackTable:
+class FlashbackTable(Statement):
     table: TableName
     new_name: str = ""
 
 
 @dataclass(frozen=True)
-class FlashbackCluster:
+class FlashbackCluster(Statement):
     """FLASHBACK CLUSTER | TABLE … | DATABASE … TO TIMESTAMP '…' | TO TSO n."""
 
     timestamp: str = ""
@@ -100,7 +91,7 @@ class FlashbackCluster:
 
 
 @dataclass(frozen=True)
-class RepairTable:
+class RepairTable(Statement):
     """ADMIN REPAIR TABLE t CREATE TABLE …"""
 
     table: TableName
@@ -108,19 +99,19 @@ class RepairTable:
 
 
 @dataclass(frozen=True)
-class LockTables:
+class LockTables(Statement):
     locks: tuple[tuple[TableName, str], ...]
     """Table and `READ`, `READ LOCAL`, `WRITE`, `WRITE LOCAL`."""
 
 
 @dataclass(frozen=True)
-class UnlockTables:
+class UnlockTables(Statement):
     tables: tuple[TableName, ...] = ()
     """The tables of ADMIN CLEANUP TABLE LOCK. Empty for UNLOCK TABLES."""
 
 
 @dataclass(frozen=True)
-class CreateIndex:
+class CreateIndex(Statement):
     table: TableName
     key: KeyDefinition
     """`kind` is key, unique, spatial, fulltext, vector or columnar."""
@@ -130,7 +121,7 @@ class CreateIndex:
 
 
 @dataclass(frozen=True)
-class DropIndex:
+class DropIndex(Statement):
     table: TableName
     name: str
     if_exists: bool = False
@@ -143,37 +134,9 @@ class DropIndex:
 
 
 @dataclass(frozen=True)
-class AlterTable:
+class AlterTable(Statement):
     table: TableName
     specs: tuple[Spec, ...]
     """The specs between commas. Consecutive table options without commas are one SetOptions."""
 
     ignore: bool = False
-
-
-Statement = (
-    CreateDatabase
-    | AlterDatabase
-    | DropDatabase
-    | FlashbackDatabase
-    | CreateTable
-    | DropTable
-    | TruncateTable
-    | RenameTable
-    | RecoverTable
-    | FlashbackTable
-    | FlashbackCluster
-    | RepairTable
-    | LockTables
-    | UnlockTables
-    | CreateIndex
-    | DropIndex
-    | CreateView
-    | DropView
-    | CreateSequence
-    | AlterSequence
-    | DropSequence
-    | PlacementPolicy
-    | ResourceGroup
-    | AlterTable
-)

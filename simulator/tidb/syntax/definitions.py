@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
+class Statement:
+    """A DDL statement."""
+
+
 class TableName(NamedTuple):
     schema: str
     """Empty if the statement does not qualify the name."""

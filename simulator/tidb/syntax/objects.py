@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.definitions import Statement, TableName
 from simulator.tidb.syntax.tables import EmbeddedQuery, TableOption
 
 # -- views and sequences -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class CreateView:
+class CreateView(Statement):
     view: TableName
     query: EmbeddedQuery
     columns: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class CreateView:
 
 
 @dataclass(frozen=True)
-class DropView:
+class DropView(Statement):
     views: tuple[TableName, ...]
     if_exists: bool = False
 
@@ -40,7 +40,7 @@ class SequenceOption:
 
 
 @dataclass(frozen=True)
-class CreateSequence:
+class CreateSequence(Statement):
     sequence: TableName
     options: tuple[SequenceOption, ...] = ()
     table_options: tuple[TableOption, ...] = ()
@@ -48,14 +48,14 @@ class CreateSequence:
 
 
 @dataclass(frozen=True)
-class AlterSequence:
+class AlterSequence(Statement):
     sequence: TableName
     options: tuple[SequenceOption, ...] = ()
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
-class DropSequence:
+class DropSequence(Statement):
     sequences: tuple[TableName, ...]
     if_exists: bool = False
 
@@ -64,7 +64,7 @@ class DropSequence:
 
 
 @dataclass(frozen=True)
-class PlacementPolicy:
+class PlacementPolicy(Statement):
     """CREATE, ALTER or DROP PLACEMENT POLICY."""
 
     verb: str
@@ -78,7 +78,7 @@ class PlacementPolicy:
 
 
 @dataclass(frozen=True)
-class ResourceGroup:
+class ResourceGroup(Statement):
     """CREATE, ALTER or DROP RESOURCE GROUP."""
 
     verb: str

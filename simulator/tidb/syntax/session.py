@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import QueryTree
 
 
+class SessionStatement:
+    """A statement about the session or its transaction, or a query."""
+
+
 @dataclass(frozen=True)
-class Use:
+class Use(SessionStatement):
     database: str
 
 
 @dataclass(frozen=True)
-class Begin:
+class Begin(SessionStatement):
     """BEGIN or START TRANSACTION. Optimistic and pessimistic transactions are the same to a changefeed."""
 
 
 @dataclass(frozen=True)
-class Commit:
+class Commit(SessionStatement):
     chain: bool = False
 
 
 @dataclass(frozen=True)
-class Rollback:
+class Rollback(SessionStatement):
     savepoint: str = ""
     """The savepoint of ROLLBACK TO. Empty for the whole transaction."""
 
@@ -34,12 +38,12 @@ class Rollback:
 
 
 @dataclass(frozen=True)
-class Savepoint:
+class Savepoint(SessionStatement):
     name: str
 
 
 @dataclass(frozen=True)
-class ReleaseSavepoint:
+class ReleaseSavepoint(SessionStatement):
     name: str
 
 
@@ -58,19 +62,19 @@ class VariableAssignment:
 
 
 @dataclass(frozen=True)
-class SetVariables:
+class SetVariables(SessionStatement):
     settings: tuple[VariableAssignment, ...]
 
 
 @dataclass(frozen=True)
-class SelectStatement:
+class SelectStatement(SessionStatement):
     """A query as a statement."""
 
     query: QueryTree
 
 
 @dataclass(frozen=True)
-class Prepare:
+class Prepare(SessionStatement):
     name: str
     text: str
     """The text of the statement or, if `is_variable`, the user variable with the text, in lower case."""
@@ -79,40 +83,25 @@ class Prepare:
 
 
 @dataclass(frozen=True)
-class Execute:
+class Execute(SessionStatement):
     name: str
     variables: tuple[str, ...] = ()
     """The variables of USING, in lower case without @."""
 
 
 @dataclass(frozen=True)
-class Deallocate:
+class Deallocate(SessionStatement):
     """DEALLOCATE PREPARE or DROP PREPARE."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class IgnoredStatement:
+class IgnoredStatement(SessionStatement):
     """A statement that affects neither rows nor the changefeed: ANALYZE, FLUSH, SPLIT TABLE, SHOW, EXPLAIN, …"""
 
     what: str
 
-
-SessionStatement = (
-    Use
-    | Begin
-    | Commit
-    | Rollback
-    | Savepoint
-    | ReleaseSavepoint
-    | SetVariables
-    | SelectStatement
-    | Prepare
-    | Execute
-    | Deallocate
-    | IgnoredStatement
-)
 
 SqlStatement = Statement | RowStatement | SessionStatement
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulator.tidb.syntax.definitions import ColumnDefinition, Expression, KeyDefinition, KeyOptions, TableName
+from simulator.tidb.syntax.definitions import (
+    ColumnDefinition,
+    Expression,
+    KeyDefinition,
+    KeyOptions,
+    Statement,
+    TableName,
+)
 from simulator.tidb.syntax.queries import QueryTree
 
 
@@ -122,7 +129,7 @@ class EmbeddedQuery:
 
 
 @dataclass(frozen=True)
-class CreateTable:
+class CreateTable(Statement):
     """CREATE TABLE."""
 
     schema: str

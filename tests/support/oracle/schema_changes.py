@@ -19,8 +19,8 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Name, Table, visible_columns
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
-from simulator.tidb.syntax.ddl import AlterTable, RenameTable, Statement
-from simulator.tidb.syntax.definitions import ColumnDefault
+from simulator.tidb.syntax.ddl import AlterTable, RenameTable
+from simulator.tidb.syntax.definitions import ColumnDefault, Statement
 from support.oracle.state import HIDDEN, Handle, State, count, handle_of, image_of, row_of
 from support.oracle.stream import Placed
 

@@ -22,7 +22,7 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
 from simulator.ticdc.codecs.compression import decompress
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
@@ -170,7 +170,7 @@ def table_made(part: str) -> TableName:
     return TableName(statement.schema, statement.name)
 
 
-SEVERAL = {actions.RENAME_TABLES: actions.RENAME_TABLE, actions.CREATE_TABLES: actions.CREATE_TABLE}
+SEVERAL = {Action.RENAME_TABLES: Action.RENAME_TABLE, Action.CREATE_TABLES: Action.CREATE_TABLE}
 """Jobs of several tables → the type of the events that the new architecture makes of them."""
 
 

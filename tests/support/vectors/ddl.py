@@ -17,7 +17,7 @@ from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.ddl.events import JobEvent, job_events
 from simulator.ticdc.ddl.jobs_text import execute_text, parse_job_text
 from simulator.ticdc.ddl.sent_text import sent_text
-from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS, VIEW_ACTIONS
+from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job, Session
@@ -74,7 +74,7 @@ def _check_specs(data: Json, release: Release) -> None:
 def _check_code(data: Json, release: Release) -> None:
     code = data["type_code"]
     assert CODES[data["action"]] == code
-    assert ACTIONS[code].text == data.get("action_string", ACTIONS[code].text)
+    assert Action(code).text == data.get("action_string", Action(code).text)
     assert canal_type(code, release) == data["canal_type"]
     assert is_allowed(code, release) == data["in_allow_list"]
     assert found_since(code) == data.get("classic_replicated_since", found_since(code))
@@ -97,7 +97,7 @@ def _check_jobs(data: Json, release: Release) -> None:
 
 
 def _check_events(data: Json, found: Sequence[JobEvent], release: Release) -> None:
-    if not release.splits_renames and data["type_code"] == CODES["RenameTables"]:
+    if not release.splits_renames and data["type_code"] == Action.RENAME_TABLES:
         assert [event.type_code for event in found] == [data["type_code"]]
     elif "schema_table_new_arch" in data and release.architecture == "new":
         assert [(event.schema, event.table) for event in found] == [tuple(data["schema_table_new_arch"])]
@@ -121,9 +121,9 @@ def _check_event(wanted: Json, event: JobEvent, release: Release) -> None:
 
 def rebuilds(code: int, release: Release) -> bool:
     """Whether the release writes the statement anew: `text rebuilt … from 6.1 on`, as the notes have it."""
-    if code == CODES["ExchangeTablePartition"]:
+    if code == Action.EXCHANGE_TABLE_PARTITION:
         return release.rebuilds_exchange
-    return release.rebuilds_drop if code in (CODES["DropTable"], CODES["DropView"]) else release.splits_renames
+    return release.rebuilds_drop if code in (Action.DROP_TABLE, Action.DROP_VIEW) else release.splits_renames
 
 
 def _check_decided(data: Json, job: Job, release: Release) -> None:
@@ -190,10 +190,13 @@ def check_fact_ddl_text(vector: Vector) -> None:
     assert sent_text(data["job_query"], vector.release, data["job_charset"] or "") == data["query_sent"]
 
 
+CODES = {action.constant: action for action in Action}
+"""Job types by TiDB's constant."""
+
 BARE = create_table("CREATE TABLE t (a INT, b INT UNIQUE, KEY k (a))", "test")
 KEYED = create_table("CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE, KEY k (a))", "test")
 
-DROP_TABLE = CODES["DropTable"]
+DROP_TABLE = Action.DROP_TABLE
 MADE = {"CREATE TABLE", "RECOVER TABLE"}
 MADE_VALID = {"CREATE INDEX", "ADD INDEX", "ADD PRIMARY KEY"}
 """Statements "that create a valid index" are what the docs' table is about; others of the kind are `check_index`'s."""
@@ -243,7 +246,7 @@ def check_allow(vector: Vector) -> None:
     if "action" in data:
         assert CODES[data["action"]] == data["type_code"]
     if "action_string" in data:
-        assert ACTIONS[data["type_code"]].text == data["action_string"]
+        assert Action(data["type_code"]).text == data["action_string"]
     if data["replicated"] is None:
         assert data["difference"].startswith("seed: CREATE/ADD INDEX without valid index")
         for release in releases_of(data):

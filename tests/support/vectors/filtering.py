@@ -21,7 +21,7 @@ from simulator.ticdc.filters.event_filters import EventFilters, event_filters, r
 from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.row_expressions import check_expressions, rule_ignoring_values
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules
-from simulator.tidb.ddl.actions import ACTIONS
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.session import Job
@@ -103,7 +103,7 @@ def plain_rules(release: Release) -> ChangefeedRules:
 def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Release) -> str:
     """What TiCDC does with the statement; one that is no whole statement is held against the event filters alone."""
     schema, table, code = ddl["schema"], ddl["table"], ddl["type_code"]
-    assert ACTIONS[code].name == ddl.get("action", ACTIONS[code].name)
+    assert ddl.get("action", Action(code).constant) == Action(code).constant
     old = TableName(ddl.get("old_schema", schema), ddl["old_table"]) if "old_table" in ddl else None
     try:
         parse_job_text(ddl["query"], release)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
     Alteration,
@@ -56,7 +56,7 @@ def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteratio
         check_added_options(syntax, alteration.name)
         check_definition(syntax, NARROWEST_CHARSET, alteration.session)
         added = () if spec.if_not_exists else (syntax.name.lower(),)
-        yield SubJob(actions.ADD_COLUMN, affected=AffectedNames(added=added, placed=placed))
+        yield SubJob(Action.ADD_COLUMN, affected=AffectedNames(added=added, placed=placed))
         return
     table = target.table
     if len(table.columns) >= MAX_COLUMNS:
@@ -73,7 +73,7 @@ def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteratio
     column = replace(column, origin_default=origin_default(column, target.now))
     check_position(place, table)
     affected = AffectedNames(added=(syntax.name.lower(),), placed=placed, related=tuple(generation_columns(column)))
-    yield SubJob(actions.ADD_COLUMN, lambda before: with_column(before, column, place), affected)
+    yield SubJob(Action.ADD_COLUMN, lambda before: with_column(before, column, place), affected)
 
 
 def check_added_options(syntax: ColumnDefinition, table: TableName) -> None:
@@ -147,7 +147,7 @@ def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
             raise unsupported_error(
                 "can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled"
             )
-    yield SubJob(actions.DROP_COLUMN, lambda before: without_column(before, name), AffectedNames(dropped=(name,)))
+    yield SubJob(Action.DROP_COLUMN, lambda before: without_column(before, name), AffectedNames(dropped=(name,)))
 
 
 def check_droppable(column: Column, target: TargetTable) -> None:
@@ -203,7 +203,7 @@ def rename_column(spec: RenameColumn, alteration: Alteration) -> SubJobs:
         if old.lower() in partitioning_columns(target.table.partitioning):
             raise tidb_error("ddl:3855", old.lower())
     affected = AffectedNames(added=(new.lower(),), dropped=(old.lower(),))
-    yield SubJob(actions.MODIFY_COLUMN, lambda before: with_renamed_column(before, old, new), affected, {old: new})
+    yield SubJob(Action.MODIFY_COLUMN, lambda before: with_renamed_column(before, old, new), affected, {old: new})
 
 
 def check_rename(old: str, new: str, table: Table) -> None:
@@ -242,7 +242,7 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of SET DEFAULT and DROP DEFAULT. Raises DdlError."""
     affected = AffectedNames(modified=(spec.column.lower(),))
     if alteration.target is None:
-        yield SubJob(actions.SET_DEFAULT_VALUE, affected=affected)
+        yield SubJob(Action.SET_DEFAULT_VALUE, affected=affected)
         return
     table = alteration.target.table
     column = find_column(table, spec.column)
@@ -268,7 +268,7 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> SubJobs:
             ),
         )
 
-    yield SubJob(actions.SET_DEFAULT_VALUE, apply, affected)
+    yield SubJob(Action.SET_DEFAULT_VALUE, apply, affected)
 
 
 def check_name(name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
     Alteration,
@@ -73,7 +73,7 @@ def redefine_column(
     if target is None:
         check_options(syntax)
         check_definition(syntax, NARROWEST_CHARSET, alteration.session)
-        yield SubJob(actions.MODIFY_COLUMN, affected=affected)
+        yield SubJob(Action.MODIFY_COLUMN, affected=affected)
         return
     table = target.table
     old = find_column(table, name)
@@ -90,7 +90,7 @@ def redefine_column(
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
     yield SubJob(
-        actions.MODIFY_COLUMN,
+        Action.MODIFY_COLUMN,
         lambda before: with_redefined_column(before, old.name, new, place, rewritten),
         affected,
         names,

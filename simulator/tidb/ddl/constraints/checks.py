@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog
 from simulator.tidb.ddl.definitions.checks import free_names, name_checks
@@ -166,7 +166,7 @@ def add_check(check: CheckDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of ADD CHECK, with the first free name for an unnamed one. Raises DdlError."""
     target = alteration.target
     if target is None or not alteration.session.check_constraints:
-        yield from sub_jobs_without_variable(actions.ADD_CHECK_CONSTRAINT, alteration.session)
+        yield from sub_jobs_without_variable(Action.ADD_CHECK_CONSTRAINT, alteration.session)
         return
     table = target.table
     taken_names = {other.name.lower() for other in table.checks}
@@ -182,17 +182,17 @@ def add_check(check: CheckDefinition, alteration: Alteration) -> SubJobs:
         check_columns(name, tree, column_names(tree), table)
     check_name_is_free(name, table, target.catalog)
     constraint = CheckConstraint(name, check.condition.text, check.enforced)
-    yield SubJob(actions.ADD_CHECK_CONSTRAINT, lambda before: with_checks(before, (*before.checks, constraint)))
+    yield SubJob(Action.ADD_CHECK_CONSTRAINT, lambda before: with_checks(before, (*before.checks, constraint)))
 
 
 def drop_check(name: str, alteration: Alteration) -> SubJobs:
     target = alteration.target
     if target is None or not alteration.session.check_constraints:
-        yield from sub_jobs_without_variable(actions.DROP_CHECK_CONSTRAINT, alteration.session)
+        yield from sub_jobs_without_variable(Action.DROP_CHECK_CONSTRAINT, alteration.session)
         return
     check_exists(name, target.table)
     yield SubJob(
-        actions.DROP_CHECK_CONSTRAINT,
+        Action.DROP_CHECK_CONSTRAINT,
         lambda before: with_checks(
             before, tuple(check for check in before.checks if check.name.lower() != name.lower())
         ),
@@ -202,11 +202,11 @@ def drop_check(name: str, alteration: Alteration) -> SubJobs:
 def alter_check(spec: AlterCheck, alteration: Alteration) -> SubJobs:
     target = alteration.target
     if target is None or not alteration.session.check_constraints:
-        yield from sub_jobs_without_variable(actions.ALTER_CHECK_CONSTRAINT, alteration.session)
+        yield from sub_jobs_without_variable(Action.ALTER_CHECK_CONSTRAINT, alteration.session)
         return
     check_exists(spec.name, target.table)
     yield SubJob(
-        actions.ALTER_CHECK_CONSTRAINT,
+        Action.ALTER_CHECK_CONSTRAINT,
         lambda before: with_checks(
             before,
             tuple(

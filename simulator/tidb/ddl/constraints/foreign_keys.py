@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
     Alteration,
@@ -41,7 +41,7 @@ def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     if target is None:
         if of_its_own:
             yield INDEX_NOTE
-        yield SubJob(actions.ADD_FOREIGN_KEY)
+        yield SubJob(Action.ADD_FOREIGN_KEY)
         return
     table = target.table
     if len(key.name) > MAX_NAME_LENGTH:
@@ -51,18 +51,18 @@ def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     )
     check_foreign_key(foreign, table, target.catalog, alteration.session)
     if is_covered(table, foreign.columns):
-        yield SubJob(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+        yield SubJob(Action.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
         return
     if any(index.name.lower() == foreign.name.lower() for index in table.indexes):
         raise tidb_error("ddl:1061", foreign.name)
     if not of_its_own:
         yield SubJob(
-            actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign)
+            Action.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign)
         )
         return
     affected = AffectedNames(added_keys=(foreign.name.lower(),), related=lower_names(foreign.columns))
-    yield SubJob(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), affected)
-    yield SubJob(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+    yield SubJob(Action.ADD_INDEX, lambda before: with_plain_index(before, foreign), affected)
+    yield SubJob(Action.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
 
 
 def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
@@ -197,7 +197,7 @@ def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
     def apply(before: Table) -> Table:
         return replace(before, foreign_keys=tuple(key for key in before.foreign_keys if key.name.lower() != name))
 
-    yield SubJob(actions.DROP_FOREIGN_KEY, apply)
+    yield SubJob(Action.DROP_FOREIGN_KEY, apply)
 
 
 def referring_keys(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
     Alteration,
@@ -51,8 +51,8 @@ def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
     elif kind == "check":
         assert spec.key.check is not None
         yield from add_check(spec.key.check, alteration)
-    elif kind == "fulltext" and actions.ADD_FULLTEXT_INDEX in alteration.session.release.allowed_ddl:
-        yield SubJob(actions.ADD_COLUMNAR_INDEX)
+    elif kind == "fulltext" and Action.ADD_FULLTEXT_INDEX in alteration.session.release.allowed_ddl:
+        yield SubJob(Action.ADD_COLUMNAR_INDEX)
     elif kind in IGNORED_KINDS:
         yield IGNORED_KINDS[kind]
     else:
@@ -61,7 +61,7 @@ def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
 
 def add_index(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of a key other than the primary key. Raises DdlError."""
-    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR_KINDS else actions.ADD_INDEX
+    action = Action.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR_KINDS else Action.ADD_INDEX
     name = key.name
     if alteration.target is not None:
         table = alteration.target.table
@@ -125,7 +125,7 @@ def add_primary_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     if alteration.target is not None:
         check_primary_key(key, alteration.target.table, alteration.session)
     affected = AffectedNames(added_keys=("primary",), related=related_columns(key))
-    yield SubJob(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), affected)
+    yield SubJob(Action.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), affected)
 
 
 def check_primary_key(key: KeyDefinition, table: Table, session: Session) -> None:
@@ -195,7 +195,7 @@ def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
     target, affected = alteration.target, AffectedNames(dropped_keys=(name.lower(),))
     if target is None:
         primary = name.lower() == "primary"
-        yield SubJob(actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX, affected=affected)
+        yield SubJob(Action.DROP_PRIMARY_KEY if primary else Action.DROP_INDEX, affected=affected)
         return
     table = target.table
     index = find_index(table, name)
@@ -211,7 +211,7 @@ def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
         raise error_with_text("ddl:1091", f"index {name} doesn't exist")
     check_key_not_needed(index, target)
     id = index.id
-    action = actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX
+    action = Action.DROP_PRIMARY_KEY if primary else Action.DROP_INDEX
     yield SubJob(action, lambda before: without_index(before, id, primary), affected)
 
 
@@ -239,13 +239,13 @@ def rename_index(spec: RenameIndex, alteration: Alteration) -> SubJobs:
         raise tidb_error("schema:1061", other.name)
     id = index.id if index else 0
     affected = AffectedNames(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
-    yield SubJob(actions.RENAME_INDEX, lambda before: with_changed_index(before, id, spec.new, None), affected)
+    yield SubJob(Action.RENAME_INDEX, lambda before: with_changed_index(before, id, spec.new, None), affected)
 
 
 def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> SubJobs:
     affected = AffectedNames(altered_keys=(spec.name.lower(),))
     if alteration.target is None:
-        yield SubJob(actions.ALTER_INDEX_VISIBILITY, affected=affected)
+        yield SubJob(Action.ALTER_INDEX_VISIBILITY, affected=affected)
         return
     table = alteration.target.table
     index = find_index(table, spec.name)
@@ -258,7 +258,7 @@ def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> SubJobs:
         return
     id = index.id
     yield SubJob(
-        actions.ALTER_INDEX_VISIBILITY, lambda before: with_changed_index(before, id, "", spec.visible), affected
+        Action.ALTER_INDEX_VISIBILITY, lambda before: with_changed_index(before, id, "", spec.visible), affected
     )
 
 

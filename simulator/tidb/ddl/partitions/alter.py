@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, check_placement_policy
 from simulator.tidb.ddl.columns.definitions import MAX_COMMENT_BYTES
@@ -54,15 +54,15 @@ def add_partitions(spec: syntax.AddPartitions, alteration: Alteration) -> SubJob
     """
     if alteration.target is None:
         valued = any(definition.kind for definition in spec.definitions)
-        yield SubJob(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
+        yield SubJob(Action.ADD_TABLE_PARTITION if valued else Action.REORGANIZE_PARTITION)
         return
     for definition in spec.definitions:
         check_placement_policy(alteration.target.catalog, definition.options)
     table, session = alteration.target.table, alteration.session
     old = table_partitioning(table)
-    action = actions.ADD_TABLE_PARTITION
+    action = Action.ADD_TABLE_PARTITION
     if old.kind in ("hash", "key"):
-        action = actions.REORGANIZE_PARTITION
+        action = Action.REORGANIZE_PARTITION
         count = len(old.partitions)
         new = tuple(build_partition(definition, old.kind, session) for definition in spec.definitions)
         new = new or tuple(Partition(f"p{number}") for number in range(count, count + spec.count))
@@ -115,7 +115,7 @@ def partition_action(spec: syntax.PartitionAction, alteration: Alteration) -> Su
         yield from truncate_partitions(spec, table_partitioning(alteration.target.table), alteration.target.table)
 
 
-PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRUNCATE_TABLE_PARTITION}
+PARTITION_VERBS = {"DROP": Action.DROP_TABLE_PARTITION, "TRUNCATE": Action.TRUNCATE_TABLE_PARTITION}
 
 
 def drop_partitions(spec: syntax.PartitionAction, old: Partitioning) -> SubJobs:
@@ -131,7 +131,7 @@ def drop_partitions(spec: syntax.PartitionAction, old: Partitioning) -> SubJobs:
             return
         raise tidb_error("ddl:1507")
     partitions = tuple(partition for partition in old.partitions if partition.name.lower() not in dropped)
-    yield SubJob(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
+    yield SubJob(Action.DROP_TABLE_PARTITION, with_partitions(partitions))
 
 
 def truncate_partitions(spec: syntax.PartitionAction, old: Partitioning, table: Table) -> SubJobs:
@@ -140,13 +140,13 @@ def truncate_partitions(spec: syntax.PartitionAction, old: Partitioning, table: 
     for name in lower_names(spec.names):
         if name not in names:
             raise tidb_error("table:1735", name, table.name)
-    yield SubJob(actions.TRUNCATE_TABLE_PARTITION)
+    yield SubJob(Action.TRUNCATE_TABLE_PARTITION)
 
 
 def coalesce(spec: syntax.CoalescePartition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of COALESCE PARTITION, which removes the last partitions of a HASH or KEY table."""
     if alteration.target is None:
-        yield SubJob(actions.REORGANIZE_PARTITION)
+        yield SubJob(Action.REORGANIZE_PARTITION)
         return
     old = table_partitioning(alteration.target.table)
     if old.kind not in ("hash", "key"):
@@ -155,13 +155,13 @@ def coalesce(spec: syntax.CoalescePartition, alteration: Alteration) -> SubJobs:
         raise tidb_error("ddl:1515")
     if spec.count >= len(old.partitions):
         raise tidb_error("ddl:1508")
-    yield SubJob(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[: -spec.count]))
+    yield SubJob(Action.REORGANIZE_PARTITION, with_partitions(old.partitions[: -spec.count]))
 
 
 def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of REORGANIZE PARTITION. Raises DdlError (TiDB: checkReorgPartitionDefs)."""
     if alteration.target is None:
-        yield SubJob(actions.REORGANIZE_PARTITION)
+        yield SubJob(Action.REORGANIZE_PARTITION)
         return
     table = alteration.target.table
     old = table_partitioning(table)
@@ -178,7 +178,7 @@ def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJ
     if old.kind == "range":
         last = max(places) == len(old.partitions) - 1
         check_range_end(old.partitions[max(places)], new[-1], last, old, table)
-    yield SubJob(actions.REORGANIZE_PARTITION, with_partitions(changed.partitions))
+    yield SubJob(Action.REORGANIZE_PARTITION, with_partitions(changed.partitions))
 
 
 def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
@@ -223,10 +223,10 @@ def partition_options(spec: syntax.PartitionOptions, alteration: Alteration) -> 
         if option.name == "ATTRIBUTES":
             check_attributes(option.value)
     if "ATTRIBUTES" in names:
-        yield SubJob(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
+        yield SubJob(Action.ALTER_TABLE_PARTITION_ATTRIBUTES)
     if "PLACEMENT POLICY" in names:
         check_placement_policy(alteration.target.catalog if alteration.target else None, spec.options)
-        yield SubJob(actions.ALTER_TABLE_PARTITION_PLACEMENT)
+        yield SubJob(Action.ALTER_TABLE_PARTITION_PLACEMENT)
 
 
 def check_attributes(text: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from types import MappingProxyType
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
@@ -179,6 +179,6 @@ def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
 
 
 INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType(
-    {"FIRST": (actions.DROP_TABLE_PARTITION, from_bound), "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound)}
+    {"FIRST": (Action.DROP_TABLE_PARTITION, from_bound), "LAST": (Action.ADD_TABLE_PARTITION, up_to_bound)}
 )
 """The job type of each verb, and the function that returns the partitions after it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
@@ -34,14 +34,14 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of PARTITION BY. Raises DdlError."""
     target = alteration.target
     if target is None:
-        yield SubJob(actions.ALTER_TABLE_PARTITIONING)
+        yield SubJob(Action.ALTER_TABLE_PARTITIONING)
         return
     table, scopes = target.table, {name.lower(): options for name, options in spec.partitioning.update_indexes}
     partitioning = new_partitioning(spec.partitioning, with_index_scopes(table, scopes), alteration.session)
     if table.foreign_keys or any(referring_keys(target.catalog, table.schema, table.name)):
         raise tidb_error("schema:1506")
     yield SubJob(
-        actions.ALTER_TABLE_PARTITIONING,
+        Action.ALTER_TABLE_PARTITIONING,
         lambda before: replace(with_index_scopes(before, scopes), partitioning=partitioning),
     )
 
@@ -136,14 +136,14 @@ def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Sub
         indexes = tuple(replace(index, unpartitioned=False) for index in before.indexes)
         return replace(before, partitioning=None, indexes=indexes)
 
-    yield SubJob(actions.REMOVE_PARTITIONING, apply)
+    yield SubJob(Action.REMOVE_PARTITIONING, apply)
 
 
 def exchange(spec: ExchangePartition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of EXCHANGE PARTITION. Raises DdlError if the definitions differ."""
     if alteration.target is not None:
         check_exchange(spec, alteration.session.qualified_name(spec.table).schema, alteration.target)
-    yield SubJob(actions.EXCHANGE_TABLE_PARTITION)
+    yield SubJob(Action.EXCHANGE_TABLE_PARTITION)
 
 
 def check_exchange(spec: ExchangePartition, schema: str, target: TargetTable) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_table
 from simulator.tidb.ddl.catalog import object_key as place_of
@@ -96,7 +96,7 @@ def parse_rewritten(statement: CreateTable, text: str, query: str) -> CreateTabl
 def new_job(statement: CreateTable, text: str, session: Session) -> Job:
     name = session.new_name(session.qualified_name(TableName(statement.schema, statement.name)))
     copied = session.existing_name(statement.like) if statement.like else None
-    return Job(actions.CREATE_TABLE, text, statement, *name, like=copied)
+    return Job(Action.CREATE_TABLE, text, statement, *name, like=copied)
 
 
 def create_tables(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
@@ -111,7 +111,7 @@ def create_tables(statements: Sequence[CreateTable], text: str, session: Session
         current = replace(session, catalog=single.catalog)
     if len({name.schema for name in names}) > 1:
         raise unsupported_error("batch creation of tables in several databases")
-    job = Job(actions.CREATE_TABLES, text, None, *names[0], tables=tuple(statements))
+    job = Job(Action.CREATE_TABLES, text, None, *names[0], tables=tuple(statements))
     return ExecutionResult((job,), tuple(notes), current.catalog)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column
 from simulator.tidb.ddl.catalog import check_placement_policy
 from simulator.tidb.ddl.columns.type_changes import check_charset, order_alike
@@ -48,7 +48,7 @@ def set_options(spec: SetOptions, alteration: Alteration) -> SubJobs:
             done.add(change)
     if "PLACEMENT POLICY" in values:
         check_placement_policy(alteration.target.catalog if alteration.target else None, spec.options)
-        yield SubJob(actions.ALTER_TABLE_PLACEMENT)
+        yield SubJob(Action.ALTER_TABLE_PLACEMENT)
 
 
 def check_charsets(names: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ def comment(option: TableOption, values: Values, alteration: Alteration) -> SubJ
         raise error_with_text(
             "ddl:1628", f"Comment for table '{alteration.name.name.lower()}' is too long (max = 2048)"
         )
-    yield SubJob(actions.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
+    yield SubJob(Action.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
 
 
 def charset(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
@@ -79,7 +79,7 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
     """Yield the sub-job of TTL options. Raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
     target = alteration.target
     if target is None:
-        yield SubJob(actions.ALTER_TTL_INFO)
+        yield SubJob(Action.ALTER_TTL_INFO)
         return
     table = target.table
     texts = {name: setting.value for name, setting in values.items()}
@@ -94,7 +94,7 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
             enabled=texts.get("TTL_ENABLE", "ON" if table.ttl.enabled else "OFF").upper() != "OFF",
             job_interval=texts.get("TTL_JOB_INTERVAL", table.ttl.job_interval),
         )
-    yield SubJob(actions.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
+    yield SubJob(Action.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
 
 
 def check_ttl(name: str, table: Table, target: TargetTable) -> None:
@@ -115,7 +115,7 @@ def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> SubJobs:
     if alteration.target is not None and alteration.target.table.ttl is None:
         yield "the table has no TTL: no job"
     else:
-        yield SubJob(actions.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
+        yield SubJob(Action.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
 
 
 def stored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
@@ -173,16 +173,16 @@ def cache(spec: Cache, alteration: Alteration) -> SubJobs:
         return
     if table and on and table.partitioning is not None:
         raise tidb_error("ddl:8242", "partition mode")
-    action = actions.ALTER_CACHE_TABLE if on else actions.ALTER_NO_CACHE_TABLE
+    action = Action.ALTER_CACHE_TABLE if on else Action.ALTER_NO_CACHE_TABLE
     yield SubJob(action, lambda before: replace(before, cached=on))
 
 
 KEPT_OPTION_ACTIONS = MappingProxyType(
     {
-        "AUTO_INCREMENT": actions.REBASE_AUTO_ID,
-        "AUTO_ID_CACHE": actions.MODIFY_TABLE_AUTO_ID_CACHE,
-        "AUTO_RANDOM_BASE": actions.REBASE_AUTO_RANDOM_BASE,
-        "SHARD_ROW_ID_BITS": actions.SHARD_ROW_ID,
+        "AUTO_INCREMENT": Action.REBASE_AUTO_ID,
+        "AUTO_ID_CACHE": Action.MODIFY_TABLE_AUTO_ID_CACHE,
+        "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM_BASE,
+        "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
     }
 )
 
@@ -224,7 +224,7 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
         raise tidb_error("ddl:1273", collation)
     target = alteration.target
     if target is None:
-        yield SubJob(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
+        yield SubJob(Action.MODIFY_TABLE_CHARSET_AND_COLLATE)
         return
     table = target.table
     database = target.catalog.database(table.schema)
@@ -239,7 +239,7 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
     check_charset(table.charset, table.collation, *wanted)
     if columns_too:
         check_columns(table, wanted)
-    yield SubJob(actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
+    yield SubJob(Action.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
 
 
 def check_columns(table: Table, wanted: tuple[str, str]) -> None:

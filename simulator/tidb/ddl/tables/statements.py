@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog, with_dropped, with_table, without_table
 from simulator.tidb.ddl.catalog import object_key as place_of
@@ -37,7 +37,7 @@ def drop_table(statement: DropTable, text: str, session: Session) -> ExecutionRe
     if session.catalog and session.foreign_key_checks:
         for table in filter(None, (session.catalog.table(*name) for name in names)):
             check_unreferred(session.catalog, table, "ddl:3730", {place_of(*name) for name in names})
-    job = Job(actions.DROP_TABLE, text, statement)
+    job = Job(Action.DROP_TABLE, text, statement)
     return drop_each(statement.tables, drop_from_catalog, job, "schema:1051", statement.if_exists, session)
 
 
@@ -65,7 +65,7 @@ def truncate_table(statement: TruncateTable, text: str, session: Session) -> Exe
         return with_dropped(catalog, table)
 
     return session.with_jobs(
-        [Job(actions.TRUNCATE_TABLE, text, statement, *session.existing_name(statement.table))], change
+        [Job(Action.TRUNCATE_TABLE, text, statement, *session.existing_name(statement.table))], change
     )
 
 
@@ -81,7 +81,7 @@ def rename_table(statement: RenameTable, text: str, session: Session) -> Executi
         pairs.append((before, after))
         if catalog is not None:
             catalog = rename_in_catalog(catalog, session.qualified_name(old), session.qualified_name(new))
-    code = actions.RENAME_TABLES if len(pairs) > 1 else actions.RENAME_TABLE
+    code = Action.RENAME_TABLES if len(pairs) > 1 else Action.RENAME_TABLE
     job = Job(code, text, statement, *pairs[0][1], renames=tuple(pairs), renames_as_written=statement.pairs)
     return ExecutionResult((job,), (), catalog)
 
@@ -133,7 +133,7 @@ def rename_to(spec: RenameTo, alteration: Alteration) -> SubJobs:
             raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
         if len(new.name) > MAX_NAME_LENGTH:
             raise tidb_error("ddl:1059", new.name)
-    yield SubJob(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
+    yield SubJob(Action.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
 
 
 def move_table(catalog: Catalog, table: Table, changed: Table) -> Catalog:
@@ -149,14 +149,14 @@ def recover_table(statement: RecoverTable, text: str, session: Session) -> Execu
             "ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table"
         )
     named = session.existing_name(name) if name else TableName("", "")
-    job = Job(actions.RECOVER_TABLE, text, statement, *named)
+    job = Job(Action.RECOVER_TABLE, text, statement, *named)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, session.qualified_name(named), ""))
 
 
 def flashback_table(statement: FlashbackTable, text: str, session: Session) -> ExecutionResult:
     """Execute FLASHBACK TABLE; the job has the new name."""
     old = session.new_name(statement.table)
-    job = Job(actions.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
+    job = Job(Action.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, old, statement.new_name))
 
 
@@ -180,14 +180,14 @@ def repair_table(statement: RepairTable, text: str, session: Session) -> Executi
         return with_table(without_table(catalog, table), new)
 
     return session.with_jobs(
-        [Job(actions.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))], change
+        [Job(Action.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))], change
     )
 
 
 def lock_tables(statement: LockTables, text: str, session: Session) -> ExecutionResult:
     """Execute LOCK TABLES: one job for any number of tables."""
-    return session.with_jobs([Job(actions.LOCK_TABLE, text, statement, *session.existing_name(statement.locks[0][0]))])
+    return session.with_jobs([Job(Action.LOCK_TABLE, text, statement, *session.existing_name(statement.locks[0][0]))])
 
 
 def unlock_tables(statement: UnlockTables, text: str, session: Session) -> ExecutionResult:
-    return session.with_jobs([Job(actions.UNLOCK_TABLE, text, statement)])
+    return session.with_jobs([Job(Action.UNLOCK_TABLE, text, statement)])

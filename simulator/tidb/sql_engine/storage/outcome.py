@@ -14,7 +14,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.syntax.ddl import Statement
+from simulator.tidb.syntax.definitions import Statement
 
 
 @dataclass(frozen=True)
