@@ -28,6 +28,14 @@ def pack(columns: Sequence[pa.Array]) -> pa.Array:
     return pc.binary_join_element_wise(*cells, bytes([SEPARATOR]))
 
 
+def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
+    """Put values, one for each valid row of `like`, at the places of these rows; the others become null."""
+    if not like.null_count:
+        return values
+    there = like.is_valid().to_numpy(zero_copy_only=False)
+    return values.take(pa.array(np.cumsum(there) - 1, mask=~there))
+
+
 @dataclass(frozen=True)
 class Image:
     """The cells of a column of images of one table."""

@@ -82,8 +82,8 @@ class Layout:
     types: tuple[int | str, ...]
     """Open Protocol's type codes, or canal's mysqlType; as long as `names`."""
 
-    flags: tuple[int | None, ...]
-    """Open Protocol's `f`; None in canal-json."""
+    binary: tuple[bool, ...]
+    """Whether messages have the column's values as bytes, which are Latin-1 text in EVENT_SCHEMA."""
 
     keys: tuple[str, ...]
     """Columns of the handle key (Open Protocol's `h`) or of the primary key (canal's pkNames)."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
-from simulator.consumer.decode.base64_cells import decode_base64
+from simulator.consumer.decode.convert_tokens import decode_base64
 from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.consumer.records import COLUMNS, FixtureFile, check_types, parquet_errors, record_of_line
 from simulator.errors import UserError

@@ -86,7 +86,7 @@ def spec_of(tables: int, dispatcher: str) -> StreamSpec:
 def layouts(tables: int) -> list[Layout]:
     names = ("id", "name", "amount", "at", "note", "n")
     types = ("bigint", "varchar", "decimal", "datetime", "varchar", "int")
-    return [Layout("shop", f"t{number}", names, types, (None,) * 6, ("id",)) for number in range(tables)]
+    return [Layout("shop", f"t{number}", names, types, (False,) * 6, ("id",)) for number in range(tables)]
 
 
 def bare(found: list[pa.RecordBatch]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.consumer.decode.base64_cells import decode_base64
+from simulator.consumer.decode.convert_tokens import decode_base64
 
 CELLS = st.lists(st.none() | st.binary(max_size=20), max_size=12)
 

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.codec_losses import sent
+from support.decoded import row_text
 from support.oracle.state import image_of
 from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, before_image, decode
 from simulator.consumer.decode.go_json import unquote
 from simulator.errors import UserError
 from simulator.releases import Release

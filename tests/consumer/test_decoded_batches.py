@@ -20,8 +20,7 @@ from support.vectors.files import vectors
 
 from simulator.columns.change_frame import DDL, ROW
 from simulator.consumer.decode import batches, row_wise
-from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.decode.event_texts import possible_statements
+from simulator.consumer.decode.batches import StreamDecoder, possible_statements
 from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent

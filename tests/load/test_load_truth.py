@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from support.decoded import row_text
 from support.load_plans import OPEN, URI, at, load_plan, opened
 from support.load_sent import sent
 from support.playing import assert_leads, play, state, tables_of
 
 from simulator import tso
-from simulator.consumer.decode import RowEvent, before_image, decode, row_text, time_of
+from simulator.consumer.decode import RowEvent, before_image, decode, time_of
 from simulator.consumer.records import Record, read_records
 from simulator.errors import UserError
 from simulator.load import truth

@@ -16,11 +16,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, before_image, row_text
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, before_image
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.table import Table as Definition
 from support import dumps
+from support.decoded import row_text
 from support.oracle.state import State, state_of
 
 Row = Sequence[dumps.Value]

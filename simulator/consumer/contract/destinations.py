@@ -84,7 +84,7 @@ def changefeed_destination(
 
 
 def layout_destination(changefeed: Changefeed, release: Release = V8_5) -> Destination:
-    """Return the destinations for tables known from layouts only (`decode.layout_table`). A destination that needs more
+    """Return the destinations for tables known from layouts only (`decode.row_texts`). A destination that needs more
     is unknown."""
     rules = router(changefeed, release)
 

@@ -16,7 +16,7 @@ from simulator.consumer.contract.dispatch_rows import DispatchRows
 from simulator.consumer.contract.events import EventArrays, report_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.violations import ViolationCounter
-from simulator.consumer.decode.layout_table import table_from_layout
+from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
 from simulator.errors import UserError

@@ -78,7 +78,7 @@ class StreamSpec:
     """Whether the stream has no other tables. Otherwise rows of unknown tables are checked as far as possible."""
 
     by_layout: Destination | str = "its definition is not known"
-    """Returns the destination of rows of a table that is known from its messages only (`decode.layout_table`)."""
+    """Returns the destination of rows of a table that is known from its messages only (`decode.row_texts`)."""
 
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)

@@ -7,50 +7,11 @@ from collections.abc import Callable
 from functools import partial
 
 from simulator.consumer.decode import canal_json, open_protocol
-from simulator.consumer.decode.row_texts import before_image, full_image, row_text
-from simulator.consumer.decode.stream_events import (
-    DROPPING,
-    EMPTYING,
-    LEAVING,
-    LOST,
-    TRUNCATING,
-    ColumnInfo,
-    DdlEvent,
-    Event,
-    Image,
-    RowEvent,
-    Value,
-    Watermark,
-    is_exact,
-    time_of,
-)
+from simulator.consumer.decode import stream_events as stream
+from simulator.consumer.decode.stream_events import *
 from simulator.consumer.decode.whole_messages import load_claim_check
 from simulator.errors import UserError, did_you_mean
 from simulator.files import parse_error_reason
-
-__all__ = [
-    "ColumnInfo",
-    "DECODERS",
-    "DROPPING",
-    "DdlEvent",
-    "EMPTYING",
-    "Event",
-    "Image",
-    "LEAVING",
-    "LOST",
-    "RowEvent",
-    "TRUNCATING",
-    "Value",
-    "Watermark",
-    "before_image",
-    "decode",
-    "fetched",
-    "full_image",
-    "is_exact",
-    "protocol_of",
-    "row_text",
-    "time_of",
-]
 
 DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}
 """By TiCDC's name of the protocol."""
@@ -64,7 +25,7 @@ def protocol_of(key: bytes | None, value: bytes | None) -> str:
     raise UserError(f"neither {' nor '.join(decoder.looks for decoder in DECODERS.values())}")
 
 
-def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[Event, ...]:
+def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[stream.Event, ...]:
     """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read."""
     name = protocol or protocol_of(key, value)
     if name not in DECODERS:
@@ -73,17 +34,11 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
         return DECODERS[name].decode(key, value)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         article = "an" if name[0] in "aeiou" else "a"
-        raise UserError(f"not {article} {name} message: {_reason(error)}") from error
+        missing = f"member {error} is missing" if isinstance(error, KeyError) else ""
+        reason = missing or parse_error_reason(error) or type(error).__name__
+        raise UserError(f"not {article} {name} message: {reason}") from error
 
 
-def fetch_claim_check(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
+def fetch_claim_check(event: stream.RowEvent, read: Callable[[str], bytes], protocol: str) -> stream.RowEvent:
     """Return a claim-check row with all columns, read from its file; raises UserError."""
     return load_claim_check(event, read, partial(decode, protocol=protocol))
-
-
-def _reason(error: Exception) -> str:
-    return (
-        f"member {error} is missing"
-        if isinstance(error, KeyError)
-        else parse_error_reason(error) or type(error).__name__
-    )

@@ -3,13 +3,16 @@ record."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, lengths
-from simulator.consumer.decode import protocol_of
+from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.decode.by_columns import read_columns
-from simulator.consumer.decode.event_texts import COLUMNS, EventTexts
+from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts
 from simulator.consumer.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
 from simulator.consumer.decode.shapes import TextShape, TokenizedSample, learn_shape
 from simulator.consumer.frame import EVENT_SCHEMA, Layout
@@ -36,40 +39,36 @@ class StreamDecoder:
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
         self.protocol = self.protocol or detect_protocol(records)
-        columns = COLUMNS.get(self.protocol or "")
+        columns = columnar_decoder(self.protocol)
         if columns is None or not len(records):
-            return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored)
+            return self._one_by_one(records)
         events = columns.events(records.column("key"), records.column("value"))
-        found = read_columns(events.texts, columns, self._shape_of)
-        kept = _whole(events, found.places, len(records))
-        record = events.record[found.places[kept]]
+        decoded = read_columns(events.texts, columns, self._shape_of)
+        kept = _whole(events, decoded.places, len(records))
+        if not len(kept):
+            return self._one_by_one(records)
+        places = decoded.places[kept]
+        fast = self._fast(records, events, decoded.columns, kept, places)
+        record = events.record[places]
         left = np.flatnonzero(~np.isin(np.arange(len(records)), record))
-        fast = (
-            self._fast(
-                records,
-                events,
-                {
-                    name: column if len(kept) == len(column) else column.take(pa.array(kept))
-                    for name, column in found.columns.items()
-                },
-                found.places[kept],
-            )
-            if len(kept)
-            else None
-        )
         if not len(left):
-            assert fast is not None
             return fast
-        rest = records.take(pa.array(left))
-        slow = decode_records(iterate_records(rest), self.protocol, self._layout_index, self._stored)
-        return slow if fast is None else _merged(fast, record, slow, left[_record_of(slow)])
+        slow = self._one_by_one(records.take(pa.array(left)))
+        return _merged(fast, record, slow, left[_record_of(slow)])
+
+    def _one_by_one(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored)
 
     def _fast(
-        self, records: pa.RecordBatch, events: EventTexts, columns: dict[str, pa.Array], places: Places
+        self, records: pa.RecordBatch, events: EventTexts, decoded: Mapping[str, pa.Array], kept: Places, places: Places
     ) -> pa.RecordBatch:
         record = events.record[places]
         sizes = lengths(records.column("key").fill_null(b"")) + lengths(records.column("value").fill_null(b""))
         counts = np.bincount(record, minlength=len(records))
+        columns = {
+            name: column if len(kept) == len(column) else column.take(pa.array(kept))
+            for name, column in decoded.items()
+        }
         columns |= {
             "offset": records.column("offset").take(pa.array(record)),
             "number": pa.array(events.number[places]),
@@ -83,12 +82,12 @@ class StreamDecoder:
         return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
 
     def _shape_of(self, skeleton: bytes, sample: TokenizedSample) -> TextShape | None:
-        assert self.protocol is not None
+        columns = columnar_decoder(self.protocol)
+        assert self.protocol is not None and columns is not None
         if skeleton not in self._shapes:
             if len(self._shapes) >= REMEMBERED:
                 self._shapes.clear()
-            message = COLUMNS[self.protocol].message(sample.text)
-            self._shapes[skeleton] = learn_shape(sample, self.protocol, message, self._layout_index)
+            self._shapes[skeleton] = learn_shape(sample, self.protocol, columns, self._layout_index)
         return self._shapes[skeleton]
 
     def _layout_index(self, layout: Layout) -> int:
@@ -126,3 +125,21 @@ def detect_protocol(records: pa.RecordBatch) -> str | None:
         except UserError:
             continue
     return None
+
+
+def columnar_decoder(protocol: str | None) -> ColumnarDecoder | None:
+    """Return how the protocol is read by columns; None if it is unknown, or read one by one only."""
+    decoder = DECODERS.get(protocol or "")
+    return None if decoder is None else decoder.columns
+
+
+def possible_statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
+    """Drop records that cannot be statements, by a simple text search."""
+    columns = columnar_decoder(protocol)
+    if columns is None or not len(records):
+        return records
+    name, marks = columns.rows
+    for mark in marks:
+        left = pc.invert(pc.fill_null(pc.match_substring(records.column(name), mark), False))
+        records = records.filter(left)
+    return records

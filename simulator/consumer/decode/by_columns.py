@@ -17,28 +17,10 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.cells import Mask, Places, buffers
 from simulator.columns.row_image import NULL, SEPARATOR
-from simulator.consumer.decode.convert_tokens import (
-    ConvertedTokens,
-    bytes_from_base64,
-    is_utf8,
-    text_from_base64,
-    unescape,
-    unquote_go,
-)
-from simulator.consumer.decode.event_texts import ColumnarProtocol
-from simulator.consumer.decode.shapes import (
-    ANY,
-    ASCII,
-    BASE64_BYTES,
-    BASE64_TEXT,
-    FIXED,
-    LATIN,
-    NUMBER,
-    QUOTED,
-    TextShape,
-    TokenizedSample,
-)
-from simulator.consumer.decode.tokens import TokenizedTexts, tokenize
+from simulator.consumer.decode import convert_tokens as convert
+from simulator.consumer.decode.decoder import ColumnarDecoder, Role
+from simulator.consumer.decode.shapes import TextShape, TokenizedSample
+from simulator.consumer.decode.tokens import TokenizedTexts, pieces_between, spans, tokenize
 from simulator.consumer.frame import UNKNOWN_CELL
 
 Learn = Callable[[bytes, TokenizedSample], "TextShape | None"]
@@ -57,17 +39,16 @@ class ColumnarEvents:
     columns: Mapping[str, pa.Array]
 
 
-def read_columns(texts: pa.Array, protocol: ColumnarProtocol, learn: Learn) -> ColumnarEvents:
+def read_columns(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn) -> ColumnarEvents:
     """Read texts (binary, no nulls) by columns, as far as possible."""
-    tokenized = tokenize(texts, protocol.values)
+    tokenized = tokenize(texts, protocol.tokens)
     shapes, of_row = _shapes(tokenized, texts, learn)
-    fits = np.array([shape is not None for shape in shapes], np.bool_)[of_row] & _is_text(texts, protocol.breaks)
-    known = [shape for shape in shapes if shape is not None]
-    number = np.cumsum([shape is not None for shape in shapes]) - 1
-    rows = np.flatnonzero(fits)
+    is_known = np.array([shape is not None for shape in shapes], np.bool_)
+    rows = np.flatnonzero(is_known[of_row] & _is_text(texts, protocol.breaks))
     if not len(rows):
         return ColumnarEvents(rows, {})
-    return _TextDecoder(tokenized, known, rows, number[of_row[rows]]).read()
+    known = [shape for shape in shapes if shape is not None]
+    return _TextDecoder(tokenized, known, rows, (np.cumsum(is_known) - 1)[of_row[rows]]).read()
 
 
 def _shapes(tokenized: TokenizedTexts, texts: pa.Array, learn: Learn) -> tuple[list[TextShape | None], Places]:
@@ -93,10 +74,7 @@ def _is_text(texts: pa.Array, breaks: int) -> Mask:
     data, bounds = buffers(texts)
     controls = np.flatnonzero(data < 0x20)
     valid: Mask = np.diff(np.searchsorted(controls, bounds)) == breaks
-    if not is_utf8(texts):
-        for row in np.flatnonzero(valid).tolist():
-            valid[row] = is_utf8(texts.slice(row, 1))
-    return valid
+    return valid & convert.are_utf8(texts)
 
 
 def ragged_ranges(starts: Places, counts: Places) -> Places:
@@ -115,8 +93,8 @@ class _StackedArrays:
 
     def of(self, shape: Places) -> npt.NDArray[np.generic]:
         """Return the concatenated arrays of these shapes."""
-        found: npt.NDArray[np.generic] = self.values[ragged_ranges(self.starts[shape], self.counts[shape])]
-        return found
+        values: npt.NDArray[np.generic] = self.values[ragged_ranges(self.starts[shape], self.counts[shape])]
+        return values
 
 
 class _TextDecoder:
@@ -169,22 +147,16 @@ class _TextDecoder:
         return ColumnarEvents(self.rows[kept], columns)
 
     def _constant(self, name: str, shape: Places, kind: pa.DataType) -> pa.Array:
-        values = [getattr(each, name) for each in self.shapes]
-        if name in OF_ROWS:
-            values = [
-                None if each.before is None and each.after is None else value
-                for each, value in zip(self.shapes, values, strict=True)
-            ]
+        values = [
+            None if name in OF_ROWS and each.before is None and each.after is None else getattr(each, name)
+            for each in self.shapes
+        ]
         return pa.array(values, kind).take(pa.array(shape))
 
     def _token_texts(self, tokens: Places, quotes: bool = False) -> pa.Array:
         """Return the text of tokens, by their ascending index in this batch."""
         around = self.quoted[tokens] if quotes else np.zeros(len(tokens), np.bool_)
-        edges = np.empty(2 * len(tokens) + 1, np.int32)
-        edges[:-1:2], edges[1::2] = self.starts[tokens] - around, self.ends[tokens] + around
-        edges[-1] = len(self.cut.data)
-        pieces = _pieces(edges, self.cut.data)
-        return pieces.take(pa.array(np.arange(0, 2 * len(tokens), 2)))
+        return spans(self.cut.data, self.starts[tokens] - around, self.ends[tokens] + around)
 
     def _check_tokens(self) -> None:
         """Exclude tokens that do not fit their role."""
@@ -197,59 +169,65 @@ class _TextDecoder:
         is_null[self.nulls] = True
         self.is_null = is_null
         numbers = ~self.quoted & ~is_null
-        integer = role == NUMBER
+        integer = role == Role.NUMBER
         self.valid &= np.where(integer, numbers & (self.ends - self.starts <= DIGITS), True)
-        self.valid &= ~numbers | integer | (role == ANY) | (role == FIXED)
-        looked = np.flatnonzero(numbers & (integer | (role == ANY)) & self.valid)
+        self.valid &= ~numbers | integer | (role == Role.ANY) | (role == Role.FIXED)
+        looked = np.flatnonzero(numbers & (integer | (role == Role.ANY)) & self.valid)
         self.valid[looked] = _are_numbers(self._token_texts(looked), integer[looked])
-        same = np.flatnonzero(role == FIXED)
+        same = np.flatnonzero(role == Role.FIXED)
         if len(same):
-            wanted = [
+            fixed = [
                 np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object)
                 for each in self.shapes
             ]
-            expected = pa.array(_StackedArrays(wanted).of(self.shape)[same].tolist(), pa.binary())
+            expected = pa.array(_StackedArrays(fixed).of(self.shape)[same].tolist(), pa.binary())
             self.valid[same] = np.asarray(pc.equal(self._token_texts(same, quotes=True), expected))
 
     def _convert(self) -> None:
         """Convert cells whose text in JSON differs from the value, and add them to the pool."""
-        role, strings = self.roles, self.quoted & self.valid & (self.roles != FIXED)
-        high = np.isin(role, (LATIN, ASCII, QUOTED)) & strings
+        role, strings = self.roles, self.quoted & self.valid & (self.roles != Role.FIXED)
+        high = np.isin(role, (Role.LATIN, Role.ASCII, Role.QUOTED)) & strings
         if high.any():
-            limits = np.where(role == LATIN, 0xC4, 0x80)
+            limits = np.where(role == Role.LATIN, 0xC4, 0x80)
             above = np.zeros(len(role), np.bool_)
             bytes_above = np.flatnonzero(self.cut.data >= 0x80)
             if len(bytes_above) and len(self.starts):
                 token = np.maximum(np.searchsorted(self.starts, bytes_above, side="right") - 1, 0)
                 inside = (bytes_above < self.ends[token]) & (self.cut.data[bytes_above] >= limits[token])
                 above[token[inside]] = True
-            self.valid &= ~(above & np.isin(role, (LATIN, ASCII)) & strings)
+            self.valid &= ~(above & np.isin(role, (Role.LATIN, Role.ASCII)) & strings)
         else:
             above = high
-        base64 = np.isin(role, (BASE64_BYTES, BASE64_TEXT)) & strings
-        self.valid &= ~(self.escaped & (base64 | (role == ASCII) & strings))
-        for kind, convert in ((BASE64_BYTES, bytes_from_base64), (BASE64_TEXT, text_from_base64)):
-            self._put(np.flatnonzero((role == kind) & strings & self.valid), convert)
-        self._put(np.flatnonzero(self.escaped & strings & self.valid & (role != QUOTED) & (role != LATIN)), unescape)
-        self._put(np.flatnonzero(self.escaped & strings & self.valid & (role == LATIN)), _latin)
-        self._put(np.flatnonzero((self.escaped | above) & strings & self.valid & (role == QUOTED)), _quoted)
+        base64 = np.isin(role, (Role.BASE64_BYTES, Role.BASE64_TEXT)) & strings
+        self.valid &= ~(self.escaped & (base64 | (role == Role.ASCII) & strings))
+        for kind, converter in (
+            (Role.BASE64_BYTES, convert.bytes_from_base64),
+            (Role.BASE64_TEXT, convert.text_from_base64),
+        ):
+            self._put(np.flatnonzero((role == kind) & strings & self.valid), converter)
+        self._put(
+            np.flatnonzero(self.escaped & strings & self.valid & (role != Role.QUOTED) & (role != Role.LATIN)),
+            convert.unescape,
+        )
+        self._put(np.flatnonzero(self.escaped & strings & self.valid & (role == Role.LATIN)), _latin)
+        self._put(np.flatnonzero((self.escaped | above) & strings & self.valid & (role == Role.QUOTED)), _quoted)
 
-    def _put(self, tokens: Places, convert: Callable[[pa.Array], ConvertedTokens]) -> None:
+    def _put(self, tokens: Places, converter: Callable[[pa.Array], convert.ConvertedTokens]) -> None:
         if len(tokens):
-            made, valid = convert(self._token_texts(tokens))
+            cells, valid = converter(self._token_texts(tokens))
             behind = 3 * len(self.tokens) + POOLED + sum(map(len, self.extra))
             self.cells[tokens] = behind + np.arange(len(tokens))
             self.valid[tokens] = valid
-            self.extra.append(made)
+            self.extra.append(cells)
 
     def _numbers(self, name: str, shape: Places, first: Places) -> Places:
         """Return the integers of a field; 0 if a text has none."""
         field = np.array([getattr(each, name) for each in self.shapes])[shape]
         there = np.flatnonzero(field >= 0)
-        found = np.zeros(len(shape), np.int64)
+        numbers = np.zeros(len(shape), np.int64)
         texts = self._token_texts(first[there] + field[there])
-        found[there] = np.asarray(pc.cast(pc.cast(texts, pa.string()), pa.int64()))
-        return found
+        numbers[there] = np.asarray(pc.cast(pc.cast(texts, pa.string()), pa.int64()))
+        return numbers
 
     def _pool(self) -> pa.Array:
         """Return the pieces that images consist of: a separator and a cell for each token, then a separator, an unknown
@@ -265,7 +243,7 @@ class _TextDecoder:
         edges = np.empty(3 * len(self.tokens) + POOLED + 1, np.int32)
         edges[0:-4:3], edges[1:-4:3], edges[2:-4:3] = self.starts - 1, self.starts, ends
         edges[-4:] = end - 2, end - 1, end, end
-        pool = _pieces(edges, data)
+        pool = pieces_between(edges, data)
         return pa.concat_arrays([pool, *self.extra]) if self.extra else pool
 
     def _images(
@@ -302,10 +280,6 @@ CONSTANTS = {"kind": pa.int8(), "op": pa.int8(), "layout": pa.int32(), "exact": 
 OF_ROWS = frozenset(("op", "layout", "only_handle"))
 
 
-def _pieces(edges: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> pa.Array:
-    return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
-
-
 def _are_numbers(texts: pa.Array, integer: Mask) -> Mask:
     """Return which texts are JSON numbers, or integers where `integer` is set."""
     data, bounds = buffers(texts)
@@ -323,17 +297,17 @@ def _are_numbers(texts: pa.Array, integer: Mask) -> Mask:
     return valid
 
 
-def _latin(tokens: pa.Array) -> ConvertedTokens:
+def _latin(tokens: pa.Array) -> convert.ConvertedTokens:
     """Decode JSON strings that must be Latin-1."""
-    made, valid = unescape(tokens)
-    data, bounds = buffers(made)
+    cells, valid = convert.unescape(tokens)
+    data, bounds = buffers(cells)
     valid = valid.copy()
     valid[np.searchsorted(bounds, np.flatnonzero(data >= 0xC4), side="right") - 1] = False
-    return made, valid
+    return cells, valid
 
 
-def _quoted(tokens: pa.Array) -> ConvertedTokens:
+def _quoted(tokens: pa.Array) -> convert.ConvertedTokens:
     """Decode Go's quoted text in JSON strings."""
-    made, valid = unescape(tokens)
-    found, good = unquote_go(made)
-    return found, valid & good
+    texts, valid = convert.unescape(tokens)
+    cells, are_quoted = convert.unquote_go(texts)
+    return cells, valid & are_quoted

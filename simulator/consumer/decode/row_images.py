@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, ints
 from simulator.consumer.decode.row_texts import MEMBERS, value_text
-from simulator.consumer.decode.row_wise import is_bytes
 from simulator.consumer.decode.stream_events import LOST, Value
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.errors import UserError
@@ -43,33 +42,29 @@ def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fid
 
 
 def _image(
-    found: pa.Array, layout: Layout, table: Table, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
+    images: pa.Array, layout: Layout, table: Table, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
 ) -> pa.Array:
-    wanted = visible_columns(table)
+    columns = visible_columns(table)
     places = {name: place for place, name in enumerate(layout.names)}
-    binary_columns = {
-        column.name: is_bytes(layout.types[places[column.name]], layout.flags[places[column.name]])
-        for column in wanted
-        if column.name in places
-    }
-    stays = tuple(column.name for column in wanted) == layout.names and not any(
-        _needs_conversion(column, binary_columns[column.name], fidelity) for column in wanted
+    binary_columns = dict(zip(layout.names, layout.binary, strict=True))
+    stays = tuple(column.name for column in columns) == layout.names and not any(
+        _needs_conversion(column, binary_columns[column.name], fidelity) for column in columns
     )
-    if stays or found.null_count == len(found):
-        return found
-    there = found.drop_null()
+    if stays or images.null_count == len(images):
+        return images
+    there = images.drop_null()
     cut = row_image.split(there, len(layout.names))
-    updated = old[found.is_valid().to_numpy(zero_copy_only=False)]
+    updated = old[images.is_valid().to_numpy(zero_copy_only=False)]
     unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    made = row_image.pack(
+    converted = row_image.pack(
         [
             unknown
             if column.name not in places
             else _column(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity, updated)
-            for column in wanted
+            for column in columns
         ]
     )
-    return made if not found.null_count else _spread(made, found)
+    return row_image.restore_nulls(converted, images)
 
 
 def _needs_conversion(column: Column, as_bytes: bool, fidelity: Fidelity) -> bool:
@@ -116,11 +111,5 @@ def _text(cell: bytes, column: Column, as_bytes: bool) -> bytes | None:
         value = value.encode("latin-1")
     elif is_binary(column.type) and not value.isascii() and LOST not in value:
         value = value.encode("utf-8", "surrogateescape")
-    found = value_text(value, column)
-    return None if found is None else found.encode("utf-8", "surrogatepass")
-
-
-def _spread(values: pa.Array, like: pa.Array) -> pa.Array:
-    """Values of the rows that `like` has, at their places among all."""
-    there = like.is_valid().to_numpy(zero_copy_only=False)
-    return values.take(pa.array(np.cumsum(there) - 1, mask=~there))
+    text = value_text(value, column)
+    return None if text is None else text.encode("utf-8", "surrogatepass")

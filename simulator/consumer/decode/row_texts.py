@@ -1,52 +1,26 @@
-"""Converts decoded rows to TiDB text, to compare them with row images.
+"""Values and columns of messages as TiDB has them.
 
-The table provides only what messages lack: the names of ENUM and SET members, and the order of columns.
+The table provides only what messages lack: the names of ENUM and SET members. A table whose definition is unknown is
+derived from its layout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from simulator.consumer.decode.stream_events import LOST, Image, RowEvent, Value
+from simulator.consumer.decode.stream_events import LOST, Value
+from simulator.consumer.frame import Layout
 from simulator.errors import UserError
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import is_binary
-
-
-def before_image(event: RowEvent) -> Image | None:
-    """Return the old row; values that an UPDATE leaves out equal the new ones.
-
-    Columns for which this is uncertain, as an old value has no name, are left out.
-    """
-    if event.before is None or event.after is None:
-        return event.before
-    same = {name: value for name, value in event.after.items() if value is not None or not event.unnamed}
-    return {**same, **event.before}
-
-
-def full_image(event: RowEvent) -> Image:
-    """Return the row that the event leaves, or that a DELETE removes."""
-    image = event.before if event.after is None else event.after
-    assert image is not None
-    return image
-
-
-def row_text(image: Image, table: Table) -> dict[str, str | None]:
-    """Return TiDB text of the image's columns, in table order; bytes as Latin-1 text.
-
-    A binary column whose text has U+FFFD, which is not in Latin-1, has lost bytes: Canal-JSON before 5.4 writes such
-    columns as text. Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or
-    SET.
-    """
-    columns = {column.name: column for column in table.columns}
-    unknown = [name for name in image if name not in columns]
-    if unknown:
-        raise UserError(f"{table.schema}.{table.name} has no column {unknown[0]!r}; it has {', '.join(columns)}")
-    return {name: value_text(image[name], column) for name, column in columns.items() if name in image}
+from simulator.tidb.model.types import TYPES, ColumnType, is_binary
 
 
 def value_text(value: Value, column: Column) -> str | None:
-    """Return the TiDB text of one value."""
+    """Return the TiDB text of a value; bytes as Latin-1 text.
+
+    A binary column whose text has U+FFFD, which is not in Latin-1, has lost bytes: Canal-JSON before 5.4 writes such
+    columns as text. Raises UserError for a number that is no member of the ENUM or SET.
+    """
     if value is None:
         return None
     if isinstance(value, bytes):
@@ -72,3 +46,30 @@ def _set(value: str, column: Column) -> str:
 
 
 MEMBERS: Mapping[str, Callable[[str, Column], str]] = {"enum": _enum, "set": _set}
+
+CODES = {row.code: row.name for row in TYPES.values()} | {253: "varchar"}
+"""Open Protocol's type codes; 253 is VARBINARY's in some releases."""
+
+BINARY_NAMES = {row.binary_name: row.name for row in TYPES.values() if row.binary_name}
+
+
+def table_from_layout(layout: Layout) -> Table:
+    """Return the table. The layout's key becomes its primary key, and ENUM and SET values stay numbers."""
+    columns = tuple(
+        Column(name, _type(kind, binary), not_null=name in layout.keys)
+        for name, kind, binary in zip(layout.names, layout.types, layout.binary, strict=True)
+    )
+    return Table(layout.schema, layout.table, columns, primary_key=layout.keys, clustered=True)
+
+
+def _type(kind: int | str, binary: bool) -> ColumnType:
+    """Return the type of an Open Protocol code or a canal mysqlType."""
+    if isinstance(kind, int):
+        name = CODES.get(kind, "varchar")
+    else:
+        bare = kind.split("(")[0].split(" ")[0].lower()
+        name = BINARY_NAMES.get(bare, bare)
+    if name not in TYPES or name in MEMBERS:
+        name, binary = "bigint", True
+    text = TYPES[name].family in ("string", "text") and not binary
+    return ColumnType(name, charset="utf8mb4" if text else "binary", collation="utf8mb4_bin" if text else "binary")

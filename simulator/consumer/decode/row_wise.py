@@ -3,32 +3,22 @@ by columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import DDL, DELETE, INSERT, ROW, UPDATE, WATERMARK
-from simulator.consumer.decode import canal_json, decode, fetch_claim_check, open_protocol
-from simulator.consumer.decode.row_texts import before_image
-from simulator.consumer.decode.stream_events import (
-    ColumnInfo,
-    DdlEvent,
-    Event,
-    Image,
-    RowEvent,
-    Value,
-    is_exact,
-    time_of,
-)
+from simulator.consumer.decode import decode, fetch_claim_check
+from simulator.consumer.decode import stream_events as stream
+from simulator.consumer.decode.stream_events import DdlEvent, Event, Image, RowEvent, Value
 from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.errors import UserError
-from simulator.ticdc.table_info import BINARY
 
 OPERATIONS = {"DELETE": DELETE, "UPDATE": UPDATE, "INSERT": INSERT}
 LONGEST = (1 << 63) - 1
-NO_INFO = ColumnInfo(0)
+NO_INFO = stream.ColumnInfo(0)
 """For a column that only the old row has."""
 
 LayoutIndex = Callable[[Layout], int]
@@ -38,13 +28,6 @@ ReadClaimCheck = Callable[[str], bytes]
 """Reads a claim-check file."""
 
 
-def is_bytes(kind: int | str, flags: int | None) -> bool:
-    """Return whether messages have the column's values as bytes, which are Latin-1 text in EVENT_SCHEMA."""
-    if isinstance(kind, str):
-        return kind.split("(")[0].split(" ")[0] in canal_json.BINARY
-    return bool((flags or 0) & BINARY) and kind in open_protocol.STRINGS | open_protocol.LONG_STRINGS
-
-
 def decode_records(
     records: Iterable[tuple[int, bytes | None, bytes | None]],
     protocol: str | None,
@@ -52,7 +35,7 @@ def decode_records(
     read_claim_check: ReadClaimCheck | None = None,
 ) -> pa.RecordBatch:
     """Decode records given as offset, key and value. Without a protocol it is detected for each."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for offset, key, value in records:
         head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
         try:
@@ -60,31 +43,25 @@ def decode_records(
             parts = [event_row(event, protocol, layout_index, read_claim_check) for event in events]
         except UserError as error:
             parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]
-        found += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
-    return pa.RecordBatch.from_pylist(found, EVENT_SCHEMA)
+        rows += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
+    return pa.RecordBatch.from_pylist(rows, EVENT_SCHEMA)
 
 
 def event_row(
     event: Event, protocol: str | None, layout_index: LayoutIndex, read_claim_check: ReadClaimCheck | None
 ) -> dict[str, Any]:
     """Return an event as a row of EVENT_SCHEMA, without its offset; raises UserError for numbers out of range."""
-    ts = check_int64(time_of(event), "commit-ts")
-    if isinstance(event, RowEvent):
-        return {
-            "kind": ROW,
-            "commit_ts": ts,
-            "exact": is_exact(event),
-            **row_change_fields(event, protocol, layout_index, read_claim_check),
-        }
-    if isinstance(event, DdlEvent):
-        texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
-        return {
-            "kind": DDL,
-            "commit_ts": ts,
-            "exact": is_exact(event),
-            **{name: arrow_text(text) for name, text in texts.items()},
-        }
-    return {"kind": WATERMARK, "commit_ts": ts, "exact": True}
+    ts = check_int64(stream.time_of(event), "commit-ts")
+    match event:
+        case RowEvent():
+            fields = row_change_fields(event, protocol, layout_index, read_claim_check)
+            return {"kind": ROW, "commit_ts": ts, "exact": stream.is_exact(event), **fields}
+        case DdlEvent():
+            texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
+            texts = {name: arrow_text(text) for name, text in texts.items()}
+            return {"kind": DDL, "commit_ts": ts, "exact": stream.is_exact(event), **texts}
+        case _:
+            return {"kind": WATERMARK, "commit_ts": ts, "exact": True}
 
 
 def row_change_fields(
@@ -98,7 +75,6 @@ def row_change_fields(
         except UserError as error:
             why = arrow_text(f"{error}; the row stays cut down to its handle key")
     layout = event_layout(event)
-    old = before_image(event)
     return {
         "layout": layout_index(layout),
         "op": OPERATIONS[event.op],
@@ -107,7 +83,7 @@ def row_change_fields(
         "only_handle": event.only_handle,
         "stored_at": stored_at,
         "text": why,
-        "before": encode_image(old, layout),
+        "before": encode_image(stream.before_image(event), layout),
         "after": encode_image(event.after, layout),
     }
 
@@ -115,15 +91,14 @@ def row_change_fields(
 def event_layout(event: RowEvent) -> Layout:
     """Return the layout of a row's message."""
     names = tuple({**(event.after or {}), **(event.before or {})})
-    infos: Mapping[str, ColumnInfo] = event.columns
-    found = [infos.get(name, NO_INFO) for name in names]
+    infos = [event.columns.get(name, NO_INFO) for name in names]
     return Layout(
         event.schema,
         event.table,
         names,
-        tuple(info.type for info in found),
-        tuple(info.flags for info in found),
-        tuple(name for name, info in zip(names, found, strict=True) if info.key),
+        tuple(info.type for info in infos),
+        tuple(info.binary for info in infos),
+        tuple(name for name, info in zip(names, infos, strict=True) if info.key),
     )
 
 
@@ -131,10 +106,9 @@ def encode_image(image: Image | None, layout: Layout) -> bytes | None:
     """Return the cells of a row in the order of its layout."""
     if image is None:
         return None
-    columns = zip(layout.names, layout.types, layout.flags, strict=True)
     return row_image.joined(
-        encode_cell(image[name], is_bytes(kind, flags)) if name in image else UNKNOWN_CELL
-        for name, kind, flags in columns
+        encode_cell(image[name], binary) if name in image else UNKNOWN_CELL
+        for name, binary in zip(layout.names, layout.binary, strict=True)
     )
 
 

@@ -6,7 +6,7 @@ Invalid UTF-8 in messages becomes lone surrogates, as with Python's surrogateesc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -35,6 +35,9 @@ class ColumnInfo:
 
     sql_type: int | None = None
     """canal's sqlType."""
+
+    binary: bool = False
+    """Whether messages have its values as bytes."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +118,12 @@ def is_exact(event: RowEvent | DdlEvent) -> bool:
     return event.commit_ts is not None
 
 
-@dataclass(frozen=True)
-class Decoder:
-    """The decoder of a protocol."""
+def before_image(event: RowEvent) -> Image | None:
+    """Return the old row; values that an UPDATE leaves out equal the new ones.
 
-    decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
-    """Returns the events of one message; raises ValueError or KeyError if it is invalid."""
-
-    texts: Callable[[bytes | None, bytes | None], tuple[tuple[bytes | None, bytes | None], ...]]
-    """Returns key and value of each event, without framing; raises ValueError."""
-
-    recognised: Callable[[bytes | None, bytes | None], bool]
-    """Returns whether key and value look like a message of the protocol."""
-
-    looks: str
-    """Describes such a message."""
+    Columns for which this is uncertain, as an old value has no name, are left out.
+    """
+    if event.before is None or event.after is None:
+        return event.before
+    same = {name: value for name, value in event.after.items() if value is not None or not event.unnamed}
+    return {**same, **event.before}

@@ -15,6 +15,7 @@ import pyarrow as pa
 from simulator.columns.cells import Bytes, Mask, Places, buffers
 
 QUOTE, BACKSLASH, COLON = b'"\\:'
+NULL, LIST, OBJECT = b"n[{"
 PADDING = 16
 """Zero bytes after all texts, so that reading a little past the last one is safe."""
 
@@ -62,6 +63,28 @@ class TokenizedTexts:
 
 TokenRule = Callable[[JsonStrings], tuple[Mask, Mask]]
 """A protocol's rule: which strings are tokens, and which keys have a token that is no string."""
+
+
+def is_number(first: Bytes) -> Mask:
+    """Return which of the bytes may begin a number."""
+    mask: Mask = (first == ord("-")) | (first >= ord("0")) & (first <= ord("9"))
+    return mask
+
+
+def bytes_at(data: Bytes, places: Places, count: int) -> Bytes:
+    return data[np.add.outer(places, np.arange(count))]
+
+
+def pieces_between(edges: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
+    """Return the bytes between all neighbouring edges."""
+    return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
+
+
+def spans(data: Bytes, starts: Places, ends: Places) -> pa.Array:
+    """Return the bytes between places, which must ascend."""
+    edges = np.empty(2 * len(starts) + 1, np.int32)
+    edges[:-1:2], edges[1::2], edges[-1] = starts, ends, len(data)
+    return pieces_between(edges, data).take(pa.array(np.arange(0, 2 * len(starts), 2)))
 
 
 def tokenize(texts: pa.Array, values: TokenRule) -> TokenizedTexts:
@@ -132,8 +155,7 @@ def _skeletons(
     edges[opening], edges[opening + 1] = starts, ends
     kept = np.ones(len(edges) - 1, np.bool_)
     kept[opening] = False
-    pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
-    left = pieces.filter(pa.array(kept))
+    left = pieces_between(edges, data).filter(pa.array(kept))
     offsets = np.frombuffer(left.buffers()[1], np.int32, len(left) + 1)
     whole = np.ascontiguousarray(offsets[first + np.arange(rows + 1)])
     skeletons = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(whole), left.buffers()[2]])

@@ -12,9 +12,12 @@ import json
 from collections.abc import Callable
 
 import lz4.frame
+import numpy as np
 import pyarrow as pa
 
+from simulator.columns.cells import Mask, buffers
 from simulator.consumer.decode.stream_events import Event, RowEvent
+from simulator.consumer.decode.tokens import bytes_at
 from simulator.errors import UserError
 
 LZ4 = bytes.fromhex("04224d18")
@@ -26,6 +29,26 @@ def decompress_value(value: bytes) -> bytes:
     if value[:4] == LZ4:
         return _lz4(value)
     return value if value[:2] in (b'{"', b"{}", b"") else _snappy(value)
+
+
+def decompress_cells(values: pa.Array) -> tuple[pa.Array, Mask]:
+    """Decompress values; return them and which of them could be decompressed."""
+    fine = np.ones(len(values), np.bool_)
+    data, bounds = buffers(values)
+    heads = bytes_at(np.concatenate((data, np.zeros(2, np.uint8))), bounds[:-1], 2)
+    odd = np.flatnonzero(((heads[:, 0] != ord("{")) | (heads[:, 1] != ord('"'))) & (np.diff(bounds) > 0))
+    if not len(odd):
+        return values, fine
+    decompressed: list[bytes] = []
+    for place, value in zip(odd.tolist(), values.take(pa.array(odd)).to_pylist(), strict=True):
+        try:
+            decompressed.append(decompress_value(value))
+        except ValueError:
+            fine[place] = False
+            decompressed.append(b"")
+    where = np.arange(len(values))
+    where[odd] = len(values) + np.arange(len(odd))
+    return pa.concat_arrays([values, pa.array(decompressed, pa.binary())]).take(pa.array(where)), fine
 
 
 def _lz4(value: bytes) -> bytes:
@@ -64,11 +87,12 @@ def load_claim_check(event: RowEvent, read: Callable[[str], bytes], decode: Deco
     """Return the row with all columns; raises UserError if the file cannot be read or contains another row."""
     content = read(event.stored_at)
     try:
-        found = decode(*_message(content))
+        events = decode(*_message(content))
     except (ValueError, TypeError, UserError) as error:
         raise UserError(f"{event.stored_at} holds no message: {error}") from error
-    if len(found) == 1 and isinstance(found[0], RowEvent) and _same_row(event, found[0]):
-        return found[0]
+    match events:
+        case (RowEvent() as row,) if _same_row(event, row):
+            return row
     raise UserError(f"{event.stored_at} holds another row than the message that names it")
 
 

@@ -16,18 +16,11 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import INSERT, ROW, Ints, by_table, ints
-from simulator.consumer.decode.layout_table import table_from_layout
+from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.replay import undefined_tables
 from simulator.consumer.replay.frame import ANY, IMAGE_PAIR_SCHEMA, NEVER, SAME, STRICT, image_pair_batch
-from simulator.consumer.replay.normalize import (
-    as_mask,
-    convert_images,
-    has_unknown_cell,
-    is_unknown,
-    normalize_images,
-    restore_nulls,
-)
+from simulator.consumer.replay.normalize import as_mask, convert_images, has_unknown_cell, is_unknown, normalize_images
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import UndefinedTable
 from simulator.errors import SchemaError, UserError
@@ -242,13 +235,13 @@ def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) 
         images = rows.column(side)
         if images.null_count < len(images):
             cut = row_image.split(images.drop_null(), len(layout.names))
-            images = restore_nulls(row_image.pack([cut.cells(place) for place in at]), images)
+            images = row_image.restore_nulls(row_image.pack([cut.cells(place) for place in at]), images)
             rows = rows.set_column(rows.schema.get_field_index(side), side, images)
     return rows, replace(
         layout,
         names=tuple(layout.names[place] for place in at),
         types=tuple(layout.types[place] for place in at),
-        flags=tuple(layout.flags[place] for place in at),
+        binary=tuple(layout.binary[place] for place in at),
         keys=tuple(name for name in layout.keys if name in known),
     )
 
@@ -284,7 +277,7 @@ def row_handles(table: Table, images: pa.Array) -> pa.Array:
         return pa.nulls(len(images), pa.binary())
     present = images.drop_null()
     if not handle_key(table):
-        return restore_nulls(
+        return row_image.restore_nulls(
             pc.if_else(pa.array(has_unknown_cell(present)), pa.scalar(None, pa.binary()), present), images
         )
     names = [column.name for column in visible_columns(table)]
@@ -295,7 +288,7 @@ def row_handles(table: Table, images: pa.Array) -> pa.Array:
         keep = pa.array(~hidden)
         texts = {name: pc.if_else(keep, cell, pa.scalar(None, pa.binary())) for name, cell in texts.items()}
     made = key_bytes.handle_keys(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
-    return restore_nulls(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
+    return row_image.restore_nulls(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
 
 
 def dropped_at(history: TableHistory, definition: int, images: pa.Array, ts: Ints) -> pa.Array:

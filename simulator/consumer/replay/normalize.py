@@ -33,7 +33,7 @@ def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
     cells = _cells(there, len(columns))
     for place in odd:
         cells[place] = _normalize_cells(columns[place], cells[place])
-    return restore_nulls(row_image.pack(cells), images)
+    return row_image.restore_nulls(row_image.pack(cells), images)
 
 
 def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
@@ -48,7 +48,7 @@ def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
         _normalize_cells(column, _source_cells(source, cells, len(there)))
         for column, source in zip(visible_columns(after), sources, strict=True)
     ]
-    return restore_nulls(row_image.pack(made), images)
+    return row_image.restore_nulls(row_image.pack(made), images)
 
 
 def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
@@ -59,7 +59,7 @@ def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.
     there = images.drop_null()
     cells = dict(zip(names, _cells(there, len(names)), strict=True))
     unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    return restore_nulls(row_image.pack([cells.get(name, unknown) for name in wanted]), images)
+    return row_image.restore_nulls(row_image.pack([cells.get(name, unknown) for name in wanted]), images)
 
 
 def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:
@@ -92,15 +92,6 @@ def as_mask(mask: pa.Array) -> Mask:
     """Convert a boolean array to NumPy; null becomes False."""
     found: Mask = np.array(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
     return found
-
-
-def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
-    """Put values, one for each valid row of `like`, at the places of these rows; the others become null."""
-    if not like.null_count:
-        return values
-    there = like.is_valid().to_numpy(zero_copy_only=False)
-    places = np.cumsum(there) - 1
-    return values.take(pa.array(places, mask=~there))
 
 
 def _cells(images: pa.Array, columns: int) -> list[pa.Array]:

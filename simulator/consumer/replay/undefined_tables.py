@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
-from simulator.consumer.decode.layout_table import table_from_layout
-from simulator.consumer.decode.row_texts import MEMBERS
+from simulator.consumer.decode.row_texts import MEMBERS, table_from_layout
 from simulator.consumer.frame import Layout
-from simulator.consumer.replay.normalize import as_mask, is_unknown, may_be_equal, restore_nulls
+from simulator.consumer.replay.normalize import as_mask, is_unknown, may_be_equal
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableVersion
 from simulator.tidb.model.types import TYPES
 
@@ -53,7 +52,7 @@ class UndefinedTable:
         cells = [row_image.cell(there, len(names), names.index(name)) for name in sorted(self.layout.keys)]
         hidden = np.logical_or.reduce([is_unknown(cell) for cell in cells])
         made = pc.binary_join_element_wise(self._name, row_image.pack(cells), b"\0")
-        return restore_nulls(pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), made), images)
+        return row_image.restore_nulls(pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), made), images)
 
     @property
     def _name(self) -> bytes:

@@ -16,8 +16,7 @@ from simulator.channel import DriverAddress
 from simulator.consumer.contract.checks import PartitionChecks
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
-from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.decode.event_texts import possible_statements as possible_statements
+from simulator.consumer.decode.batches import StreamDecoder, possible_statements
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import ImagePairSource, Report

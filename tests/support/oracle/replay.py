@@ -12,23 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from simulator.consumer.contract.violations import Violation
-from simulator.consumer.decode import (
-    EMPTYING,
-    TRUNCATING,
-    DdlEvent,
-    Image,
-    RowEvent,
-    Watermark,
-    before_image,
-    row_text,
-    time_of,
-)
+from simulator.consumer.decode import EMPTYING, TRUNCATING, DdlEvent, Image, RowEvent, Watermark, before_image, time_of
 from simulator.consumer.records import TopicPartition
 from simulator.errors import DdlError, UserError
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Name, Table
 from simulator.tidb.model.types import family
+from support.decoded import row_text
 from support.oracle.schema_changes import changed, there
 from support.oracle.state import HIDDEN, Handle, State, alike, count, handle_of, image_of
 from support.oracle.stream import Placed

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.consumer.decode import DdlEvent as DdlRead
-from simulator.consumer.decode import Image, RowEvent, Watermark, before_image, decode, row_text
+from simulator.consumer.decode import Image, RowEvent, Watermark, before_image, decode
 from simulator.errors import ChangefeedError, EncodeError, UserError
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows
@@ -25,6 +25,7 @@ from simulator.ticdc.table_info import handle_columns
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import is_binary
+from support.decoded import row_text
 from support.vectors.codecs import Json, encoded
 from support.vectors.files import Vector
 from support.vectors.kinds import Kind, keys_of

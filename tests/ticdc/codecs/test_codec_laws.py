@@ -14,8 +14,9 @@ from support.codec_expected import Case, Wanted, cut_down, expected, same
 from support.codec_readings import ReadRow, Texts, canal, open_text, opened
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
+from support.decoded import row_text
 
-from simulator.consumer.decode import Event, RowEvent, decode, row_text
+from simulator.consumer.decode import Event, RowEvent, decode
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges
 from simulator.ticdc.codecs.codec_options import supported_options

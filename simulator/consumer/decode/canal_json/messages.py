@@ -9,17 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.consumer.decode.go_json import integer, members, parse, text
-from simulator.consumer.decode.stream_events import (
-    LOST,
-    ColumnInfo,
-    DdlEvent,
-    Decoder,
-    Event,
-    Image,
-    RowEvent,
-    Value,
-    Watermark,
-)
+from simulator.consumer.decode.stream_events import LOST, ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.consumer.decode.whole_messages import decompress_value
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
@@ -70,22 +60,25 @@ def _rows(
         old = [{}] * len(data)
     elif not old or len(old) != len(data):
         raise ValueError("an UPDATE needs as many rows in old as in data")
-    found = []
+    events = []
     for number, row in enumerate(data):
         image = _image(members(row), columns)
         before = _old_image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
         after = None if op == "DELETE" else image
-        found.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
-    if not found:
+        events.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
+    if not events:
         raise ValueError("a row message without rows in data")
-    return tuple(found)
+    return tuple(events)
 
 
 def _columns(message: dict[str, Any]) -> dict[str, ColumnInfo]:
     keys = frozenset(message.get("pkNames") or ())
     types, codes = (members(message.get(name) or {}) for name in ("mysqlType", "sqlType"))
     return {
-        name: ColumnInfo(text(value), key=name in keys, sql_type=integer(codes[name])) for name, value in types.items()
+        name: ColumnInfo(
+            text(value), None, name in keys, integer(codes[name]), value.split("(")[0].split(" ")[0] in BINARY
+        )
+        for name, value in types.items()
     }
 
 
@@ -104,16 +97,8 @@ def _value(value: object, column: ColumnInfo) -> Value:
     if value is None:
         return None
     content = text(value)
-    if str(column.type).split("(")[0].split(" ")[0] not in BINARY:
+    if not column.binary:
         return content
     if column.sql_type == BLOB:
         return content.encode("latin-1")
     return content if LOST in content else content.encode("utf-8")
-
-
-def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes | None, bytes | None], ...]:
-    """Return key and value; a message is one event."""
-    return ((key, value),)
-
-
-DECODER = Decoder(decode, texts, looks_like, "Canal-JSON (an object with isDdl)")

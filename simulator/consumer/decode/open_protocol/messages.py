@@ -14,16 +14,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from simulator.consumer.decode.go_json import integer, members, pairs, parse, text, unquote
-from simulator.consumer.decode.stream_events import (
-    ColumnInfo,
-    DdlEvent,
-    Decoder,
-    Event,
-    Image,
-    RowEvent,
-    Value,
-    Watermark,
-)
+from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.consumer.decode.whole_messages import decompress_value
 from simulator.ticdc.table_info import BINARY
 
@@ -35,6 +26,8 @@ STRINGS = frozenset((15, 253, 254))
 
 LONG_STRINGS = frozenset((249, 250, 251, 252))
 """Type codes of the TEXT and BLOB families."""
+
+ANY_STRINGS = STRINGS | LONG_STRINGS
 
 INVALID = "surrogateescape"
 """The new architecture copies bytes that are not UTF-8 (ticdc pkg/util/json_writer.go)."""
@@ -65,14 +58,14 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], 
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
-    found, at = [], 0
+    frames, at = [], 0
     while at < len(data):
         end = at + 8 + int.from_bytes(data[at : at + 8], "big")
         if at + 8 > len(data) or end > len(data):
             raise ValueError(f"the {where} ends inside the event that begins at byte {at} of {len(data)}")
-        found.append(data[at + 8 : end])
+        frames.append(data[at + 8 : end])
         at = end
-    return found
+    return frames
 
 
 def _event(key: dict[str, Any], body: bytes) -> Event:
@@ -119,7 +112,9 @@ def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str
 
 def _info(column: Mapping[str, Any]) -> ColumnInfo:
     flags = integer(column["f"]) if "f" in column else None
-    return ColumnInfo(integer(column["t"]), flags, column.get("h") is True)
+    code = integer(column["t"])
+    binary = bool((flags or 0) & BINARY) and code in ANY_STRINGS
+    return ColumnInfo(code, flags, column.get("h") is True, binary=binary)
 
 
 def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> Image | None:
@@ -148,10 +143,10 @@ def _early(value: str) -> Value:
 def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
     """Return text, or bytes of a binary column. Without `f` (before 4.0.5) it may be either."""
     code, value = integer(column["t"]), column["v"]
-    binary = info.flags is not None and bool(info.flags & BINARY)
     if value is None:
         return None
-    if info.flags is None and code in LONG_STRINGS | STRINGS:
+    binary = bool((info.flags or 0) & BINARY)
+    if info.flags is None and code in ANY_STRINGS:
         return _early(text(value))
     if code in LONG_STRINGS:
         data = base64.b64decode(text(value), validate=True)
@@ -207,6 +202,3 @@ def _matched(
 
 def _kind(column: Column) -> tuple[Any, Any]:
     return column["t"], column.get("f")
-
-
-DECODER = Decoder(decode, texts, looks_like, "Open Protocol (a key that begins with version 1)")
