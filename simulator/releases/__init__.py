@@ -11,5 +11,3 @@ from simulator.releases.release import Release
 
 V8_5 = find(DEFAULT)
 """The default release."""
-
-__all__ = ["DEFAULT", "RELEASES", "Release", "V8_5", "find"]

@@ -92,7 +92,6 @@ def kafka_settings(
         settings,
         tls=replace(settings.tls, ca=ca, cert=cert, key=key),
         max_message_bytes=changefeed.codec.max_message_bytes,
-        topic_limit=changefeed.kafka.topic_limit,
         driver=driver,
         prepared_batches=prepared_batches,
     )

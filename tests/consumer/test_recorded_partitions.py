@@ -119,7 +119,7 @@ def test_a_duplicate_partition_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.kafka
 def test_topics_are_read_up_to_their_end(kafka: str) -> None:
     """Several topics may have one address; later records belong to a later reading."""
-    settings = KafkaSettings((kafka,), "reader")
+    settings = KafkaSettings((kafka,), client_id="reader")
     topics = {f"{topic}-by-partition": count for topic, count in TOPICS.items()}
     ready = prepare_topics(settings, topics).settings
     sink = SINKS["kafka"](ready, list(topics))

@@ -20,8 +20,8 @@ from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.consumer.records import TopicPartition
 
 if TYPE_CHECKING:
+    from simulator.sinks.kafka.read import Polled
     from simulator.sinks.kafka.settings import KafkaSettings
-    from simulator.sinks.kafka.tail import Polled
 
 BACK = 500
 """Offsets before the end of each partition where following starts."""
@@ -61,7 +61,7 @@ def wait_for_watermark(
     listener: Callable[[FollowProgress], object] = lambda followed: None,
 ) -> FollowProgress:
     """Wait until each partition has a watermark of at least `until`. `listener` is called with the progress."""
-    from simulator.sinks.kafka.tail import tail
+    from simulator.sinks.kafka.read import tail
 
     followed = FollowProgress(until, dict.fromkeys(places, 0))
     listener(followed)

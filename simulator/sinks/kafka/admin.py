@@ -12,21 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
+from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
-from simulator.sinks.kafka.library import (
-    AuthorizationError,
-    ConfigResource,
-    ConfigResourceType,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
-    KafkaAdminClient,
-    KafkaError,
-    SaslAuthenticationFailedError,
-    TopicAlreadyExistsError,
-    for_code,
-)
 from simulator.sinks.kafka.settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 from simulator.ticdc.changefeed import partition_count
 
@@ -91,7 +79,7 @@ def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
     """Increase the topic's partitions to that number; raise UserError and DeliveryError."""
     with _admin(settings) as admin:
         if _counts(admin, [topic]).get(topic, 0) < count:
-            with suppress(InvalidPartitionsError):  # another task was faster
+            with suppress(library.InvalidPartitionsError):  # another task was faster
                 admin.create_partitions({topic: count})
             _wait_visible(admin, {topic: count})
 
@@ -99,13 +87,15 @@ def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
 def describe_topics(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
     """Return the number of partitions of each topic, or Kafka's error; raise KafkaError and OSError without an
     answer."""
-    admin = KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
+    admin = library.KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
     try:
         descriptions = admin.describe_topics(list(topics))
     finally:
         admin.close()
     errors = {
-        topic["name"]: for_code(topic["error_code"])(topic["name"]) for topic in descriptions if topic["error_code"]
+        topic["name"]: library.for_code(topic["error_code"])(topic["name"])
+        for topic in descriptions
+        if topic["error_code"]
     }
     return {topic["name"]: errors.get(topic["name"]) or len(topic["partitions"]) for topic in descriptions}
 
@@ -128,31 +118,31 @@ def delete_topics(address: str, topics: Iterable[str]) -> None:
 
 
 @contextmanager
-def _admin(settings: KafkaSettings) -> Iterator[KafkaAdminClient]:
+def _admin(settings: KafkaSettings) -> Iterator[library.KafkaAdminClient]:
     """Open an admin client for a few requests; Kafka's errors become UserError or DeliveryError."""
     client = None
     reachable_settings = with_reachable_broker(settings)
     try:
-        client = KafkaAdminClient(
+        client = library.KafkaAdminClient(
             **client_options(reachable_settings), request_timeout_ms=int(settings.read_timeout * 1000)
         )
         yield client
-    except (AuthorizationError, SaslAuthenticationFailedError) as error:
+    except (library.AuthorizationError, library.SaslAuthenticationFailedError) as error:
         raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error
-    except (KafkaError, OSError, TimeoutError) as error:
+    except (library.KafkaError, OSError, TimeoutError) as error:
         raise DeliveryError(f"Kafka at {settings.address} does not answer: {reason(error)}") from error
     finally:
         if client is not None:
             client.close()
 
 
-def _counts(admin: KafkaAdminClient, topics: Iterable[str]) -> dict[str, int]:
+def _counts(admin: library.KafkaAdminClient, topics: Iterable[str]) -> dict[str, int]:
     """Return the partition counts of the topics that exist."""
     described = admin.describe_topics(list(topics))
     return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
 
 
-def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[str, int]) -> None:
+def _create(admin: library.KafkaAdminClient, settings: KafkaSettings, missing: Mapping[str, int]) -> None:
     if not missing:
         return
     if not settings.auto_create_topic:
@@ -164,9 +154,13 @@ def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[s
         options = {"num_partitions": count, "replication_factor": settings.replication_factor}
         try:
             admin.create_topics({topic: options})
-        except TopicAlreadyExistsError:
+        except library.TopicAlreadyExistsError:
             pass
-        except (InvalidTopicError, InvalidPartitionsError, InvalidReplicationFactorError) as error:
+        except (
+            library.InvalidTopicError,
+            library.InvalidPartitionsError,
+            library.InvalidReplicationFactorError,
+        ) as error:
             text = f"{topic}, {count} partitions, replication-factor {settings.replication_factor}: {reason(error)}"
             if settings.one_error_code:
                 raise ChangefeedError(f"kafka admin API create-topic failed: {text}", "CDC:ErrKafkaAdminAPI") from error
@@ -174,7 +168,7 @@ def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[s
     _wait_visible(admin, missing)
 
 
-def _wait_visible(admin: KafkaAdminClient, topics: Mapping[str, int]) -> None:
+def _wait_visible(admin: library.KafkaAdminClient, topics: Mapping[str, int]) -> None:
     """Wait until every broker knows the topics; TiCDC asks six times, too."""
     for _ in range(40):
         if _counts(admin, topics) == dict(topics):
@@ -187,7 +181,7 @@ def _wait_visible(admin: KafkaAdminClient, topics: Mapping[str, int]) -> None:
     )
 
 
-def _check_replicas(admin: KafkaAdminClient, settings: KafkaSettings, topic: str | None) -> None:
+def _check_replicas(admin: library.KafkaAdminClient, settings: KafkaSettings, topic: str | None) -> None:
     """Check as TiCDC's validateMinInsyncReplicas, if all in-sync replicas must acknowledge."""
     minimum = _config(admin, topic, "min.insync.replicas", "min.insync.replicas")
     if settings.required_acks == -1 and minimum is not None and settings.replication_factor < minimum:
@@ -213,20 +207,20 @@ def _lowered(settings: KafkaSettings, limit: int) -> int:
     return min(settings.max_message_bytes, limit - settings.topic_limit_margin)
 
 
-def _limit(admin: KafkaAdminClient, topic: str | None) -> int:
+def _limit(admin: library.KafkaAdminClient, topic: str | None) -> int:
     """Return the largest record batch in bytes: the topic's limit, or the brokers' for a new topic."""
     limit = _config(admin, topic, "max.message.bytes", "message.max.bytes")
     return 1048588 if limit is None else limit
 
 
-def _config(admin: KafkaAdminClient, topic: str | None, of_topic: str, of_broker: str) -> int | None:
+def _config(admin: library.KafkaAdminClient, topic: str | None, of_topic: str, of_broker: str) -> int | None:
     """Return a number from the topic's configuration, else from the controller's; None if Kafka does not reveal it."""
     if topic is not None:
-        resource, name = ConfigResource(ConfigResourceType.TOPIC, topic, [of_topic]), of_topic
+        resource, name = library.ConfigResource(library.ConfigResourceType.TOPIC, topic, [of_topic]), of_topic
     else:
         broker = admin.describe_cluster()["brokers"][0]
         number = str(broker.get("broker_id", broker.get("node_id")))
-        resource, name = ConfigResource(ConfigResourceType.BROKER, number, [of_broker]), of_broker
+        resource, name = library.ConfigResource(library.ConfigResourceType.BROKER, number, [of_broker]), of_broker
     answer = admin.describe_configs([resource], config_filter="all")
     entries = answer[resource.resource_type.name.lower()][resource.name]
     return int(entries[name]["value"]) if name in entries else None

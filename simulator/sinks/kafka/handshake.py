@@ -13,18 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simulator.errors import DeliveryError, SimulatorError, UserError
+from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import Option, client_options, reason
-from simulator.sinks.kafka.library import (
-    ApiVersionsRequest,
-    BrokerVersionData,
-    IllegalSaslStateError,
-    KafkaError,
-    KafkaProtocol,
-    MetadataRequest,
-    SaslAuthenticateRequest,
-    SaslHandshakeRequest,
-    get_sasl_mechanism,
-)
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
@@ -54,7 +44,7 @@ def with_reachable_broker(settings: KafkaSettings) -> KafkaSettings:
             return replace(settings, brokers=(broker,))
         except UserError as error:
             refused = refused or error
-        except (KafkaError, OSError) as error:
+        except (library.KafkaError, OSError) as error:
             why = reason(error)
     if refused is not None:
         raise refused
@@ -82,10 +72,10 @@ class _Connection:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._protocol = KafkaProtocol(client_id="ticdc-sim")
-        answer = self.ask(ApiVersionsRequest(version=0))
+        self._protocol = library.KafkaProtocol(client_id="ticdc-sim")
+        answer = self.ask(library.ApiVersionsRequest(version=0))
         every = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
-        self._known = BrokerVersionData(api_versions=every)
+        self._known = library.BrokerVersionData(api_versions=every)
 
     def ask(self, request: Any) -> Any:
         """Return Kafka's answer; raise OSError if the connection ends, KafkaError for an invalid answer."""
@@ -149,7 +139,7 @@ class _Handshake:
             return _Connection(connection)
         except TimeoutError:
             raise
-        except (KafkaError, OSError) as error:
+        except (library.KafkaError, OSError) as error:
             if not self.tls.enabled and self._speaks_tls():
                 raise UserError(f"Kafka at {self.broker} speaks TLS on this port: give enable-tls=true") from error
             if _is_alert(error) or self.tls.enabled and self._ends_unasked():
@@ -157,16 +147,16 @@ class _Handshake:
             raise
 
     def _authenticate(self, line: _Connection, mechanism: str) -> None:
-        answer = line.ask(SaslHandshakeRequest(mechanism=mechanism, version=1))
-        if answer.error_code == IllegalSaslStateError.errno:
+        answer = line.ask(library.SaslHandshakeRequest(mechanism=mechanism, version=1))
+        if answer.error_code == library.IllegalSaslStateError.errno:
             raise UserError(f"Kafka at {self.broker} takes no SASL on this port: leave out sasl-mechanism")
         if mechanism not in answer.mechanisms:
             accepted = f"it takes {', '.join(answer.mechanisms)}"
             raise UserError(f"Kafka at {self.broker} does not take sasl-mechanism {mechanism}: {accepted}")
         try:
-            exchange = get_sasl_mechanism(mechanism)(host=self.place[0], **self.options)
+            exchange = library.get_sasl_mechanism(mechanism)(host=self.place[0], **self.options)
             while not exchange.is_done():
-                answer = line.ask(SaslAuthenticateRequest(exchange.auth_bytes()))
+                answer = line.ask(library.SaslAuthenticateRequest(exchange.auth_bytes()))
                 if answer.error_code:
                     raise UserError(self._failed(mechanism, answer.error_message or "no reason is given"))
                 exchange.receive(answer.auth_bytes)
@@ -179,10 +169,10 @@ class _Handshake:
         """Send a metadata request. A broker that requires SASL answers the versions request and ends the connection
         at the next."""
         try:
-            line.ask(MetadataRequest(topics=[]))
+            line.ask(library.MetadataRequest(topics=[]))
         except ConnectionError as error:
             with ExitStack() as connections:
-                request = SaslHandshakeRequest(mechanism="", version=1)
+                request = library.SaslHandshakeRequest(mechanism="", version=1)
                 accepted = ", ".join(_Connection(self._connected(connections)).ask(request).mechanisms)
             if self.sasl.mechanism or not accepted:
                 raise
@@ -193,7 +183,7 @@ class _Handshake:
         try:
             with self._dial() as connection:
                 _Connection(connection)
-        except (KafkaError, OSError):
+        except (library.KafkaError, OSError):
             return False
         return True
 

@@ -16,17 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import Option, client_options
-from simulator.sinks.kafka.library import (
-    Future,
-    IllegalStateError,
-    KafkaError,
-    KafkaNetClient,
-    KafkaProducer,
-    MemoryRecordsBuilder,
-    ProducerBatch,
-    TopicPartition,
-)
 from simulator.sinks.kafka.record_batch import body
 from simulator.sinks.kafka.sent_batches import AbortedBatch, SendOutcome
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -36,7 +27,7 @@ LINGER_MS = 20
 KILLED_WITHIN = 10.0
 
 
-def producer(settings: KafkaSettings) -> KafkaProducer:
+def producer(settings: KafkaSettings) -> library.KafkaProducer:
     """Return a producer that keeps the order of each partition; raise kafka.errors.KafkaError if no broker answers."""
     options: dict[str, Option] = {
         **client_options(settings),
@@ -54,46 +45,48 @@ def producer(settings: KafkaSettings) -> KafkaProducer:
         "max_block_ms": int(settings.dial_timeout * 1000),
         "allow_auto_create_topics": False,
     }
-    clients: list[KafkaNetClient] = []
+    clients: list[library.KafkaNetClient] = []
 
-    def client(**arguments: Option) -> KafkaNetClient:
-        clients.append(KafkaNetClient(**arguments))
+    def client(**arguments: Option) -> library.KafkaNetClient:
+        clients.append(library.KafkaNetClient(**arguments))
         return clients[-1]
 
     try:
-        return KafkaProducer(**options, kafka_client=client)
+        return library.KafkaProducer(**options, kafka_client=client)
     except BaseException:  # KafkaProducer leaves the sockets of one that no broker answered in time (3.0.12)
         for each in clients:
             each.close()
         raise
 
 
-def finish(producer: KafkaProducer, timeout: float) -> None:
+def finish(producer: library.KafkaProducer, timeout: float) -> None:
     """Close a producer whose records are acknowledged, or whose acknowledgements are not awaited."""
     try:
         producer.close(timeout=timeout)
-    except KafkaError:
+    except library.KafkaError:
         kill(producer)
 
 
-def kill(producer: KafkaProducer) -> None:
+def kill(producer: library.KafkaProducer) -> None:
     """Stop a producer now, with everything it still has: nothing may be written once its successor sends.
 
     `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
     """
     producer._sender.force_close()
     producer._sender.join(KILLED_WITHIN)
-    with suppress(KafkaError):
+    with suppress(library.KafkaError):
         producer.close(timeout=0)
 
 
-def send_records(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
+def send_records(
+    producer: library.KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array
+) -> list[library.Future]:
     """Send each record with the current time; return one future a record.
 
     The first failure stops the producer, in the producer's own thread, before that sends the next batch. Raise
     kafka.errors.KafkaError if one has failed.
     """
-    send: Callable[..., Future] = producer.send
+    send: Callable[..., library.Future] = producer.send
     pairs = zip(keys.to_pylist(), values.to_pylist(), strict=True)
 
     def stop(error: BaseException) -> None:
@@ -102,10 +95,10 @@ def send_records(producer: KafkaProducer, topic: str, partition: int, keys: pa.A
     return [send(topic, value, key, partition=partition).add_errback(stop) for key, value in pairs]
 
 
-def records_outcome(futures: list[Future], count: int, timeout: float) -> SendOutcome | None:
+def records_outcome(futures: list[library.Future], count: int, timeout: float) -> SendOutcome | None:
     """Return the result of the records, waiting up to `timeout` seconds for the last; None while some are in flight."""
     if timeout and not futures[-1].is_done:
-        with suppress(KafkaError):
+        with suppress(library.KafkaError):
             futures[-1].get(timeout)
     done = 0
     while done < len(futures) and futures[done].succeeded():
@@ -134,20 +127,22 @@ def describe_client(settings: KafkaSettings) -> str:
     return f"kafka-python {version('kafka-python')}, {how}"
 
 
-def send_batch(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
+def send_batch(
+    producer: library.KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array
+) -> list[library.Future]:
     """Queue the records as one batch with the current time; return one future for all of them.
 
     Raise kafka.errors.KafkaError if a batch has failed.
     """
     producer._sender.add_topic(topic)
-    accumulator, place = producer._accumulator, TopicPartition(topic, partition)
+    accumulator, place = producer._accumulator, library.TopicPartition(topic, partition)
     batch = PreparedBatch(place, _builder(producer, keys, values))
     batch.sender = producer._sender
     accumulator._appends_in_progress.increment()
     try:
         with accumulator._tp_lock(place):
             if accumulator._closed:
-                raise IllegalStateError("the producer has been stopped")
+                raise library.IllegalStateError("the producer has been stopped")
             accumulator._batches[place].append(batch)
             accumulator._incomplete.add(batch)
     finally:
@@ -156,7 +151,7 @@ def send_batch(producer: KafkaProducer, topic: str, partition: int, keys: pa.Arr
     return [batch.produce_future]
 
 
-def batch_outcome(futures: list[Future], count: int, timeout: float) -> SendOutcome | None:
+def batch_outcome(futures: list[library.Future], count: int, timeout: float) -> SendOutcome | None:
     """Return the result of the batch of `count` records, waiting up to `timeout` seconds; None while it is in
     flight."""
     (future,) = futures
@@ -168,7 +163,7 @@ def batch_outcome(futures: list[Future], count: int, timeout: float) -> SendOutc
     return SendOutcome(count, offset if offset >= 0 else None) if failure is None else SendOutcome(0, None, failure(0))
 
 
-class PreparedBatch(ProducerBatch):  # type: ignore[misc]
+class PreparedBatch(library.ProducerBatch):  # type: ignore[misc]
     """A batch that kafka-python sends whole, or fails together with everything that the producer still has."""
 
     record_count = 1
@@ -187,9 +182,9 @@ class PreparedBatch(ProducerBatch):  # type: ignore[misc]
         super().abort(AbortedBatch(exception))
 
 
-def _builder(producer: KafkaProducer, keys: pa.Array, values: pa.Array) -> MemoryRecordsBuilder:
+def _builder(producer: library.KafkaProducer, keys: pa.Array, values: pa.Array) -> library.MemoryRecordsBuilder:
     """Return a builder as if every record had been appended; batch size 1 makes it full, so that it does not linger."""
-    records = MemoryRecordsBuilder(2, producer.config["compression_attrs"], 1)
+    records = library.MemoryRecordsBuilder(2, producer.config["compression_attrs"], 1)
     inner, now = records._builder, int(time.time() * 1000)
     inner._buffer += memoryview(body(keys, values))
     inner._first_timestamp = inner._max_timestamp = now
@@ -205,10 +200,10 @@ class ProducerApi:
     producer: Callable[[KafkaSettings], Any]
     """Create a producer; raises kafka.errors.KafkaError if no broker answers."""
 
-    send: Callable[[Any, str, int, pa.Array, pa.Array], list[Future]]
+    send: Callable[[Any, str, int, pa.Array, pa.Array], list[library.Future]]
     """Send topic, partition, keys and values; raises kafka.errors.KafkaError."""
 
-    outcome: Callable[[list[Future], int, float], SendOutcome | None]
+    outcome: Callable[[list[library.Future], int, float], SendOutcome | None]
     """Return the result of a number of records from their futures, waiting up to that many seconds; None while in
     flight."""
 

@@ -1,11 +1,11 @@
-"""Reading of topics: every record of every partition, each partition in order."""
+"""Reading of topics: every record of every partition, each partition in order, or the newest ones and what follows."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.admin import partition_count_of
@@ -25,6 +25,10 @@ class KafkaRecord(NamedTuple):
     value: bytes | None
 
 
+Polled = dict[tuple[str, int], list[KafkaRecord]]
+"""Records by topic and partition."""
+
+
 def read_topic(
     settings: KafkaSettings, topic: str, follow: bool = False, from_beginning: bool = True
 ) -> Iterator[KafkaRecord]:
@@ -40,6 +44,26 @@ def read_topic(
         for place in places:
             consumer.seek(place, starts[place])
         yield from _records(consumer, starts, None if follow else ends)
+
+
+def tail(
+    settings: KafkaSettings, places: Iterable[tuple[str, int]], back: int, poll_ms: int = 200
+) -> Generator[Polled, None, None]:
+    """Yield new records forever, poll by poll, starting `back` offsets before the end; a poll may be empty.
+
+    Raise DeliveryError if Kafka cannot be read.
+    """
+    require_packages()
+    partitions = [TopicPartition(*place) for place in places]
+    with _consumer(settings, partitions) as consumer:
+        starts, ends = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
+        for place in partitions:
+            consumer.seek(place, max(starts[place], ends[place] - back))
+        while True:
+            yield {
+                (place.topic, place.partition): [_record(place, record) for record in records]
+                for place, records in consumer.poll(timeout_ms=poll_ms).items()
+            }
 
 
 def offset_ranges(settings: KafkaSettings, topics: Sequence[str]) -> dict[tuple[str, int], tuple[int, int]]:
@@ -123,6 +147,10 @@ def _records(
         for place, records in consumer.poll(timeout_ms=200).items():
             for record in records:
                 if ends is None or record.offset < ends[place]:
-                    yield KafkaRecord(place.partition, record.offset, record.timestamp, record.key, record.value)
+                    yield _record(place, record)
         if ends is not None:
             open_places = {place for place in open_places if consumer.position(place) < ends[place]}
+
+
+def _record(place: TopicPartition, record: Any) -> KafkaRecord:
+    return KafkaRecord(place.partition, record.offset, record.timestamp, record.key, record.value)

@@ -10,19 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import reason
-from simulator.sinks.kafka.library import (
-    AuthorizationError,
-    Future,
-    InvalidRecordError,
-    InvalidTimestampError,
-    InvalidTopicError,
-    KafkaError,
-    MessageSizeTooLargeError,
-    RecordListTooLargeError,
-    SaslAuthenticationFailedError,
-    UnsupportedCompressionTypeError,
-)
 from simulator.sinks.records import PartitionRecords, sizes
 
 BATCH_HEADER = 61
@@ -32,7 +21,7 @@ RECORD_OVERHEAD = 31
 """Upper bound of a record's own length, attributes, deltas and lengths."""
 
 
-class AbortedBatch(KafkaError):  # type: ignore[misc]
+class AbortedBatch(library.KafkaError):  # type: ignore[misc]
     """A batch that was given up because of another one's failure, `cause`."""
 
     def __init__(self, cause: BaseException) -> None:
@@ -90,7 +79,7 @@ class SentBatch:
     """A batch that was passed to a producer."""
 
     batch: RecordBatch
-    futures: list[Future]
+    futures: list[library.Future]
     since: float = field(default_factory=time.monotonic)
     """When it was first passed to any producer."""
 
@@ -119,21 +108,21 @@ def split_into_batches(run: PartitionRecords, batch_bytes: int) -> Iterator[Reco
         start = end
 
 
-def failed_future(error: BaseException) -> Future:
+def failed_future(error: BaseException) -> library.Future:
     """Return a future that has failed."""
-    return Future().failure(error)
+    return library.Future().failure(error)
 
 
-TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+TOO_LARGE = (library.MessageSizeTooLargeError, library.RecordListTooLargeError)
 
-REFUSED = (AuthorizationError, SaslAuthenticationFailedError)
+REFUSED = (library.AuthorizationError, library.SaslAuthenticationFailedError)
 
 PERMANENT_ERRORS = (
     *REFUSED,
-    InvalidRecordError,
-    InvalidTimestampError,
-    InvalidTopicError,
-    UnsupportedCompressionTypeError,
+    library.InvalidRecordError,
+    library.InvalidTimestampError,
+    library.InvalidTopicError,
+    library.UnsupportedCompressionTypeError,
 )
 """Errors for which sending again does not help."""
 

@@ -29,21 +29,6 @@ from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters
 from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
 
-__all__ = [
-    "Changefeed",
-    "ColumnSelector",
-    "DispatchRule",
-    "EventFilter",
-    "Kafka",
-    "Sasl",
-    "Tls",
-    "key",
-    "load",
-    "load_file",
-    "partition_count",
-    "parse_kafka_uri",
-]
-
 SCHEMES = ("kafka", "kafka+ssl")
 
 

@@ -9,6 +9,4 @@ from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.open_protocol import OPEN_PROTOCOL
 from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Messages, RowChanges, StoredFile
 
-__all__ = ["CODECS", "Codec", "CodecOptions", "DdlEvent", "EncodedRows", "Messages", "RowChanges", "StoredFile"]
-
 CODECS = {codec.protocol.name: codec for codec in (OPEN_PROTOCOL, CANAL_JSON)}

@@ -28,31 +28,3 @@ from simulator.ticdc.dispatch.routing import (
     verify_tables,
 )
 from simulator.ticdc.dispatch.topics import is_static, substitute, validate
-
-__all__ = [
-    "DISPATCHERS",
-    "Destinations",
-    "Dispatcher",
-    "TopicGrowth",
-    "ROW_ID",
-    "Route",
-    "Router",
-    "SINGLE_COLUMN",
-    "TS",
-    "active_topics",
-    "compile_rules",
-    "dispatch_hashes",
-    "is_static",
-    "follows_from_handle",
-    "matching_rule",
-    "choose_partitions",
-    "route",
-    "router",
-    "sent_table",
-    "substitute",
-    "topic_of",
-    "topic_of_ddl",
-    "validate",
-    "verify_routes",
-    "verify_tables",
-]

@@ -7,5 +7,3 @@ from __future__ import annotations
 
 from simulator.ticdc.filters.filter_rules import TableFilter, TableRule, table_filter
 from simulator.ticdc.filters.replication import Replication, is_system, replication
-
-__all__ = ["Replication", "TableRule", "TableFilter", "is_system", "replication", "table_filter"]
