@@ -1,48 +1,30 @@
 """Restore DDL statements, as TiDB does for TiCDC: with keywords in upper case, quoted names, and features as comments.
 
-Source: TiDB pkg/parser/ast/ddl.go, under the flags of tiflow cdc/owner/ddl_sink.go, addSpecialComment.
+TiDB does not write RESTRICT, CASCADE, LOCK and ALGORITHM with default values, and WITH CASCADED CHECK OPTION. A
+statement on a placement policy or resource group is one comment. Source: TiDB pkg/parser/ast/ddl.go, under the flags of
+tiflow cdc/owner/ddl_sink.go, addSpecialComment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterable
 
 from simulator.tidb import syntax
 from simulator.tidb.restore.alter import restore_alter_table
-from simulator.tidb.restore.names import feature_comment, restore_table_name
-from simulator.tidb.restore.objects import (
-    restore_alter_sequence,
-    restore_create_sequence,
-    restore_create_view,
-    restore_drop_sequence,
-    restore_drop_view,
-    restore_kept_placement_policy,
-    restore_placement_policy,
-    restore_resource_group,
+from simulator.tidb.restore.definitions import restore_key_options, restore_part
+from simulator.tidb.restore.names import (
+    feature_comment,
+    if_exists,
+    if_not_exists,
+    join_words,
+    quote_literal,
+    quote_name,
+    quote_string,
+    restore_table_name,
+    restore_table_names,
 )
 from simulator.tidb.restore.old_releases import keep_dropped_options
-from simulator.tidb.restore.statements import (
-    is_placement,
-    restore_alter_database,
-    restore_alter_database_placement,
-    restore_create_database,
-    restore_create_index,
-    restore_drop_database,
-    restore_drop_index,
-    restore_drop_table,
-    restore_flashback_cluster,
-    restore_flashback_database,
-    restore_flashback_table,
-    restore_lock_tables,
-    restore_recover_table,
-    restore_rename_table,
-    restore_repair_table,
-    restore_truncate_table,
-    restore_unlock_tables,
-)
-from simulator.tidb.restore.tables import restore_table
+from simulator.tidb.restore.tables import TEMPORARY, is_placement, restore_option, restore_table
 
 
 def restore_statement(statement: syntax.Statement, placement: bool = False, ttl_off: bool = True) -> str:
@@ -52,41 +34,158 @@ def restore_statement(statement: syntax.Statement, placement: bool = False, ttl_
     = 'OFF', and another TTL_ENABLE is dropped (tiflow from 7.0).
     """
     if placement and isinstance(statement, syntax.PlacementPolicy):
-        return restore_kept_placement_policy(statement)
-    if placement and isinstance(statement, syntax.AlterDatabase) and is_placement(statement):
-        return feature_comment(restore_alter_database_placement(statement), "placement")
+        options = (f"{option.name} = {restore_value(option)}" for option in statement.options)
+        return feature_comment(join_words(restore_policy_head(statement), *options), "placement")
+    if placement and isinstance(statement, syntax.AlterDatabase) and is_placement(statement.options):
+        policies = (f"PLACEMENT POLICY = {quote_name(option.value)}" for option in statement.options)
+        return feature_comment(join_words(restore_alter_database_head(statement), *policies), "placement")
     if placement and isinstance(statement, syntax.AlterTable) and not statement.specs:
         return f"ALTER TABLE {restore_table_name(statement.table)}"
     if placement or not ttl_off:
         statement = keep_dropped_options(statement, placement, not ttl_off)
-    return RESTORERS[type(statement)](statement)
+    return restore(statement)
 
 
-RESTORERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
-    {
-        syntax.CreateDatabase: restore_create_database,
-        syntax.AlterDatabase: restore_alter_database,
-        syntax.DropDatabase: restore_drop_database,
-        syntax.FlashbackDatabase: restore_flashback_database,
-        syntax.CreateTable: restore_table,
-        syntax.DropTable: restore_drop_table,
-        syntax.TruncateTable: restore_truncate_table,
-        syntax.RenameTable: restore_rename_table,
-        syntax.RecoverTable: restore_recover_table,
-        syntax.FlashbackTable: restore_flashback_table,
-        syntax.FlashbackCluster: restore_flashback_cluster,
-        syntax.RepairTable: restore_repair_table,
-        syntax.LockTables: restore_lock_tables,
-        syntax.UnlockTables: restore_unlock_tables,
-        syntax.CreateIndex: restore_create_index,
-        syntax.DropIndex: restore_drop_index,
-        syntax.CreateView: restore_create_view,
-        syntax.DropView: restore_drop_view,
-        syntax.CreateSequence: restore_create_sequence,
-        syntax.AlterSequence: restore_alter_sequence,
-        syntax.DropSequence: restore_drop_sequence,
-        syntax.PlacementPolicy: restore_placement_policy,
-        syntax.ResourceGroup: restore_resource_group,
-        syntax.AlterTable: restore_alter_table,
-    }
-)
+def restore(statement: syntax.Statement) -> str:
+    match statement:
+        case syntax.CreateTable():
+            return restore_table(statement)
+        case syntax.AlterTable():
+            return restore_alter_table(statement)
+        case syntax.CreateDatabase(name, options):
+            head = join_words("CREATE DATABASE", if_not_exists(statement.if_not_exists), quote_name(name))
+            return head + restore_database_options(options)
+        case syntax.AlterDatabase(_, options):
+            if is_placement(options):
+                return ""
+            return restore_alter_database_head(statement) + restore_database_options(options)
+        case syntax.DropDatabase(name):
+            return join_words("DROP DATABASE", if_exists(statement.if_exists), quote_name(name))
+        case syntax.FlashbackDatabase(name, new_name):
+            return join_words("FLASHBACK DATABASE", quote_name(name), restore_to(new_name))
+        case syntax.DropTable(tables):
+            kind = join_words("DROP", TEMPORARY[statement.temporary], "TABLE")
+            return join_words(kind, if_exists(statement.if_exists), restore_table_names(tables))
+        case syntax.TruncateTable(table):
+            return f"TRUNCATE TABLE {restore_table_name(table)}"
+        case syntax.RenameTable(pairs):
+            renames = (f"{restore_table_name(old)} TO {restore_table_name(new)}" for old, new in pairs)
+            return f"RENAME TABLE {', '.join(renames)}"
+        case syntax.RecoverTable(None, job):
+            return f"RECOVER TABLE BY JOB {job}"
+        case syntax.RecoverTable(syntax.TableName() as table, number=number):
+            return join_words("RECOVER TABLE", restore_table_name(table), str(number or ""))
+        case syntax.FlashbackTable(table, new_name):
+            return join_words("FLASHBACK TABLE", restore_table_name(table), restore_to(new_name))
+        case syntax.FlashbackCluster():
+            return restore_flashback_cluster(statement)
+        case syntax.RepairTable(table, definition):
+            return f"ADMIN REPAIR TABLE {restore_table_name(table)} {restore_table(definition)}"
+        case syntax.LockTables(locks):
+            return "LOCK TABLES " + ", ".join(f"{restore_table_name(name)} {kind}" for name, kind in locks)
+        case syntax.UnlockTables(tables):
+            return f"ADMIN CLEANUP TABLE LOCK {restore_table_names(tables)}" if tables else "UNLOCK TABLES"
+        case syntax.CreateIndex():
+            return restore_create_index(statement)
+        case syntax.DropIndex(table, name):
+            # IF EXISTS is a comment of TiDB, without a blank before the name.
+            exists = feature_comment("IF EXISTS ") if statement.if_exists else ""
+            tail = restore_lock_and_algorithm(statement)
+            return join_words(f"DROP INDEX {exists}{quote_name(name)} ON", restore_table_name(table), tail)
+        case syntax.CreateView():
+            return restore_create_view(statement)
+        case syntax.DropView(views):
+            return join_words("DROP VIEW", if_exists(statement.if_exists), restore_table_names(views))
+        case syntax.CreateSequence(sequence, options, table_options):
+            head = join_words("CREATE SEQUENCE", if_not_exists(statement.if_not_exists), restore_table_name(sequence))
+            return join_words(head, restore_sequence_options(options)) + "".join(
+                f" {restore_option(option)}" for option in table_options
+            )
+        case syntax.AlterSequence(sequence, options):
+            head = join_words("ALTER SEQUENCE", if_exists(statement.if_exists), restore_table_name(sequence))
+            return join_words(head, restore_sequence_options(options))
+        case syntax.DropSequence(sequences):
+            return join_words("DROP SEQUENCE", if_exists(statement.if_exists), restore_table_names(sequences))
+        case syntax.PlacementPolicy(verb, _, options):
+            # ALTER is empty. Of each option of CREATE, the blank before it remains.
+            text = feature_comment(restore_policy_head(statement) + " " * len(options), "placement")
+            return "" if verb == "ALTER" else text
+        case syntax.ResourceGroup(verb, name, settings):
+            head = join_words(verb, "RESOURCE GROUP", restore_existence(statement), quote_name(name))
+            values = ", ".join(f"{setting} = {value}" for setting, value in settings)
+            return feature_comment(join_words(head, values), "resource_group")
+    raise TypeError(f"{type(statement).__name__} is no DDL statement")
+
+
+def restore_to(new_name: str) -> str:
+    return f"TO {quote_name(new_name)}" if new_name else ""
+
+
+def restore_value(option: syntax.TableOption) -> str:
+    return quote_string(option.value) if option.quoted else option.value
+
+
+def restore_alter_database_head(statement: syntax.AlterDatabase) -> str:
+    return join_words("ALTER DATABASE", quote_name(statement.name) if statement.name else "")
+
+
+def restore_database_options(options: Iterable[syntax.TableOption]) -> str:
+    return "".join(f" {restore_database_option(option)}" for option in options)
+
+
+def restore_database_option(option: syntax.TableOption) -> str:
+    """Restore an option. PLACEMENT POLICY is empty."""
+    if option.name == "PLACEMENT POLICY":
+        return ""
+    if option.name == "TIFLASH REPLICA":
+        return f"SET TIFLASH REPLICA {option.value}"
+    return f"{'CHARACTER SET' if option.name == 'CHARSET' else option.name} = {restore_value(option)}"
+
+
+def restore_flashback_cluster(statement: syntax.FlashbackCluster) -> str:
+    what = "CLUSTER"
+    if statement.tables:
+        what = f"TABLE {restore_table_names(statement.tables)}"
+    elif statement.database:
+        what = f"DATABASE {quote_name(statement.database)}"
+    moment = f"TSO {statement.tso}" if statement.tso else f"TIMESTAMP {quote_literal(statement.timestamp)}"
+    return f"FLASHBACK {what} TO {moment}"
+
+
+def restore_create_index(statement: syntax.CreateIndex) -> str:
+    key = statement.key
+    kind = "" if key.kind == "key" else key.kind.upper()
+    head = join_words("CREATE", kind, "INDEX", if_not_exists(key.if_not_exists), quote_name(key.name), "ON")
+    parts = f"({', '.join(map(restore_part, key.parts))})"
+    tail = join_words(restore_key_options(key.options), restore_lock_and_algorithm(statement))
+    return join_words(head, restore_table_name(statement.table), parts, tail)
+
+
+def restore_lock_and_algorithm(statement: syntax.CreateIndex | syntax.DropIndex) -> str:
+    settings = (("ALGORITHM", statement.algorithm), ("LOCK", statement.lock))
+    return " ".join(f"{name} = {value}" for name, value in settings if value not in ("", "DEFAULT"))
+
+
+def restore_create_view(statement: syntax.CreateView) -> str:
+    return join_words(
+        "CREATE",
+        "OR REPLACE" if statement.or_replace else "",
+        f"ALGORITHM = {statement.algorithm} DEFINER = {statement.definer} SQL SECURITY {statement.security} VIEW",
+        restore_table_name(statement.view),
+        f"({','.join(map(quote_name, statement.columns))})" if statement.columns else "",
+        f"AS {statement.query.restored}",
+        "" if statement.check_option == "CASCADED" else f"WITH {statement.check_option} CHECK OPTION",
+    )
+
+
+def restore_sequence_options(options: Iterable[syntax.SequenceOption]) -> str:
+    return " ".join(option.name if option.value is None else f"{option.name} {option.value}" for option in options)
+
+
+def restore_policy_head(statement: syntax.PlacementPolicy) -> str:
+    verb = join_words(statement.verb, "OR REPLACE" if statement.or_replace else "", "PLACEMENT POLICY")
+    return join_words(verb, restore_existence(statement), quote_name(statement.name))
+
+
+def restore_existence(statement: syntax.PlacementPolicy | syntax.ResourceGroup) -> str:
+    return (if_not_exists if statement.verb == "CREATE" else if_exists)(statement.exists)

@@ -47,3 +47,11 @@ def feature_comment(text: str, name: str = "") -> str:
 def join_words(*parts: str) -> str:
     """Join the non-empty parts with blanks."""
     return " ".join(part for part in parts if part)
+
+
+def if_exists(written: bool) -> str:
+    return "IF EXISTS" if written else ""
+
+
+def if_not_exists(written: bool) -> str:
+    return "IF NOT EXISTS" if written else ""

@@ -6,12 +6,18 @@ and PartitionOptions.Restore; tiflow v8.5.3: cdc/owner/ddl_sink.go, addSpecialCo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
 
 from simulator.tidb import syntax
 from simulator.tidb.restore.definitions import restore_column, restore_key
-from simulator.tidb.restore.names import feature_comment, join_words, quote_name, quote_string, restore_table_name
+from simulator.tidb.restore.names import (
+    feature_comment,
+    if_not_exists,
+    join_words,
+    quote_name,
+    quote_string,
+    restore_table_name,
+)
 
 OFF = syntax.TableOption("TTL_ENABLE", "OFF", quoted=True)
 
@@ -20,6 +26,10 @@ def sent_options(options: Iterable[syntax.TableOption]) -> tuple[syntax.TableOpt
     """Return the options that TiCDC sends: without TTL_ENABLE, but with TTL_ENABLE = 'OFF' after every TTL."""
     others = (option for option in options if option.name != "TTL_ENABLE")
     return tuple(sent for option in others for sent in ((option, OFF) if option.name == "TTL" else (option,)))
+
+
+def is_placement(options: Iterable[syntax.TableOption]) -> bool:
+    return all(option.name == "PLACEMENT POLICY" for option in options)
 
 
 def restore_options(options: Iterable[syntax.TableOption]) -> str:
@@ -40,10 +50,6 @@ def restore_quoted(option: syntax.TableOption) -> str:
     return f"{option.name} = {quote_string(option.value)}"
 
 
-def restore_word(option: syntax.TableOption) -> str:
-    return f"{option.name} = {option.value.upper()}"
-
-
 def restore_unsupported(kind: str) -> Callable[[syntax.TableOption], str]:
     """Return the function that restores an option which TiDB does not support."""
     return lambda option: f"{option.name} = DEFAULT /* TableOption{kind} is not supported */ "
@@ -61,49 +67,35 @@ def restore_with_force(write: Callable[[syntax.TableOption], str]) -> Callable[[
     return lambda option: (feature_comment("FORCE", "force_inc") + " " if option.force else "") + write(option)
 
 
-WRITERS: MappingProxyType[str, Callable[[syntax.TableOption], str]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (
-                "COMMENT",
-                "COMPRESSION",
-                "CONNECTION",
-                "PASSWORD",
-                "DATA DIRECTORY",
-                "INDEX DIRECTORY",
-                "ENCRYPTION",
-                "STATS_COL_CHOICE",
-                "STATS_COL_LIST",
-                "ENGINE_ATTRIBUTE",
-                "SECONDARY_ENGINE_ATTRIBUTE",
-            ),
-            restore_quoted,
-        ),
-        "ENGINE": lambda option: f"ENGINE = {option.value or repr('')}",
-        "CHARSET": lambda option: f"DEFAULT CHARACTER SET = {option.value.upper()}",
-        "COLLATE": lambda option: f"DEFAULT COLLATE = {option.value.upper()}",
-        "AUTO_INCREMENT": restore_with_force(restore_plain),
-        "AUTO_RANDOM_BASE": restore_with_force(restore_in_feature("auto_rand_base")),
-        "AUTO_ID_CACHE": restore_in_feature("auto_id_cache"),
-        "SHARD_ROW_ID_BITS": restore_in_feature(""),
-        "PRE_SPLIT_REGIONS": restore_in_feature(""),
-        "STATS_PERSISTENT": restore_unsupported("StatsPersistent"),
-        "PACK_KEYS": restore_unsupported("PackKeys"),
-        "INSERT_METHOD": restore_word,
-        "STORAGE": lambda option: f"STORAGE {option.value}",
-        "SECONDARY_ENGINE": lambda option: restore_plain(option) if option.default else restore_quoted(option),
-        "TABLESPACE": lambda option: f"TABLESPACE = {quote_name(option.value)}",
-        "TTL": restore_in_feature("ttl"),
-        "TTL_ENABLE": restore_in_feature("ttl", restore_quoted),
-        "TTL_JOB_INTERVAL": restore_in_feature("ttl", restore_quoted),
-        "AFFINITY": restore_in_feature("affinity", restore_quoted),
-        "PLACEMENT POLICY": lambda _: "",
-    }
-)
+QUOTED_OPTIONS = (
+    "COMMENT COMPRESSION CONNECTION PASSWORD ENCRYPTION STATS_COL_CHOICE STATS_COL_LIST ENGINE_ATTRIBUTE"
+    " SECONDARY_ENGINE_ATTRIBUTE"
+).split()
+WRITERS: Mapping[str, Callable[[syntax.TableOption], str]] = {
+    **dict.fromkeys(("DATA DIRECTORY", "INDEX DIRECTORY", *QUOTED_OPTIONS), restore_quoted),
+    "ENGINE": lambda option: f"ENGINE = {option.value or repr('')}",
+    "CHARSET": lambda option: f"DEFAULT CHARACTER SET = {option.value.upper()}",
+    "COLLATE": lambda option: f"DEFAULT COLLATE = {option.value.upper()}",
+    "AUTO_INCREMENT": restore_with_force(restore_plain),
+    "AUTO_RANDOM_BASE": restore_with_force(restore_in_feature("auto_rand_base")),
+    "AUTO_ID_CACHE": restore_in_feature("auto_id_cache"),
+    "SHARD_ROW_ID_BITS": restore_in_feature(""),
+    "PRE_SPLIT_REGIONS": restore_in_feature(""),
+    "STATS_PERSISTENT": restore_unsupported("StatsPersistent"),
+    "PACK_KEYS": restore_unsupported("PackKeys"),
+    "INSERT_METHOD": lambda option: f"INSERT_METHOD = {option.value.upper()}",
+    "STORAGE": lambda option: f"STORAGE {option.value}",
+    "SECONDARY_ENGINE": lambda option: restore_plain(option) if option.default else restore_quoted(option),
+    "TABLESPACE": lambda option: f"TABLESPACE = {quote_name(option.value)}",
+    "TTL": restore_in_feature("ttl"),
+    "TTL_ENABLE": restore_in_feature("ttl", restore_quoted),
+    "TTL_JOB_INTERVAL": restore_in_feature("ttl", restore_quoted),
+    "AFFINITY": restore_in_feature("affinity", restore_quoted),
+    "PLACEMENT POLICY": lambda _: "",
+}
 
 
 def restore_partitioning(partitioning: syntax.PartitionClause) -> str:
-    """Restore PARTITION BY."""
     definitions = partitioning.definitions
     return "".join(
         (
@@ -160,9 +152,8 @@ def restore_definition(definition: syntax.PartitionDefinition, word: str = "PART
     """Restore a partition with its values, options and subpartitions."""
     options = restore_options(definition.options)
     parts = ",".join(restore_definition(part, "SUBPARTITION") for part in definition.subpartitions)
-    return f"{word} {quote_name(definition.name)}{restore_values(definition)}{options}" + (
-        f" ({parts})" if parts else ""
-    )
+    text = f"{word} {quote_name(definition.name)}{restore_values(definition)}{options}"
+    return f"{text} ({parts})" if parts else text
 
 
 def restore_values(definition: syntax.PartitionDefinition) -> str:
@@ -171,36 +162,23 @@ def restore_values(definition: syntax.PartitionDefinition) -> str:
     return f" {definition.kind.upper()}" if definition.kind else ""
 
 
-TEMPORARY = MappingProxyType({"": "", "local": "TEMPORARY", "global": "GLOBAL TEMPORARY"})
+TEMPORARY = {"": "", "local": "TEMPORARY", "global": "GLOBAL TEMPORARY"}
 
 
 def restore_table(statement: syntax.CreateTable) -> str:
-    """Restore the whole statement."""
     name = restore_table_name(syntax.TableName(statement.schema, statement.name))
     elements = ",".join((*map(restore_column, statement.columns), *map(restore_key, statement.keys)))
     return "".join(
         (
-            join_words(
-                "CREATE",
-                TEMPORARY[statement.temporary],
-                "TABLE",
-                "IF NOT EXISTS" if statement.if_not_exists else "",
-                name,
-            ),
+            join_words("CREATE", TEMPORARY[statement.temporary], "TABLE", if_not_exists(statement.if_not_exists), name),
             f" LIKE {restore_table_name(statement.like)}" if statement.like else "",
             f" ({elements})" if elements else "",
             restore_options(sent_options(statement.options)),
             f" {restore_partitioning(statement.partitioning)}" if statement.partitioning else "",
-            restore_query(statement),
+            f" {join_words(statement.on_duplicate, 'AS', statement.query.restored)}" if statement.query else "",
             restore_commit(statement),
         )
     )
-
-
-def restore_query(statement: syntax.CreateTable) -> str:
-    if not statement.query:
-        return ""
-    return f" {statement.on_duplicate}".rstrip() + f" AS {statement.query.restored}"
 
 
 def restore_commit(statement: syntax.CreateTable) -> str:
