@@ -7,10 +7,9 @@ AlterTable, ResolveAlterTableSpec).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from types import MappingProxyType
 from typing import Any
 
 from simulator.tidb import syntax
@@ -222,51 +221,47 @@ def clause(spec: syntax.Clause, alteration: Alteration) -> SubJobs:
     yield CLAUSES_WITHOUT_JOB[spec.words]
 
 
-CLAUSES_WITHOUT_JOB = MappingProxyType(
-    {
-        "ENABLE KEYS": "accepted, no job",
-        "DISABLE KEYS": "accepted, no job",
-        "WITH VALIDATION": "ALTER TABLE WITH VALIDATION is currently unsupported: no job",
-        "WITHOUT VALIDATION": "ALTER TABLE WITHOUT VALIDATION is currently unsupported: no job",
-        "ANALYZE": "statistics, no job",
-        "COMPACT": "TiFlash alone, no job",
-        "ADD STATS_EXTENDED": "statistics, no job",
-        "DROP STATS_EXTENDED": "statistics, no job",
-    }
-)
+CLAUSES_WITHOUT_JOB = {
+    "ENABLE KEYS": "accepted, no job",
+    "DISABLE KEYS": "accepted, no job",
+    "WITH VALIDATION": "ALTER TABLE WITH VALIDATION is currently unsupported: no job",
+    "WITHOUT VALIDATION": "ALTER TABLE WITHOUT VALIDATION is currently unsupported: no job",
+    "ANALYZE": "statistics, no job",
+    "COMPACT": "TiFlash alone, no job",
+    "ADD STATS_EXTENDED": "statistics, no job",
+    "DROP STATS_EXTENDED": "statistics, no job",
+}
 """Clauses that TiDB accepts without a job, and the notes about them."""
 
 
-SPECS: MappingProxyType[type, Callable[[Any, Alteration], SubJobs]] = MappingProxyType(
-    {
-        syntax.AddColumns: add_columns,
-        syntax.DropColumn: drop_column,
-        syntax.ModifyColumn: modify_column,
-        syntax.ChangeColumn: change_column,
-        syntax.RenameColumn: rename_column,
-        syntax.AlterDefault: alter_default,
-        syntax.AddKey: add_key,
-        syntax.DropKey: drop_key,
-        syntax.RenameIndex: rename_index,
-        syntax.IndexVisibility: alter_visibility,
-        syntax.AlterCheck: alter_check,
-        syntax.SetOptions: set_options,
-        syntax.ConvertCharset: convert_charset,
-        syntax.RenameTo: rename_to,
-        syntax.AddPartitions: add_partitions,
-        syntax.IntervalPartitionSpec: last_partition,
-        syntax.PartitionAction: partition_action,
-        syntax.CoalescePartition: coalesce,
-        syntax.ReorganizePartition: reorganize,
-        syntax.ExchangePartition: exchange,
-        syntax.PartitionBy: partition_by,
-        syntax.RemovePartitioning: remove_partitioning,
-        syntax.PartitionOptions: partition_options,
-        syntax.Attributes: attributes,
-        syntax.Cache: cache,
-        syntax.RemoveTtl: remove_ttl,
-        syntax.TiflashReplica: tiflash_replica,
-        syntax.OrderBy: order_by,
-        syntax.Clause: clause,
-    }
-)
+SPECS: Mapping[type, Callable[[Any, Alteration], SubJobs]] = {
+    syntax.AddColumns: add_columns,
+    syntax.DropColumn: drop_column,
+    syntax.ModifyColumn: modify_column,
+    syntax.ChangeColumn: change_column,
+    syntax.RenameColumn: rename_column,
+    syntax.AlterDefault: alter_default,
+    syntax.AddKey: add_key,
+    syntax.DropKey: drop_key,
+    syntax.RenameIndex: rename_index,
+    syntax.IndexVisibility: alter_visibility,
+    syntax.AlterCheck: alter_check,
+    syntax.SetOptions: set_options,
+    syntax.ConvertCharset: convert_charset,
+    syntax.RenameTo: rename_to,
+    syntax.AddPartitions: add_partitions,
+    syntax.IntervalPartitionSpec: last_partition,
+    syntax.PartitionAction: partition_action,
+    syntax.CoalescePartition: coalesce,
+    syntax.ReorganizePartition: reorganize,
+    syntax.ExchangePartition: exchange,
+    syntax.PartitionBy: partition_by,
+    syntax.RemovePartitioning: remove_partitioning,
+    syntax.PartitionOptions: partition_options,
+    syntax.Attributes: attributes,
+    syntax.Cache: cache,
+    syntax.RemoveTtl: remove_ttl,
+    syntax.TiflashReplica: tiflash_replica,
+    syntax.OrderBy: order_by,
+    syntax.Clause: clause,
+}

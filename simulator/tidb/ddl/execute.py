@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from simulator.releases import Release
@@ -70,31 +69,29 @@ def _with_ticdc_code(job: Job, release: Release) -> Job:
     return replace(job, code=Action.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
 
 
-STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = MappingProxyType(
-    {
-        syntax.CreateDatabase: databases.create_database,
-        syntax.AlterDatabase: databases.alter_database,
-        syntax.DropDatabase: databases.drop_database,
-        syntax.FlashbackDatabase: databases.flashback_database,
-        syntax.FlashbackCluster: databases.flashback_cluster,
-        syntax.PlacementPolicy: databases.placement_policy,
-        syntax.ResourceGroup: databases.resource_group,
-        syntax.CreateTable: create.create_table,
-        syntax.DropTable: tables.drop_table,
-        syntax.TruncateTable: tables.truncate_table,
-        syntax.RenameTable: tables.rename_table,
-        syntax.RecoverTable: tables.recover_table,
-        syntax.FlashbackTable: tables.flashback_table,
-        syntax.RepairTable: tables.repair_table,
-        syntax.LockTables: tables.lock_tables,
-        syntax.UnlockTables: tables.unlock_tables,
-        syntax.CreateIndex: alter.create_index,
-        syntax.DropIndex: alter.drop_index,
-        syntax.AlterTable: alter.alter_table,
-        syntax.CreateView: others.create_view,
-        syntax.DropView: others.drop_view,
-        syntax.CreateSequence: others.create_sequence,
-        syntax.AlterSequence: others.alter_sequence,
-        syntax.DropSequence: others.drop_sequence,
-    }
-)
+STATEMENTS: Mapping[type, Callable[[Any, str, Session], ExecutionResult]] = {
+    syntax.CreateDatabase: databases.create_database,
+    syntax.AlterDatabase: databases.alter_database,
+    syntax.DropDatabase: databases.drop_database,
+    syntax.FlashbackDatabase: databases.flashback_database,
+    syntax.FlashbackCluster: databases.flashback_cluster,
+    syntax.PlacementPolicy: databases.placement_policy,
+    syntax.ResourceGroup: databases.resource_group,
+    syntax.CreateTable: create.create_table,
+    syntax.DropTable: tables.drop_table,
+    syntax.TruncateTable: tables.truncate_table,
+    syntax.RenameTable: tables.rename_table,
+    syntax.RecoverTable: tables.recover_table,
+    syntax.FlashbackTable: tables.flashback_table,
+    syntax.RepairTable: tables.repair_table,
+    syntax.LockTables: tables.lock_tables,
+    syntax.UnlockTables: tables.unlock_tables,
+    syntax.CreateIndex: alter.create_index,
+    syntax.DropIndex: alter.drop_index,
+    syntax.AlterTable: alter.alter_table,
+    syntax.CreateView: others.create_view,
+    syntax.DropView: others.drop_view,
+    syntax.CreateSequence: others.create_sequence,
+    syntax.AlterSequence: others.alter_sequence,
+    syntax.DropSequence: others.drop_sequence,
+}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 MANY = 1 << 16
 
 _BY_COUNT = {
@@ -62,7 +60,7 @@ _BY_COUNT = {
 }
 """Function names in upper case, by the smallest and largest number of arguments."""
 
-NATIVE_FUNCTIONS = MappingProxyType({name: counts for counts, names in _BY_COUNT.items() for name in names.split()})
+NATIVE_FUNCTIONS = {name: counts for counts, names in _BY_COUNT.items() for name in names.split()}
 """The smallest and largest number of arguments of each function. Operators are not included."""
 
 LATER_FUNCTIONS = frozenset(

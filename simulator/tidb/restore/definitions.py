@@ -6,8 +6,7 @@ pkg/parser/ast/ddl.go, ColumnOption.Restore, Constraint.Restore and IndexOption.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Mapping
 
 from simulator.tidb import syntax
 from simulator.tidb.restore.names import (
@@ -120,39 +119,35 @@ def restore_auto_random(option: syntax.ColumnOption) -> str:
     return feature_comment(f"AUTO_RANDOM{bits}", "auto_rand")
 
 
-OPTIONS: MappingProxyType[str, Callable[[syntax.ColumnOption], str]] = MappingProxyType(
-    {
-        "not null": lambda _: "NOT NULL",
-        "null": lambda _: "NULL",
-        "default": restore_default,
-        "on update": restore_on_update,
-        "auto_increment": lambda _: "AUTO_INCREMENT",
-        "auto_random": restore_auto_random,
-        "primary": restore_primary_option,
-        "unique": lambda option: f"UNIQUE KEY{restore_scope(option)}",
-        "comment": lambda option: f"COMMENT {quote_literal(option.text)}",
-        "collate": lambda option: f"COLLATE {option.text}",
-        "generated": restore_generated,
-        "check": lambda option: restore_check(option.check) if option.check else "",
-        "references": lambda option: restore_references(option.references) if option.references else "",
-        "column_format": lambda option: f"COLUMN_FORMAT {option.text}",
-        "storage": lambda option: f"STORAGE {option.text}",
-        "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {quote_string(option.text)}",
-        "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(option.text)}",
-    }
-)
+OPTIONS: Mapping[str, Callable[[syntax.ColumnOption], str]] = {
+    "not null": lambda _: "NOT NULL",
+    "null": lambda _: "NULL",
+    "default": restore_default,
+    "on update": restore_on_update,
+    "auto_increment": lambda _: "AUTO_INCREMENT",
+    "auto_random": restore_auto_random,
+    "primary": restore_primary_option,
+    "unique": lambda option: f"UNIQUE KEY{restore_scope(option)}",
+    "comment": lambda option: f"COMMENT {quote_literal(option.text)}",
+    "collate": lambda option: f"COLLATE {option.text}",
+    "generated": restore_generated,
+    "check": lambda option: restore_check(option.check) if option.check else "",
+    "references": lambda option: restore_references(option.references) if option.references else "",
+    "column_format": lambda option: f"COLUMN_FORMAT {option.text}",
+    "storage": lambda option: f"STORAGE {option.text}",
+    "engine_attribute": lambda option: f"ENGINE_ATTRIBUTE = {quote_string(option.text)}",
+    "secondary_engine_attribute": lambda option: f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(option.text)}",
+}
 
 
-WORDS = MappingProxyType(
-    {
-        "primary": "PRIMARY KEY",
-        "unique": "UNIQUE",
-        "key": "INDEX",
-        "fulltext": "FULLTEXT",
-        "vector": "VECTOR INDEX",
-        "columnar": "COLUMNAR INDEX",
-    }
-)
+WORDS = {
+    "primary": "PRIMARY KEY",
+    "unique": "UNIQUE",
+    "key": "INDEX",
+    "fulltext": "FULLTEXT",
+    "vector": "VECTOR INDEX",
+    "columnar": "COLUMNAR INDEX",
+}
 
 
 def restore_key(key: syntax.KeyDefinition) -> str:

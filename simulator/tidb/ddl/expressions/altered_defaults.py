@@ -6,8 +6,6 @@ expression is evaluated at once (TiDB: pkg/ddl/ddl_api.go, SetDefaultValue, getD
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from simulator.tidb.ddl.expressions.constants import evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
@@ -15,9 +13,14 @@ from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.syntax.expressions import Call, ContextExpression
 
 OTHER_NOW_FUNCTIONS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
-LITERALS = MappingProxyType(
-    {"null": "null", "int": "number", "uint": "number", "decimal": "number", "real": "number", "string": "string"}
-)
+LITERALS = {
+    "null": "null",
+    "int": "number",
+    "uint": "number",
+    "decimal": "number",
+    "real": "number",
+    "string": "string",
+}
 """Kinds of literals by kinds of values."""
 
 

@@ -3,8 +3,7 @@ pkg/ddl/add_column.go)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.tidb_errors import tidb_error
@@ -89,15 +88,13 @@ def any_arguments(arguments: tuple[Node, ...]) -> bool:
     return True
 
 
-ALLOWED: MappingProxyType[str, Callable[[tuple[Node, ...]], bool]] = MappingProxyType(
-    {
-        "RAND": any_arguments,
-        "UUID": any_arguments,
-        "UUID_TO_BIN": any_arguments,
-        "DATE_FORMAT": is_date_format,
-        "REPLACE": is_replaced_uuid,
-        "UPPER": is_user_name,
-        "STR_TO_DATE": are_literals,
-    }
-)
+ALLOWED: Mapping[str, Callable[[tuple[Node, ...]], bool]] = {
+    "RAND": any_arguments,
+    "UUID": any_arguments,
+    "UUID_TO_BIN": any_arguments,
+    "DATE_FORMAT": is_date_format,
+    "REPLACE": is_replaced_uuid,
+    "UPPER": is_user_name,
+    "STR_TO_DATE": are_literals,
+}
 """Functions that every release allows, with a check of their arguments."""

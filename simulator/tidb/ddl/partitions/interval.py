@@ -5,10 +5,9 @@ Bounds are integers or dates, at equal intervals (TiDB: pkg/ddl/partition.go, ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from types import MappingProxyType
 
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column
@@ -178,7 +177,8 @@ def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
     return (*old.partitions, *partitions_up_to(old.partitions, last))
 
 
-INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType(
-    {"FIRST": (Action.DROP_TABLE_PARTITION, from_bound), "LAST": (Action.ADD_TABLE_PARTITION, up_to_bound)}
-)
+INTERVALS: Mapping[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = {
+    "FIRST": (Action.DROP_TABLE_PARTITION, from_bound),
+    "LAST": (Action.ADD_TABLE_PARTITION, up_to_bound),
+}
 """The job type of each verb, and the function that returns the partitions after it."""

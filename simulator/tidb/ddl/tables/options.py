@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column
@@ -177,33 +176,29 @@ def cache(spec: Cache, alteration: Alteration) -> SubJobs:
     yield SubJob(action, lambda before: replace(before, cached=on))
 
 
-KEPT_OPTION_ACTIONS = MappingProxyType(
-    {
-        "AUTO_INCREMENT": Action.REBASE_AUTO_ID,
-        "AUTO_ID_CACHE": Action.MODIFY_TABLE_AUTO_ID_CACHE,
-        "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM_BASE,
-        "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
-    }
-)
+KEPT_OPTION_ACTIONS = {
+    "AUTO_INCREMENT": Action.REBASE_AUTO_ID,
+    "AUTO_ID_CACHE": Action.MODIFY_TABLE_AUTO_ID_CACHE,
+    "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM_BASE,
+    "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
+}
 
-OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], SubJobs]] = MappingProxyType(
-    {
-        "COMMENT": comment,
-        "CHARSET": charset,
-        "COLLATE": charset,
-        "TTL": time_to_live,
-        "TTL_ENABLE": time_to_live,
-        "TTL_JOB_INTERVAL": time_to_live,
-        "AUTO_INCREMENT": stored_option,
-        "AUTO_ID_CACHE": stored_option,
-        "AUTO_RANDOM_BASE": stored_option,
-        "SHARD_ROW_ID_BITS": stored_option,
-        "PLACEMENT POLICY": placement_option,
-        "ENGINE": engine,
-        "ROW_FORMAT": ignored_option,
-        "ENGINE_ATTRIBUTE": engine_attribute,
-    }
-)
+OPTIONS: Mapping[str, Callable[[TableOption, Values, Alteration], SubJobs]] = {
+    "COMMENT": comment,
+    "CHARSET": charset,
+    "COLLATE": charset,
+    "TTL": time_to_live,
+    "TTL_ENABLE": time_to_live,
+    "TTL_JOB_INTERVAL": time_to_live,
+    "AUTO_INCREMENT": stored_option,
+    "AUTO_ID_CACHE": stored_option,
+    "AUTO_RANDOM_BASE": stored_option,
+    "SHARD_ROW_ID_BITS": stored_option,
+    "PLACEMENT POLICY": placement_option,
+    "ENGINE": engine,
+    "ROW_FORMAT": ignored_option,
+    "ENGINE_ATTRIBUTE": engine_attribute,
+}
 
 
 def convert_charset(spec: ConvertCharset, alteration: Alteration) -> SubJobs:
