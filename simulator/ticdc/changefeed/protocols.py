@@ -15,25 +15,16 @@ from simulator.ticdc.changefeed.settings import Settings
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Protocol
 
-
-def _forced(release: Release) -> str:
-    return "forced"
-
-
-def _since_6_0(release: Release) -> bool:
-    return not release.kafka_refuses_tidb_extension
-
-
 OTHERS = (
-    Protocol(name="canal", old_values=_forced),
+    Protocol(name="canal", old_values=lambda release: "forced"),
     Protocol(
         name="avro",
         aliases=frozenset({"flat-avro"}),
         refusals={FORCE_REPLICATE: "force-replicate must be disabled, when using avro protocol"},
-        tidb_extension=_since_6_0,
+        tidb_extension=lambda release: not release.kafka_refuses_tidb_extension,  # from 6.0
         topics_name_tables=True,
     ),
-    Protocol(name="maxwell", old_values=_forced),
+    Protocol(name="maxwell", old_values=lambda release: "forced"),
     Protocol(name="craft"),
     Protocol(
         name="csv",

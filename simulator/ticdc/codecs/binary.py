@@ -13,20 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.cells import Bytes, Offsets, Places, binary, latin1, stored_buffers
+from simulator.columns.cells import Bytes, Mask, Offsets, Places, binary, latin1, stored_buffers
 from simulator.ticdc.codecs.json_text import join, shift_offsets
 
 
 def surrogate_escaped(cells: pa.Array) -> pa.Array:
     """Return bytes as text; each byte that is not valid UTF-8 becomes a lone surrogate (see `json_text`)."""
     data, offsets = stored_buffers(cells)
-    invalid = data >= 0x80
-    if not invalid.any():
+    where = np.flatnonzero(_invalid(data, offsets))
+    if not len(where):
         return cells
-    starts, widths, _ = _runes(data, offsets)
-    for step in range(4):
-        invalid[(starts + step)[widths > step]] = False
-    where = np.flatnonzero(invalid)
     spread = np.insert(data, np.repeat(where, 2), 0)
     places = where + 2 * np.arange(len(where))
     spread[places], spread[places + 1], spread[places + 2] = 0xED, 0xB0 | data[where] >> 6, 0x80 | data[where] & 0x3F
@@ -137,15 +133,20 @@ def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
     return starts[valid], widths[valid], codes[valid]
 
 
+def _invalid(data: Bytes, offsets: Offsets) -> Mask:
+    """Return which bytes are not valid UTF-8."""
+    invalid: Mask = data >= 0x80
+    if invalid.any():
+        starts, widths, _ = _runes(data, offsets)
+        for step in range(4):
+            invalid[(starts + step)[widths > step]] = False
+    return invalid
+
+
 def valid_utf8(cells: pa.Array) -> pa.Array:
     """Return the bytes with `?` in place of each byte that is not valid UTF-8."""
     data, offsets = stored_buffers(cells)
-    if not len(data) or int(data.max()) < 0x80:
-        return cells
-    starts, widths, _ = _runes(data, offsets)
-    invalid = data >= 0x80
-    for step in range(4):
-        invalid[(starts + step)[widths > step]] = False
+    invalid = _invalid(data, offsets)
     return binary(np.where(invalid, np.uint8(0x3F), data), offsets, cells) if invalid.any() else cells
 
 

@@ -14,21 +14,11 @@ import pyarrow as pa
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Frame, RowChanges
+from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Frame, RowChanges, frame_one_row_each
 from simulator.tidb.model.types import ColumnType
 
 KeyValue = tuple[bytes | None, bytes]
 """Key and value of one event; the key is None in a protocol without keys."""
-
-
-def never(release: Release) -> bool:
-    """Return False in every release."""
-    return False
-
-
-def optional(release: Release) -> str:
-    """Return that the protocol leaves enable-old-value to the changefeed."""
-    return "optional"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +40,10 @@ class Protocol:
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Settings that TiCDC refuses with the protocol, and TiCDC's texts."""
 
-    tidb_extension: Callable[[Release], bool] = never
+    tidb_extension: Callable[[Release], bool] = lambda release: False
     """Whether the protocol has enable-tidb-extension."""
 
-    old_values: Callable[[Release], str] = optional
+    old_values: Callable[[Release], str] = lambda release: "optional"
     """How the protocol treats enable-old-value: `optional`, `required` (false is an error) or `forced` (false is
     ignored)."""
 
@@ -111,37 +101,39 @@ ZERO_FAMILIES = frozenset(("string", "text", "json", "enum", "set", "decimal", "
 """Families of types whose empty or zero values become NULL in early releases of the new architecture."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Codec:
-    """A simulated protocol."""
+    """A simulated protocol. Functions with a default are those of a protocol without the property."""
 
     protocol: Protocol
-    batches: bool
-    """Whether a message holds several rows; if so, rows that may share one are passed together."""
-
     encode: Callable[[RowChanges, CodecOptions, Release], EncodedRows]
     """Encode row changes of one table into keys and values; raises EncodeError."""
 
-    frame: Frame
+    frame: Frame = frame_one_row_each
+    batches: bool = False
+    """Whether a message holds several rows; if so, rows that may share one are passed together."""
+
     ddl: Callable[[DdlEvent, CodecOptions, Release], KeyValue]
     """Encode a DDL statement into key and value, without framing."""
 
-    watermark: Callable[[int, CodecOptions, Release], KeyValue | None]
+    watermark: Callable[[int, CodecOptions, Release], KeyValue | None] = lambda ts, options, release: None
     """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
 
-    broadcasts_ddl: Callable[[Release], bool]
+    broadcasts_ddl: Callable[[Release], bool] = lambda release: False
     """Whether a DDL statement goes to every partition of its topic instead of the first."""
 
     sizes: Callable[[CodecOptions, Release], SizeRules]
-    topic_limit: Callable[[Release], str]
+    topic_limit: Callable[[Release], str] = lambda release: release.topic_limit
     """What happens if a topic accepts less than max-message-bytes, as in `Release.topic_limit`."""
 
-    fidelity: Callable[[CodecOptions, Release], Fidelity]
-    column_fields: Callable[[ColumnType, CodecOptions, Release], Mapping[str, str | int]]
+    fidelity: Callable[[CodecOptions, Release], Fidelity] = lambda options, release: Fidelity()
+    column_fields: Callable[[ColumnType, CodecOptions, Release], Mapping[str, str | int]] = (
+        lambda type, options, release: {}
+    )
     """Fields of a column of that type in messages, besides value, type code, flags and handle key: by name, in
     order."""
 
-    large_message_option: Callable[[CodecOptions, Release], str]
+    large_message_option: Callable[[CodecOptions, Release], str] = lambda options, release: "none"
     """How a row that is too large is sent, as in `CodecOptions.large_message_handle_option`; `none` also if the
     release does not check sizes."""
 

@@ -26,20 +26,7 @@ from simulator.ticdc.codecs.codec import ZERO_FAMILIES, Codec, Fidelity, KeyValu
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-from simulator.ticdc.codecs.row_changes import frame_one_row_each
 from simulator.tidb.model.types import ColumnType
-
-
-def _tidb_extension(release: Release) -> bool:
-    return True
-
-
-def _old_values(release: Release) -> str:
-    return "forced" if release.canal_forces_old_value else "required"
-
-
-def _ddl_everywhere(release: Release) -> bool:
-    return not release.canal_ddl_in_partition_0
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
@@ -83,16 +70,14 @@ CANAL_JSON = Codec(
         name="canal-json",
         title="Canal-JSON",
         settings=option_names.LARGE_MESSAGES | option_names.COMPATIBLE | option_names.ROW_KEY | {"sink.terminator"},
-        tidb_extension=_tidb_extension,
-        old_values=_old_values,
+        tidb_extension=lambda release: True,
+        old_values=lambda release: "forced" if release.canal_forces_old_value else "required",
         large_messages_need_extension=True,
     ),
-    batches=False,
     encode=encode,
-    frame=frame_one_row_each,
     ddl=ddl,
     watermark=watermark,
-    broadcasts_ddl=_ddl_everywhere,
+    broadcasts_ddl=lambda release: not release.canal_ddl_in_partition_0,
     sizes=_sizes,
     topic_limit=_topic_limit,
     fidelity=_fidelity,

@@ -97,23 +97,19 @@ def _text(type: ColumnType, release: Release) -> Converter:
     if family == "float":
         return wire_numbers.widened_plain_float if release.float_widened else wire_numbers.plain_float
     if family == "string" and types.is_binary(type) and not release.canal_latin1_strings:
-        return _bytes_as_text
+        return lambda cells, type: surrogate_escaped(latin1(cells))
     return _TEXTS.get(family, unchanged)
-
-
-def _bytes_as_text(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return surrogate_escaped(latin1(cells))
 
 
 def _always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
     return pa.nulls(len(cells), pa.binary())
 
 
-_TEXTS: dict[str, Converter] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}
-
-
 def _escaped(text: Converter) -> Converter:
     return lambda cells, type: escape(text(cells, type), short_controls=False)
+
+
+_TEXTS: dict[str, Converter] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}
 
 
 BLOB = 2004

@@ -13,6 +13,8 @@ from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent
 from simulator.tso import physical
 
+WATERMARK = "TIDB_WATERMARK"
+
 _DDL_TYPES = {
     3: "CREATE",
     4: "ERASE",
@@ -26,18 +28,7 @@ _DDL_TYPES = {
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
     """Return the message of a DDL statement."""
     extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
-    value = _event(
-        event.schema,
-        event.table,
-        True,
-        ddl_type(event.type_code, release),
-        event.commit_ts,
-        event.query,
-        extension,
-        options,
-        release,
-    )
-    return None, compress_value(value, options)
+    return None, _message(event, ddl_type(event.type_code, release), extension, options, release)
 
 
 def ddl_type(type_code: int, release: Release) -> str:
@@ -52,35 +43,25 @@ def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, b
     if not _has_extension(options, release):
         return None
     extension = b'{"watermarkTs":%d}' % ts if ts else b"{}"
-    value = _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options, release)
-    return None, compress_value(value, options)
+    return None, _message(DdlEvent(ts, "", "", "", 0), WATERMARK, extension, options, release)
 
 
 def _has_extension(options: CodecOptions, release: Release) -> bool:
     return options.enable_tidb_extension and release.tidb_extension
 
 
-def _event(
-    schema: str,
-    table: str,
-    is_ddl: bool,
-    type: str,
-    ts: int,
-    query: str,
-    extension: bytes,
-    options: CodecOptions,
-    release: Release,
-) -> bytes:
-    es = physical(ts)
+def _message(event: DdlEvent, type: str, extension: bytes, options: CodecOptions, release: Release) -> bytes:
+    es = physical(event.commit_ts)
     build = es if options.build_ts is None else options.build_ts
     text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
-        quoted(schema),
-        quoted(table),
-        b"true" if is_ddl else b"false",
+        quoted(event.schema),
+        quoted(event.table),
+        b"false" if type == WATERMARK else b"true",
         type.encode(),
         es,
         build if release.canal_build_time else 0,
-        quoted(query),
+        quoted(event.query),
     )
     text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
-    return text + (b',"_tidb":' + extension if _has_extension(options, release) else b"") + b"}"
+    text += (b',"_tidb":' + extension if _has_extension(options, release) else b"") + b"}"
+    return compress_value(text, options)

@@ -13,18 +13,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import ZERO_FAMILIES, Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, watermark
 from simulator.ticdc.codecs.open_protocol.framing import frame_open, overhead
-from simulator.tidb.model.types import ColumnType
-
-
-def _ddl_everywhere(release: Release) -> bool:
-    return True
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
@@ -35,10 +29,6 @@ def _sizes(options: CodecOptions, release: Release) -> SizeRules:
         overhead(release),
         large_rows=not release.size_error,
     )
-
-
-def _topic_limit(release: Release) -> str:
-    return release.topic_limit
 
 
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
@@ -52,10 +42,6 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
         old_nulls=ZERO_FAMILIES if release.open_old_zero_is_null else nulls,
         whole_seconds=not release.open_time_fraction,
     )
-
-
-def _column_fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
-    return {}
 
 
 def _large_form(options: CodecOptions, release: Release) -> str:
@@ -81,11 +67,9 @@ OPEN_PROTOCOL = Codec(
     frame=frame_open,
     ddl=ddl,
     watermark=watermark,
-    broadcasts_ddl=_ddl_everywhere,
+    broadcasts_ddl=lambda release: True,
     sizes=_sizes,
-    topic_limit=_topic_limit,
     fidelity=_fidelity,
-    column_fields=_column_fields,
     large_message_option=_large_form,
     with_unknown_type=_unknown_type,
 )

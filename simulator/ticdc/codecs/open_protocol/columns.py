@@ -110,37 +110,23 @@ def always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 def _bytes_form(type: ColumnType, release: Release) -> Converter:
     if types.is_blob(type) or release.open_strings_base64:
-        return _binary_base64
-    return partial(_quoted, unicode=release.quoted_unicode, html=release.open_escapes_html)
+        return lambda cells, type: binary.base64(latin1(cells))
+    return lambda cells, type: binary.quote(cells, release.quoted_unicode, release.open_escapes_html)
 
 
 def _plain_form(family: str, release: Release) -> Converter:
     if family == "string" and release.open_strings_base64:
         return _text_base64
     if family in ("string", "json"):
-        return partial(_escaped, short_controls=release.short_control_escapes) if release.open_escapes_html else _raw
+        if not release.open_escapes_html:
+            return lambda cells, type: raw_escape(cells)
+        return lambda cells, type: escape(cells, release.short_control_escapes)
     if family == "float":
         widened = partial(wire_numbers.go_float, widened=release.float_widened)
         return wire_numbers.padded_float if release.open_pads_exponents else widened
     if family == "time" and not release.open_time_fraction:
         return _whole_seconds
     return _FORMS.get(family, unchanged)
-
-
-def _escaped(cells: pa.Array, type: ColumnType, short_controls: bool) -> pa.Array:
-    return escape(cells, short_controls)
-
-
-def _raw(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return raw_escape(cells)
-
-
-def _quoted(cells: pa.Array, type: ColumnType, unicode: int, html: bool) -> pa.Array:
-    return binary.quote(cells, unicode, html)
-
-
-def _binary_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return binary.base64(latin1(cells))
 
 
 def _text_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
