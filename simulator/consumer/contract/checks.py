@@ -5,7 +5,6 @@ The state is limited to tables, statements, watermarks, and the rows above the l
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,17 +13,16 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import DDL, WATERMARK, Ints
+from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.consumer.contract import order, placement
 from simulator.consumer.contract.change_window import ChangeWindow, RewoundRows, RowChangeArrays
-from simulator.consumer.contract.events import EventArrays, TableNumbers, event_arrays, report_violations
+from simulator.consumer.contract.events import EventArrays, Sampler, TableNumbers, event_arrays
 from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import RowGroup, TableDefinitions
-from simulator.consumer.contract.samples import Sampler
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter, new_violation
+from simulator.consumer.contract.violations import SHOW, ViolationCounter, new_violation
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
@@ -42,81 +40,59 @@ class PartitionChecks:
     def __init__(self, place: TopicPartition, spec: StreamSpec, show: int = SHOW) -> None:
         self.place, self.spec = place, spec
         self.repeated: Mask = np.zeros(0, np.bool_)
+        self.summary = PartitionSummary(place)
         self._counter = ViolationCounter(show)
         self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
         self._window, self._newest = ChangeWindow(), RewoundRows()
         self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
         self._low = NEVER
         self._watermarks: list[Ints] = []
-        self._records = self._size = self._again = 0
-        self._offsets: tuple[int, int] | None = None
-        self._rows: Counter[tuple[str, str]] = Counter()
-        self._unchecked: Counter[tuple[str, str]] = Counter()
-        self._unreadable: Counter[str] = Counter()
-        self._first = self._first_row = self._last_row = NEVER
-        self._last_event = (NEVER, False)
-        self._headless = self._late_head = False
+        self._late_head = False
 
-    def take(
-        self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None
-    ) -> list[Violation]:
-        """Check the next batch (EVENT_SCHEMA) and return the violations that are kept. `records` are the records it was
-        decoded from (RECORD_SCHEMA), for timestamps, and to distinguish foreign records from damaged ones."""
-        shown = len(self._counter.shown)
-        events = event_arrays(batch, layouts, self._names, self._low)
+    def take(self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None) -> None:
+        """Check the next batch (EVENT_SCHEMA). `records` are the records it was decoded from (RECORD_SCHEMA), for
+        timestamps, and to distinguish foreign records from damaged ones."""
+        events = event_arrays(self.place, self.spec, self._counter, batch, layouts, self._names, self._low)
         self.repeated = np.zeros(len(events.ts), np.bool_)
-        if len(events.ts):
-            self._count(events)
-            if self.place[1] >= self.spec.partitions.get(self.place[0], 0):
-                self._misplaced(events)
-            else:
-                self._unreadable_ones(events, records)
-                placement.check_sizes(self._counter, self.place, events, self.spec)
-                order.check_watermarks(self._counter, self.place, events, self.spec)
-                self._take_rows(events)
-                self._statements.take(self._counter, self.place, events, self.spec, self.repeated, self._names.schemas)
-            self._sampling.take(events, _timestamps(events, records))
-            self._update_times(events)
-        return sorted(self._counter.shown[shown:], key=lambda each: each.offset or 0)
+        if not len(events.ts):
+            return
+        self._count(events)
+        count = self.spec.partitions.get(self.place[0], 0)
+        if self.place[1] >= count:
+            events.report(
+                "partition-unknown", _first_of_each(events), lambda at: f"the topic has {count} partitions", False
+            )
+        else:
+            self._unreadable_ones(events, records)
+            placement.check_sizes(events)
+            order.check_watermarks(events)
+            self._take_rows(events)
+            self._statements.take(events, self.repeated, self._names.schemas)
+        self._sampling.take(events, _timestamps(events, records))
+        self._update_times(events)
 
     def end(self) -> PartitionSummary:
         """Return the summary of the partition."""
         last = self._newest.end()
         if last is not None and not self.spec.watermarks:
             self._older_last(last)
-        first, final = self._offsets or (None, None)
-        statements = self._statements.seen
-        return PartitionSummary(
-            self.place,
-            self._records,
-            self._size,
-            first,
-            final,
-            np.unique(np.concatenate(self._watermarks)) if self._watermarks else np.zeros(0, np.int64),
-            tuple(statements),
-            dict(self._rows),
-            self._again,
-            sum(statements.values()) - len(statements),
-            self._first,
-            self._first_row,
-            self._last_row,
-            self._last_event,
-            self._headless,
-            dict(self._unchecked),
-            dict(self._unreadable),
-            tuple(self._notes()),
-            self._counter.found(),
-            self._sampling.samples(),
-        )
+        summary, statements = self.summary, self._statements.seen
+        if self._watermarks:
+            summary.watermarks = np.unique(np.concatenate(self._watermarks))
+        summary.statements = tuple(statements)
+        summary.repeated_statements = sum(statements.values()) - len(statements)
+        summary.notes = self._notes()
+        summary.found, summary.samples = self._counter.found(), self._sampling.samples()
+        return summary
 
-    def _notes(self) -> list[str]:
+    def _notes(self) -> tuple[str, ...]:
         topic, partition = self.place
-        if self._headless:
-            first = self._offsets[0] if self._offsets else 0
-            return [f"{topic}/{partition} begins in the middle, at offset {first}: what was before it is not there"]
+        if self.summary.headless:
+            begin = f"begins in the middle, at offset {self.summary.first_offset}"
+            return (f"{topic}/{partition} {begin}: what was before it is not there",)
         if self._late_head and self.spec.watermarks:
-            return [f"{topic}/{partition} has no watermark before its first row"]
-        return []
+            return (f"{topic}/{partition} has no watermark before its first row",)
+        return ()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -137,62 +113,50 @@ class PartitionChecks:
             for wrong in self._newest.take(changes, fallen, self._window, before, events.ts[marks]):
                 self._older_last(wrong)
         self._window.keep(changes, int(events.low[-1]))
-        self._again += int(repeated.sum())
+        self.summary.repeated += int(repeated.sum())
 
     def _row_changes(self, events: EventArrays, rows: Ints) -> RowChangeArrays:
         """Return the rows for the window, and check their partitions."""
         count, ts = len(rows), events.ts[rows]
-        op = np.asarray(events.batch.column("op").fill_null(0), np.int64)[rows]
+        op = events.op[rows]
         row, key = np.zeros(count, np.int64), np.zeros(count, np.int64)
         alone, self._ordered, self._stages = np.ones(count, np.bool_), np.ones(count, np.bool_), np.full(count, -1)
         for alike in self._definitions.alike(events, rows):
             at = alike.at
             row[at], alone[at] = _hashes(events, rows, alike)
-            placed = placement.check_partitions(self._counter, self.place, events, rows, alike, self.spec)
+            placed = placement.check_partitions(events, rows, alike)
             if unknown_rows := placed.count_unknown(len(at)):
-                self._unchecked[alike.name, placed.why] += unknown_rows
+                self.summary.unchecked[alike.name, placed.why] += unknown_rows
             scope = self.spec.orders(alike.table)
             if scope != "table":
                 self._ordered[at] = False
                 key[at] = ts[at] if scope == "commit_ts" else _keys(row[at], events.table[rows[at]], placed)
-            self._stages[at] = _stages(events, rows[at], op[at], alike, self.spec)
+            self._stages[at] = _stages(events, rows[at], op[at], alike)
         return RowChangeArrays(ts, row, op, key, events.offset[rows], events.table[rows], alone)
 
     def _order(self, events: EventArrays, rows: Ints, changes: RowChangeArrays, repeated: Mask, behind: Ints) -> None:
-        ptn = events.batch.column("ptn")
-        groups = self._groups.of(
-            changes.table, np.asarray(ptn.fill_null(0), np.int64)[rows], np.asarray(ptn.is_valid())[rows]
-        )
+        partitioned = np.asarray(events.batch.column("ptn").is_valid())
+        groups = self._groups.of(changes.table, ints(events.batch, "ptn")[rows], partitioned[rows])
         high = self._groups.highest(groups, changes.ts)
         if not self._ordered.all():
             high = np.where(self._ordered, high, self._window.highest(changes, behind))
         late = changes.ts < high
-        if self._headless:
+        if self.summary.headless:
             late &= events.low[rows] >= 0  # what came before may be the block that comes again
         if self.spec.restarts:
             late &= ~repeated
         else:
             twice = rows[repeated & changes.alone]
-            report_violations(
-                self._counter,
-                "row-repeated",
-                self.place,
-                events,
-                twice,
-                lambda at: f"a row of {events.name(at)} at {events.ts[at]} that was already sent",
+            events.report(
+                "row-repeated", twice, lambda at: f"a row of {events.name(at)} at {events.ts[at]} that was already sent"
             )
-        found = dict(zip(rows[late].tolist(), high[late].tolist(), strict=True))
-        report_violations(
-            self._counter,
+        earlier = dict(zip(rows[late].tolist(), high[late].tolist(), strict=True))
+        events.report(
             "row-out-of-order",
-            self.place,
-            events,
             rows[late],
-            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {found[at]}",
+            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after one at {earlier[at]}",
         )
-        order.check_operation_order(
-            self._counter, self.place, events, rows, groups, np.where(repeated, -1, self._stages), self._groups
-        )
+        order.check_operation_order(events, rows, groups, np.where(repeated, -1, self._stages), self._groups)
 
     def _older_last(self, wrong: RowChangeArrays) -> None:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
@@ -202,49 +166,35 @@ class PartitionChecks:
 
     # -- the rest -----------------------------------------------------------------------------------------------
 
-    def _misplaced(self, events: EventArrays) -> None:
-        count = self.spec.partitions.get(self.place[0], 0)
-        report_violations(
-            self._counter,
-            "partition-unknown",
-            self.place,
-            events,
-            _first_of_each(events),
-            lambda at: f"the topic has {count} partitions",
-            by_table=False,
-        )
-
     def _unreadable_ones(self, events: EventArrays, records: pa.RecordBatch | None) -> None:
         texts = events.batch.column("text")
         for at in events.at(UNREADABLE).tolist():
-            why = texts[at].as_py() or ""
-            self._unreadable[why if why in self._unreadable or len(self._unreadable) < REASONS else "other"] += 1
+            why, reasons = texts[at].as_py() or "", self.summary.unreadable
+            reasons[why if why in reasons or len(reasons) < REASONS else "other"] += 1
             foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
             check = "foreign" if foreign else "unreadable"
             self._counter.add(new_violation(check, self.place, int(events.offset[at]), why))
         rows = events.rows
-        is_known = np.asarray(texts.is_valid())[rows]
-        report_violations(self._counter, "file-missing", self.place, events, rows[is_known], lambda at: str(texts[at]))
+        events.report("file-missing", rows[np.asarray(texts.is_valid())[rows]], lambda at: str(texts[at]))
 
     def _count(self, events: EventArrays) -> None:
-        first = _first_of_each(events)
-        if self._offsets is None:
-            self._headless = bool(events.offset[0] > 0)
-        self._offsets = (self._offsets or (int(events.offset[0]), 0))[0], int(events.offset[-1])
-        self._records += len(first)
-        self._size += int(np.asarray(events.batch.column("size"), np.int64)[first].sum())
-        rows = events.rows
-        op = np.asarray(events.batch.column("op").fill_null(0), np.int64)[rows]
-        numbers, counts = np.unique(events.table[rows] * len(OPERATIONS) + op, return_counts=True)
+        summary, first, rows = self.summary, _first_of_each(events), events.rows
+        if summary.first_offset is None:
+            summary.first_offset = int(events.offset[0])
+            summary.headless = summary.first_offset > 0
+        summary.last_offset = int(events.offset[-1])
+        summary.records += len(first)
+        summary.size += int(ints(events.batch, "size")[first].sum())
+        numbers, counts = np.unique(events.table[rows] * len(OPERATIONS) + events.op[rows], return_counts=True)
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             table, which = divmod(number, len(OPERATIONS))
-            self._rows[events.names[table], OPERATIONS[which]] += count
-        if len(rows) and self._first_row == NEVER:
+            summary.rows[events.names[table], OPERATIONS[which]] += count
+        if len(rows) and summary.first_row == NEVER:
             self._late_head = bool(events.low[rows[0]] < 0)
 
     def _update_times(self, events: EventArrays) -> None:
         """Update the times of the summary."""
-        marks, rows = events.at(WATERMARK), events.rows
+        summary, marks, rows = self.summary, events.at(WATERMARK), events.rows
         if len(marks):
             self._watermarks.append(np.unique(events.ts[marks]))
             if len(self._watermarks) > MANY:
@@ -252,15 +202,15 @@ class PartitionChecks:
         self._low = int(events.low[-1])
         times = events.ts[events.kind != UNREADABLE]
         if len(times):
-            self._first = _lower(self._first, int(times.min()))
+            summary.low = _lower(summary.low, int(times.min()))
         if len(rows):
             ts = events.ts[rows]
-            self._first_row = _lower(self._first_row, int(ts.min()))
-            self._last_row = max(self._last_row, int(ts.max()))
-            self._last_event = max(self._last_event, (self._last_row, False))
+            summary.first_row = _lower(summary.first_row, int(ts.min()))
+            summary.last_row = max(summary.last_row, int(ts.max()))
+            summary.last_event = max(summary.last_event, (summary.last_row, False))
         for at in events.at(DDL).tolist():
             kind = events.batch.column("type")[at].as_py()
-            self._last_event = max(self._last_event, (int(events.ts[at]), kind in LEAVES))
+            summary.last_event = max(summary.last_event, (int(events.ts[at]), kind in LEAVES))
 
 
 MANY = 256
@@ -290,8 +240,7 @@ def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, boo
         cells = []
     at = pa.array(rows[alike.at])
     images = [events.batch.column(side).take(at) for side in ("before", "after")]
-    rid = np.asarray(events.batch.column("rid").fill_null(0), np.int64)[rows[alike.at]]
-    return xxhash64(number, *cells, rid, *images), alone
+    return xxhash64(number, *cells, ints(events.batch, "rid")[rows[alike.at]], *images), alone
 
 
 def _keys(row: Ints, table: Ints, placed: placement.Placement) -> Ints:
@@ -300,18 +249,16 @@ def _keys(row: Ints, table: Ints, placed: placement.Placement) -> Ints:
     if placed.keys is None:
         return row
     mixed: npt.NDArray[np.uint64] = (table.view(np.uint64) << np.uint64(32) ^ placed.keys.view(np.uint64)) * P
-    found: Ints = mixed.view(np.int64)
-    return found if placed.unknown_rows is None else np.where(placed.unknown_rows, row, found)
+    keys: Ints = mixed.view(np.int64)
+    return keys if placed.unknown_rows is None else np.where(placed.unknown_rows, row, keys)
 
 
-def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup, spec: StreamSpec) -> Ints:
+def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup) -> Ints:
     """Return the place of changes among those of their commit-ts; -1 if unknown."""
-    nowhere = np.full(len(rows), -1)
-    if spec.stages is None or not alike.defined:
-        return nowhere
-    stages = spec.stages(alike.table)
+    spec = events.spec
+    stages = {} if spec.stages is None or not alike.defined else spec.stages(alike.table)
     if not stages:
-        return nowhere
+        return np.full(len(rows), -1)
     is_known = events.exact[rows]
     if alike.table.partitioning is not None:
         is_known = is_known & np.asarray(events.batch.column("ptn").is_valid())[rows]
@@ -323,8 +270,8 @@ def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | N
     if records is None or not records.num_rows:
         return None
     offsets, times = (np.asarray(records.column(name), np.int64) for name in ("offset", "timestamp"))
-    found: Ints = times[np.minimum(np.searchsorted(offsets, events.offset), len(offsets) - 1)]
-    return found
+    timestamps: Ints = times[np.minimum(np.searchsorted(offsets, events.offset), len(offsets) - 1)]
+    return timestamps
 
 
 def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:

@@ -6,27 +6,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import ROW, WATERMARK, Ints
-from simulator.consumer.contract.summary import Statement
+from simulator.columns.change_frame import ROW, WATERMARK, Ints, ints
+from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.summary import NEVER, ProgressSamples, Statement
 from simulator.consumer.contract.violations import ViolationCounter, new_violation
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
 
-NEVER = np.int64(-1)
+MOST_SAMPLES = 1000
 
 
 @dataclass(frozen=True)
 class EventArrays:
-    """The events of a batch (EVENT_SCHEMA) as arrays; `rows` has the indexes of row changes."""
+    """The events of a batch (EVENT_SCHEMA) as arrays, the partition they are in, and its violations so far."""
 
+    place: TopicPartition
+    spec: StreamSpec
+    counter: ViolationCounter
     batch: pa.RecordBatch
     layouts: Sequence[Layout]
     offset: Ints
     ts: Ints
     kind: Ints
+    op: Ints
+    """0 for other events than row changes."""
+
     exact: Mask
     layout: Ints
     """-1 for other events."""
@@ -42,6 +50,7 @@ class EventArrays:
 
     @property
     def rows(self) -> Ints:
+        """Return the indexes of row changes."""
         return np.flatnonzero(self.kind == ROW)
 
     def at(self, kind: int) -> Ints:
@@ -54,6 +63,18 @@ class EventArrays:
     def name(self, at: int) -> str:
         """Return `db.table` of a row."""
         return self.names[int(self.table[at])]
+
+    def report(self, check: str, at: Ints, describe: Callable[[int], str], by_table: bool = True) -> None:
+        """Count these events as violations; descriptions are made only for those that are kept."""
+        if not len(at):
+            return
+        tables = self.table[at] if by_table else np.full(len(at), -1)
+        for number in np.unique(tables).tolist():
+            of_table, name = at[tables == number], "" if number < 0 else self.names[number]
+            kept = of_table[: self.counter.room(check, name)].tolist()
+            for each in kept:
+                self.counter.add(new_violation(check, self.place, int(self.offset[each]), describe(each), name))
+            self.counter.more(check, name, len(of_table) - len(kept))
 
 
 class TableNumbers:
@@ -78,41 +99,57 @@ class TableNumbers:
         return np.array([*self._by_layout, -1], np.int64)
 
 
-def event_arrays(batch: pa.RecordBatch, layouts: Sequence[Layout], names: TableNumbers, low: int) -> EventArrays:
+def event_arrays(
+    place: TopicPartition,
+    spec: StreamSpec,
+    counter: ViolationCounter,
+    batch: pa.RecordBatch,
+    layouts: Sequence[Layout],
+    names: TableNumbers,
+    low: int,
+) -> EventArrays:
     """Convert a batch; `low` is the highest watermark before it."""
-    kind, ts = (np.asarray(batch.column(name), np.int64) for name in ("kind", "commit_ts"))
+    kind, ts = ints(batch, "kind"), ints(batch, "commit_ts")
     layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
-    marks = np.where(kind == WATERMARK, ts, NEVER)
     return EventArrays(
+        place,
+        spec,
+        counter,
         batch,
         layouts,
-        np.asarray(batch.column("offset"), np.int64),
+        ints(batch, "offset"),
         ts,
         kind,
+        ints(batch, "op"),
         np.asarray(batch.column("exact").fill_null(False)),
         layout,
         names.of_layouts(layouts)[layout],
         names.names,
-        np.maximum.accumulate(np.concatenate(([low], marks))),
+        np.maximum.accumulate(np.concatenate(([low], np.where(kind == WATERMARK, ts, NEVER)))),
     )
 
 
-def report_violations(
-    tally: ViolationCounter,
-    check: str,
-    place: TopicPartition,
-    events: EventArrays,
-    at: Ints,
-    describe: Callable[[int], str],
-    by_table: bool = True,
-) -> None:
-    """Count these events of a batch as violations; descriptions are made only for those that are kept."""
-    if not len(at):
-        return
-    tables = events.table[at] if by_table else np.full(len(at), -1)
-    for number in np.unique(tables).tolist():
-        found, name = at[tables == number], "" if number < 0 else events.names[number]
-        kept = found[: tally.room(check, name)].tolist()
-        for each in kept:
-            tally.add(new_violation(check, place, int(events.offset[each]), describe(each), name))
-        tally.more(check, name, len(found) - len(kept))
+class Sampler:
+    """Collects the progress samples of a partition for the report's charts. When there are too many, every other one is
+    dropped, so that they stay evenly spread."""
+
+    def __init__(self) -> None:
+        self._samples: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
+        self._row, self._seen, self._stride = NEVER, 0, 1
+
+    def take(self, events: EventArrays, timestamps: Ints | None) -> None:
+        """Add a sample for each watermark of the batch, and for its last record."""
+        newest = np.maximum(np.maximum.accumulate(np.where(events.kind == ROW, events.ts, NEVER)), self._row)
+        self._row = int(newest[-1])
+        places = np.union1d(events.at(WATERMARK), [len(events.ts) - 1])
+        places = places[(self._seen + np.arange(len(places))) % self._stride == 0]
+        self._seen += len(places)
+        when = np.full(len(events.ts), -1) if timestamps is None else timestamps
+        samples = np.stack([each[places] for each in (events.offset, when, events.low[1:], newest)], axis=1)
+        self._samples = np.concatenate((self._samples, samples))
+        while len(self._samples) > MOST_SAMPLES:
+            self._samples = self._samples[::2]
+            self._stride *= 2
+
+    def samples(self) -> ProgressSamples:
+        return ProgressSamples(*self._samples.T)

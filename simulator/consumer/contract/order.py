@@ -9,42 +9,26 @@ import numpy as np
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.consumer.contract.change_window import NEVER, highest_before
-from simulator.consumer.contract.events import EventArrays, report_violations
-from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.summary import Statement
-from simulator.consumer.contract.violations import ViolationCounter
-from simulator.consumer.records import TopicPartition
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
 
-def check_watermarks(counter: ViolationCounter, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
+def check_watermarks(events: EventArrays) -> None:
     """Points 2 and 4: watermarks never fall, and a row is above every earlier one; some changefeeds have none."""
     marks, rows, low, ts = events.at(WATERMARK), events.rows, events.low, events.ts
-    report_violations(
-        counter,
-        "watermark-falls",
-        place,
-        events,
-        marks[ts[marks] < low[marks]],
-        lambda at: f"watermark {ts[at]} after watermark {low[at]}",
-        by_table=False,
+    events.report(
+        "watermark-falls", marks[ts[marks] < low[marks]], lambda at: f"watermark {ts[at]} after watermark {low[at]}"
     )
-    if not spec.watermarks:
-        report_violations(
-            counter,
+    if not events.spec.watermarks:
+        events.report(
             "watermark-unexpected",
-            place,
-            events,
             marks,
             lambda at: f"watermark {ts[at]} in a stream that has none: enable-tidb-extension is off",
-            by_table=False,
         )
-    report_violations(
-        counter,
+    events.report(
         "row-below-watermark",
-        place,
-        events,
         rows[ts[rows] <= low[rows]],
         lambda at: f"a row of {events.name(at)} at {ts[at]}, not above the earlier watermark {low[at]}",
     )
@@ -62,8 +46,8 @@ class PhysicalTableOrder:
         ids, places = np.unique(np.where(partitioned, ptn, NEVER), return_inverse=True)
         pairs, back = np.unique(tables * len(ids) + places, return_inverse=True)
         numbers = [self._number(int(pair) // len(ids), int(ids[pair % len(ids)])) for pair in pairs]
-        found: Ints = np.array(numbers, np.int64)[back]
-        return found
+        groups: Ints = np.array(numbers, np.int64)[back]
+        return groups
 
     def _number(self, table: int, ptn: int) -> int:
         number = self._numbers.setdefault((table, ptn), len(self._numbers))
@@ -87,13 +71,13 @@ class PhysicalTableOrder:
         """Return commit-ts and stage of the previous row of the same table."""
         order = np.argsort(groups, kind="stable")
         first = np.concatenate(([True], np.diff(groups[order]) != 0))
-        found = []
+        previous = []
         for known, values in ((self._ts, ts), (self._stage, stages)):
             before = np.empty_like(values)
             before[order] = np.where(first, known[groups[order]], np.roll(values[order], 1))
-            found.append(before)
+            previous.append(before)
             known[groups[order]] = values[order]
-        return found[0], found[1]
+        return previous[0], previous[1]
 
 
 class StatementOrder:
@@ -110,33 +94,16 @@ class StatementOrder:
         self._done: dict[tuple[str, str], int] = {}
         """The highest commit-ts of a statement by table; statements about a database have an empty table name."""
 
-    def take(
-        self,
-        counter: ViolationCounter,
-        place: TopicPartition,
-        events: EventArrays,
-        spec: StreamSpec,
-        repeated: Mask,
-        schemas: list[tuple[str, str]],
-    ) -> None:
+    def take(self, events: EventArrays, repeated: Mask, schemas: list[tuple[str, str]]) -> None:
         """Check the statements of a batch; `repeated` marks repeated rows."""
         begin = 0
-        for at in events.at(DDL).tolist():
-            self._take_rows(counter, place, events, np.arange(begin, at), spec, repeated, schemas)
-            self._take_statement(counter, place, events, at, spec)
+        for at in [*events.at(DDL).tolist(), len(events.ts)]:
+            self._take_rows(events, np.arange(begin, at), repeated, schemas)
+            if at < len(events.ts):
+                self._take_statement(events, at)
             begin = at + 1
-        self._take_rows(counter, place, events, np.arange(begin, len(events.ts)), spec, repeated, schemas)
 
-    def _take_rows(
-        self,
-        counter: ViolationCounter,
-        place: TopicPartition,
-        events: EventArrays,
-        span: Ints,
-        spec: StreamSpec,
-        repeated: Mask,
-        schemas: list[tuple[str, str]],
-    ) -> None:
+    def _take_rows(self, events: EventArrays, span: Ints, repeated: Mask, schemas: list[tuple[str, str]]) -> None:
         rows = span[events.table[span] >= 0]
         if not len(rows):
             return
@@ -151,22 +118,17 @@ class StatementOrder:
             limits[number] = max(self._done.get(name, -1), self._done.get((name[0], ""), -1))
         limit = limits[tables]
         late = (ts < limit) | (ts == limit) & events.exact[rows]
-        if spec.restarts:
+        if events.spec.restarts:
             late &= ~repeated[rows]
-        found = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
-        report_violations(
-            counter,
+        statement = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
+        events.report(
             "row-behind-ddl",
-            place,
-            events,
             rows[late],
-            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {found[at]}",
+            lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {statement[at]}",
         )
 
-    def _take_statement(
-        self, counter: ViolationCounter, place: TopicPartition, events: EventArrays, at: int, spec: StreamSpec
-    ) -> None:
-        ddl, low = events.statement(at), int(events.low[at])
+    def _take_statement(self, events: EventArrays, at: int) -> None:
+        ddl, low, spec = events.statement(at), int(events.low[at]), events.spec
         repeated = ddl in self.seen
         self.seen[ddl] = self.seen.get(ddl, 0) + 1
         ts, name, where = ddl.commit_ts, (ddl.schema, ddl.table), np.array([at])
@@ -177,63 +139,34 @@ class StatementOrder:
         )
         for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
             if ts < mark and not (repeated and spec.restarts):
-                report_violations(
-                    counter,
-                    "ddl-out-of-order",
-                    place,
-                    events,
-                    where,
-                    partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text),
-                    by_table=False,
+                events.report(
+                    "ddl-out-of-order", where, partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text)
                 )
         if ts < low:
-            report_violations(
-                counter,
-                "ddl-below-watermark",
-                place,
-                events,
-                where,
-                lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}",
-                by_table=False,
+            events.report(
+                "ddl-below-watermark", where, lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}"
             )
-        if place[1] and not spec.ddl_in_every_partition:
-            report_violations(
-                counter,
-                "ddl-unexpected",
-                place,
-                events,
-                where,
-                lambda _: f"DDL outside partition 0: {ddl.text}",
-                by_table=False,
-            )
+        if events.place[1] and not spec.ddl_in_every_partition:
+            events.report("ddl-unexpected", where, lambda _: f"DDL outside partition 0: {ddl.text}")
         self._last = max(self._last, ts)
         self._done[name] = max(self._done.get(name, -1), ts)
 
 
 def check_operation_order(
-    counter: ViolationCounter,
-    place: TopicPartition,
-    events: EventArrays,
-    rows: Ints,
-    groups: Ints,
-    stages: Ints,
-    known: PhysicalTableOrder,
+    events: EventArrays, rows: Ints, groups: Ints, stages: Ints, known: PhysicalTableOrder
 ) -> None:
     """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table are in the release's order.
     `stages` has the place of each row in that order, or -1 if there is none or the row is repeated."""
     ordered = np.flatnonzero(stages >= 0)
     if not len(ordered):
         return
-    ts, op = events.ts[rows[ordered]], np.asarray(events.batch.column("op").fill_null(0), np.int64)
+    ts, op = events.ts[rows[ordered]], events.op
     coded = stages[ordered] * len(OPERATIONS) + op[rows[ordered]]
     before, last = known.last(groups[ordered], ts, coded)
     wrong = (before == ts) & (last // len(OPERATIONS) > stages[ordered])
     after = dict(zip(rows[ordered[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
-    report_violations(
-        counter,
+    events.report(
         "operation-order",
-        place,
-        events,
         rows[ordered[wrong]],
         lambda at: (
             f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import ROW, Ints, by_table, picked_values
+from simulator.columns.change_frame import ROW, Ints, by_table, ints, picked_values
 from simulator.consumer.contract.destinations import PartitionCountSpan, RowDestinations
 from simulator.consumer.contract.dispatch_rows import DispatchRows
-from simulator.consumer.contract.events import EventArrays, report_violations
+from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.violations import ViolationCounter
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
@@ -64,13 +63,12 @@ class TableDefinitions:
             versions = np.searchsorted(since, events.ts[rows[of_layout]])
             for version, places in by_table(versions) if len(since) else ((0, np.arange(len(of_layout))),):
                 at, table = of_layout[places], tables[version]
-                found = table if table is not None else self._from_layout(layout)
-                yield RowGroup(at, layout, found, table is not None, picked_values(images, rows[at]))
-
-    def _from_layout(self, layout: Layout) -> Table:
-        if layout not in self._layout_tables:
-            self._layout_tables[layout] = table_from_layout(layout)
-        return self._layout_tables[layout]
+                defined = table is not None
+                if table is None:
+                    if layout not in self._layout_tables:
+                        self._layout_tables[layout] = table_from_layout(layout)
+                    table = self._layout_tables[layout]
+                yield RowGroup(at, layout, table, defined, picked_values(images, rows[at]))
 
 
 @dataclass(frozen=True)
@@ -90,72 +88,58 @@ class Placement:
         return int(self.unknown_rows.sum()) if self.unknown_rows is not None else count if self.why else 0
 
 
-def check_partitions(
-    counter: ViolationCounter, place: TopicPartition, events: EventArrays, rows: Ints, alike: RowGroup, spec: StreamSpec
-) -> Placement:
+def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> Placement:
     """Point 1: recomputing the dispatcher gives the partition that a row is in."""
-    where, name = rows[alike.at], alike.name
+    where, name, spec = rows[alike.at], alike.name, events.spec
     if not alike.defined and spec.complete:
-        report_violations(
-            counter, "table-unknown", place, events, where, lambda at: f"a row of {name}, a table the run does not have"
-        )
+        events.report("table-unknown", where, lambda at: f"a row of {name}, a table the run does not have")
         return Placement()
     destination = spec.destination if alike.defined else spec.by_layout
     if isinstance(destination, str):
         return Placement(why=destination)
     dispatch_rows = DispatchRows(alike.layout, alike.images, events.ts[where], events.exact[where])
     try:
-        found = destination(alike.table, dispatch_rows)
+        destinations = destination(alike.table, dispatch_rows)
     except UserError as error:
         why = str(error)
-        report_violations(
-            counter, "cannot-dispatch", place, events, where, lambda at: f"a row of {name} cannot be dispatched: {why}"
-        )
+        events.report("cannot-dispatch", where, lambda at: f"a row of {name} cannot be dispatched: {why}")
         return Placement()
-    if isinstance(found, str):
-        return Placement(why=found)
-    known = np.ones(len(where), np.bool_) if found.unknown_rows is None else ~found.unknown_rows
-    right, wanted = _right(found, place, dispatch_rows.commit_ts, spec)
+    if isinstance(destinations, str):
+        return Placement(why=destinations)
+    unknown, topic = destinations.unknown_rows, destinations.topic
+    known = np.ones(len(where), np.bool_) if unknown is None else ~unknown
+    right, partitions = _right(destinations, events.place, dispatch_rows.commit_ts, spec)
     wrong = np.flatnonzero(known & ~right)
     belongs = {
-        at: found.topic if partition < 0 else f"{found.topic}/{partition}"
-        for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)
+        at: topic if partition < 0 else f"{topic}/{partition}"
+        for at, partition in zip(where[wrong].tolist(), partitions[wrong].tolist(), strict=True)
     }
-    report_violations(
-        counter,
-        "wrong-partition",
-        place,
-        events,
-        where[wrong],
-        lambda at: f"a row of {name} that belongs in {belongs[at]}",
-    )
-    return Placement(found.keys, ~known, found.why)
+    events.report("wrong-partition", where[wrong], lambda at: f"a row of {name} that belongs in {belongs[at]}")
+    return Placement(destinations.keys, ~known, destinations.why)
 
 
-def _right(found: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
+def _right(destinations: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
     """Return which rows are in the right partition, and the right partitions."""
-    spans = spec.grown.get(found.topic) or (PartitionCountSpan(-1, FOREVER, spec.partitions.get(found.topic, 0)),)
-    right, wanted = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
+    topic = destinations.topic
+    spans = spec.grown.get(topic) or (PartitionCountSpan(-1, FOREVER, spec.partitions.get(topic, 0)),)
+    right, partitions = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
     for span in spans:
         if span.count:
-            at = found.among(span.count)
+            at = destinations.among(span.count)
             inside = (ts > span.after) & (ts <= span.until)
-            wanted = np.where(inside, at, wanted)
+            partitions = np.where(inside, at, partitions)
             right |= inside & (at == place[1])
-    return right & (found.topic == place[0]), wanted
+    return right & (topic == place[0]), partitions
 
 
-def check_sizes(counter: ViolationCounter, place: TopicPartition, events: EventArrays, spec: StreamSpec) -> None:
+def check_sizes(events: EventArrays) -> None:
     """Point 6: messages of rows are within TiCDC's limits, and DDL and watermarks have messages of their own."""
-    count, number, size = (np.asarray(events.batch.column(name), np.int64) for name in ("events", "number", "size"))
+    spec, (count, number, size) = events.spec, (ints(events.batch, name) for name in ("events", "number", "size"))
     first, several = number == 0, count > 1
     other = np.unique(events.offset[several & (events.kind != ROW)])
     mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
-    report_violations(
-        counter,
+    events.report(
         "message-mixed",
-        place,
-        events,
         np.flatnonzero(mixed & first),
         lambda at: "a DDL or watermark that shares its message",
         by_table=False,
@@ -165,19 +149,13 @@ def check_sizes(counter: ViolationCounter, place: TopicPartition, events: EventA
     large = rows & (size > spec.max_message_bytes)
     if spec.large_rows:
         large &= several
-    report_violations(
-        counter,
+    events.report(
         "message-too-large",
-        place,
-        events,
         np.flatnonzero(large),
         lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}",
     )
-    report_violations(
-        counter,
+    events.report(
         "too-many-events",
-        place,
-        events,
         np.flatnonzero(rows & (count > spec.max_batch_size)),
         lambda at: f"{count[at]} events, more than max-batch-size = {spec.max_batch_size}",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,8 +45,10 @@ def _none() -> Ints:
     return np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass
 class PartitionSummary:
+    """The summary of a partition, filled as it is read."""
+
     place: TopicPartition
     records: int = 0
     size: int = 0
@@ -60,7 +62,7 @@ class PartitionSummary:
     statements: tuple[Statement, ...] = ()
     """Each statement once, in order of arrival."""
 
-    rows: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    rows: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of row changes by `db.table` and operation, including repeated ones."""
 
     repeated: int = 0
@@ -82,10 +84,10 @@ class PartitionSummary:
     headless: bool = False
     """Whether the recording starts in the middle, so that earlier records are missing."""
 
-    unchecked: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    unchecked: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of rows that could not be checked, by `db.table` and reason."""
 
-    unreadable: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Counter[str] = field(default_factory=Counter)
     """Number of unreadable messages by reason."""
 
     notes: tuple[str, ...] = ()
