@@ -219,8 +219,8 @@ class TiCDC:
         Raises ExpectationError with all differences, and UserError for unreadable input.
         """
         from simulator.consumer.verify import verify  # takes longer than a short test
-        from simulator.consumer.verify.failure_lines import failure_lines
         from simulator.consumer.verify.options import VerifyOptions
+        from simulator.consumer.verify.verification import failure_lines
 
         with TemporaryDirectory() as directory:
             self.truth(truth := Path(directory, "truth"))

@@ -10,18 +10,17 @@ import pytest
 
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
-from simulator.consumer.verify.checks import CHECKS
+from simulator.consumer.contract.violations import CHECKS, Violation
+from simulator.consumer.replay.outcome import TableCompared
 from simulator.consumer.verify.verification import (
     RIGHT,
     UNFINISHED,
     WRONG,
     AssumedSetting,
     Failure,
-    FailureExample,
     NotChecked,
     PartitionProgress,
     PartitionRead,
-    TableCompared,
     Verification,
 )
 
@@ -48,9 +47,13 @@ FOUND = Verification(
     wanted=TS,
 )
 LOST = Failure(
-    "row-missing", {"bank.account": 12, "": 1}, (FailureExample("", None, None, "bank.account, row 1: is missing"),)
+    "row-missing",
+    {"bank.account": 12, "": 1},
+    (Violation("row-missing", "", None, None, "bank.account, row 1: is missing"),),
 )
-LATE = Failure("row-below-watermark", {"bank.account": 1}, (FailureExample("bank", 1, 7, "a row <b>at</b> 5"),))
+LATE = Failure(
+    "row-below-watermark", {"bank.account": 1}, (Violation("row-below-watermark", "bank", 1, 7, "a row <b>at</b> 5"),)
+)
 BAD = replace(FOUND, failures=(LATE, LOST), not_checked=(NotChecked("rows of x.y", "nobody says what it is"),))
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.contract_checks import find_violations
 from support.contract_stream import (
     KEYLESS,
     PARTITIONS,
@@ -28,7 +29,6 @@ from support.contract_stream import (
 from support.oracle import compare, events, in_commit_order, replay, state_of
 from support.oracle.state import State
 
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record

@@ -17,13 +17,13 @@ from support import codec_rows
 from support.codec_expected import Case
 from support.codec_refusals import refusal, too_large
 from support.codec_rows import image, rows
+from support.contract_checks import find_violations
 from support.oracle import compare, events, replay, state_of, unknown
 from support.random_tables import Change, RandomTable, Values, numbered_tables
 from support.replaying import replayed
 from support.transaction import Row, net, sent
 
 from simulator.columns.change_frame import UPDATE
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.records import Record
 from simulator.errors import EncodeError

@@ -11,10 +11,10 @@ from typing import cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.contract_checks import check_records
 from support.contract_stream import TABLE, Ddl, Event, Mark, Row, Stream, good, records, stream_spec, ts
 
 from simulator.consumer.contract.across_partitions import interrupted_watermarks
-from simulator.consumer.contract.recorded import check_records
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.contract.violations import CHECKS, Violations
 from simulator.consumer.records import Record

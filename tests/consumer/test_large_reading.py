@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from support import oracle
 from support.codec_rows import Change, rows
+from support.contract_checks import find_violations
 
 from simulator.consumer import event_lines as inspect
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import RowEvent, decode, fetch_claim_check
 from simulator.consumer.decode.batches import StreamDecoder

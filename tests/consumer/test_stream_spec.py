@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.contract_checks import find_violations
 from support.oracle import compare, events, in_commit_order, replay, state_of
 
 from simulator.columns import cells
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import protocol_of
 from simulator.consumer.records import Record

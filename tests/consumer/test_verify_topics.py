@@ -14,8 +14,7 @@ from support.playing import play
 from simulator.consumer import truth_metadata
 from simulator.consumer.verify import verify
 from simulator.consumer.verify.following import FollowProgress
-from simulator.consumer.verify.options import VerifyOptions
-from simulator.consumer.verify.progress import SilentListener
+from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.consumer.verify.verification import RIGHT, UNFINISHED
 from simulator.errors import DeliveryError, UserError
 
@@ -36,7 +35,7 @@ sql = "DELETE FROM shop.a WHERE id = 2; INSERT INTO shop.a VALUES (4, 4);"
 """
 
 
-class Heard(SilentListener):
+class Heard(VerifyListener):
     """Keeps what it is told."""
 
     def __init__(self) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.contract_checks import check_records
 
 from simulator.api.session import records
-from simulator.consumer.contract.recorded import check_records
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import RowEvent, Watermark, decode
 from simulator.engines import in_process

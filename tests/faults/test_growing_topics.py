@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from support import oracle
+from support.contract_checks import find_violations
 
 from simulator import Message, TiCDC
 from simulator.api.session import records
 from simulator.cli import run
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
 from simulator.consumer.records import Record, read_records

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import oracle
+from support.contract_checks import find_violations
 from support.replaying import replayed
 
 from simulator import tso
@@ -16,11 +17,9 @@ from simulator.api.golden import Golden
 from simulator.api.session import TiCDC
 from simulator.cli import run
 from simulator.columns import row_image
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record, read_records
-from simulator.consumer.replay.outcome import RowDifference
 from simulator.releases.compare import parse_release
 from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
@@ -88,9 +87,7 @@ def test_a_scenario_gives_what_was_recorded_and_keeps_the_contract(
     capsys.readouterr()
 
 
-def violations(
-    scenario: Shipped, release: str, stream: list[Record], directory: Path
-) -> Iterator[Violation | RowDifference]:
+def violations(scenario: Shipped, release: str, stream: list[Record], directory: Path) -> Iterator[Violation]:
     """What of the stream breaks the contract, the tables being known from its statements alone."""
     found, settings = parse_release(release), scenarios.load(scenario.file).settings
     assert settings.sink_uri is not None

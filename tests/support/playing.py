@@ -9,7 +9,6 @@ from typing import Any
 
 from simulator import cli
 from simulator.columns import row_image
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.records import Record
 from simulator.releases import V8_5, Release
@@ -18,6 +17,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
 from support import oracle
+from support.contract_checks import find_violations
 from support.oracle.state import State, compare, state_of
 from support.replaying import replayed as by_halves
 

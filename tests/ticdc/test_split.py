@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import databases
+from support.contract_checks import find_violations
 from support.playing import assert_contract, play
 from support.transaction import Row, RowEvent, net, sent
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.contract.recorded import find_violations
 from simulator.consumer.contract.stream_spec import StreamSpec, stages_of
 from simulator.consumer.decode import DdlEvent, Event, before_image, decode
 from simulator.consumer.decode import RowEvent as Sent

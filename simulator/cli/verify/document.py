@@ -6,9 +6,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from simulator.consumer.replay.outcome import TableCompared
 from simulator.consumer.verify.verification import Failure, PartitionRead, Verification
 
 VERSION = 1
+EXAMPLE = ("topic", "partition", "offset", "what")
 
 
 def document(verification: Verification) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def document(verification: Verification) -> dict[str, Any]:
             setting.name: {"value": setting.value, "told_by": setting.told_by} for setting in verification.settings
         },
         "failures": [_failure(failure) for failure in verification.failures],
-        "compared": [asdict(table) | {"of": table.of or None} for table in verification.compared],
+        "compared": [_compared(table) for table in verification.compared],
         "tables": {name: dict(kinds) for name, kinds in verification.tables.items()},
         "partitions": [_partition(place) for place in verification.partitions],
         "not_checked": [asdict(each) for each in verification.not_checked],
@@ -47,8 +49,14 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "of": failure.of or None,
         "count": failure.count,
         "tables": dict(failure.tables),
-        "examples": [asdict(example) for example in failure.examples],
+        "examples": [{name: getattr(example, name) for name in EXAMPLE} for example in failure.examples],
     }
+
+
+def _compared(table: TableCompared) -> dict[str, Any]:
+    members = asdict(table) | {"of": table.of or None}
+    del members["untouched"]
+    return members
 
 
 def _partition(place: PartitionRead) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from time import monotonic
 
 from simulator.cli.status_line import StatusLine
+from simulator.consumer.verify.options import VerifyListener
 
 
-class VerifyProgressLine:
+class VerifyProgressLine(VerifyListener):
     """Shows what a verification reports."""
 
     def __init__(self) -> None:
@@ -27,19 +28,19 @@ class VerifyProgressLine:
         self._stage, self._began = name, monotonic()
         self._line.show(f"{name} …", at_once=True)
 
-    def records(self, done: int, every: int | None) -> None:
+    def records(self, done: int, total: int | None) -> None:
         """Show how many records are processed, of how many in total."""
         rate = done / max(monotonic() - self._began, 0.5)
-        of = f" of {every:,}" if every else ""
+        of = f" of {total:,}" if total else ""
         self._line.show(f"{self._stage}: {done:,}{of} records, {rate:,.0f} records/s")
 
-    def waits(self, reason: str) -> None:
+    def waits(self, text: str) -> None:
         """Show what the verification waits for."""
-        self._line.show(reason)
+        self._line.show(text)
 
-    def last(self, line: str) -> None:
+    def last(self, text: str) -> None:
         """Show the progress of a verification that ends early."""
-        self._line.console.print(line, style="red", soft_wrap=True)
+        self._line.console.print(text, style="red", soft_wrap=True)
 
     def warn(self, lines: Iterable[str]) -> None:
         self._line.console.warn(lines)

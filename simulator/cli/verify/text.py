@@ -11,8 +11,15 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.consumer.verify.failure_lines import failure_details, failure_heading
-from simulator.consumer.verify.verification import RIGHT, UNFINISHED, PartitionRead, TableCompared, Verification
+from simulator.consumer.replay.outcome import TableCompared
+from simulator.consumer.verify.verification import (
+    RIGHT,
+    UNFINISHED,
+    PartitionRead,
+    Verification,
+    failure_details,
+    failure_heading,
+)
 
 STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
 """Colours by verdict; others are red."""

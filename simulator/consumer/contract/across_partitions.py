@@ -15,7 +15,7 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.destinations import PartitionCountSpan
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary, Statement
-from simulator.consumer.contract.violations import SHOW, ViolationCounter, Violations, new_violation
+from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter, Violations
 from simulator.consumer.records import TopicPartition
 from simulator.tso import FOREVER
 
@@ -152,9 +152,8 @@ def _check_missing_watermarks(tally: ViolationCounter, topics: Sequence[TopicSum
         lacking = np.setdiff1d(every, broken, assume_unique=True)
         kept = lacking[: tally.room("watermark-missing")].tolist()
         for ts in kept:
-            tally.add(
-                new_violation("watermark-missing", place, None, f"no watermark {ts}, which other partitions have")
-            )
+            what = f"no watermark {ts}, which other partitions have"
+            tally.add(Violation("watermark-missing", *place, None, what))
         tally.more("watermark-missing", "", len(lacking) - len(kept))
 
 
@@ -231,9 +230,8 @@ def _check_uncovered_rows(tally: ViolationCounter, topics: Sequence[TopicSummary
     mark = max((int(part.watermarks[-1]) for part in parts if len(part.watermarks)), default=NEVER)
     for part in parts:
         if part.last_row > mark:
-            tally.add(
-                new_violation("row-uncovered", part.place, None, f"no watermark covers the row at {part.last_row}")
-            )
+            what = f"no watermark covers the row at {part.last_row}"
+            tally.add(Violation("row-uncovered", *part.place, None, what))
 
 
 def _check_missing_statements(tally: ViolationCounter, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
@@ -247,7 +245,7 @@ def _check_missing_statements(tally: ViolationCounter, topics: Sequence[TopicSum
                     continue
                 read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER
                 if spec.finished or ddl.commit_ts < read:
-                    tally.add(new_violation("ddl-missing", part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
+                    tally.add(Violation("ddl-missing", *part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
 
 
 def _statements(partitions: Iterable[PartitionSummary]) -> Iterator[Statement]:

@@ -22,7 +22,7 @@ from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import RowGroup, TableDefinitions
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.violations import SHOW, ViolationCounter, new_violation
+from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
@@ -162,7 +162,7 @@ class PartitionChecks:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
             name = self._names.names[number]
             what = f"a row of {name} at {ts} came again behind a newer change of it, which did not"
-            self._counter.add(new_violation("older-row-last", self.place, offset, what, name))
+            self._counter.add(Violation("older-row-last", *self.place, offset, what, name))
 
     # -- the rest -----------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class PartitionChecks:
             reasons[why if why in reasons or len(reasons) < REASONS else "other"] += 1
             foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
             check = "foreign" if foreign else "unreadable"
-            self._counter.add(new_violation(check, self.place, int(events.offset[at]), why))
+            self._counter.add(Violation(check, *self.place, int(events.offset[at]), why))
         rows = events.rows
         events.report("file-missing", rows[np.asarray(texts.is_valid())[rows]], lambda at: str(texts[at]))
 

@@ -13,7 +13,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints, ints
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, ProgressSamples, Statement
-from simulator.consumer.contract.violations import ViolationCounter, new_violation
+from simulator.consumer.contract.violations import Violation, ViolationCounter
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
 
@@ -73,7 +73,7 @@ class EventArrays:
             of_table, name = at[tables == number], "" if number < 0 else self.names[number]
             kept = of_table[: self.counter.room(check, name)].tolist()
             for each in kept:
-                self.counter.add(new_violation(check, self.place, int(self.offset[each]), describe(each), name))
+                self.counter.add(Violation(check, *self.place, int(self.offset[each]), describe(each), name))
             self.counter.more(check, name, len(of_table) - len(kept))
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from simulator.consumer.records import TopicPartition
-
 SHOW = 10
 """Default number of examples of each check and table."""
 
@@ -50,14 +48,22 @@ CHECKS: Mapping[str, Check] = {
     "message-too-large": Check(6, "a message larger than the changefeed allows"),
     "too-many-events": Check(6, "a message with more events than the changefeed allows"),
     "message-mixed": Check(6, "a statement or watermark that shares its message"),
+    "row-missing": Check(7, "a row that is expected and not there"),
+    "row-left": Check(7, "a row that is there and not expected"),
+    "row-twice": Check(7, "a row that is there more than once, in a table with a key"),
+    "row-different": Check(7, "a row that is not as expected"),
+    "old-image": Check(7, "an old image that is not what the row was"),
+    "row-not-there": Check(7, "an UPDATE or DELETE of a row that was not there"),
+    "row-already-there": Check(7, "an INSERT of a row that was there already"),
+    "two-changes": Check(7, "two changes of a row at one commit-ts that contradict each other"),
 }
-"""The checks of the stream alone. Their names are stable."""
+"""The checks of the stream alone, then those of the replay. Their names are stable."""
 
 
 @dataclass(frozen=True)
 class Violation:
-    rule: int
-    """Point of the contract, 1 to 7; 0 for an unreadable message."""
+    check: str
+    """Its name in CHECKS."""
 
     topic: str
     partition: int | None
@@ -67,21 +73,22 @@ class Violation:
     """None for a missing message."""
 
     what: str
-    check: str = ""
-    """Short and stable name of the check, such as `row-below-watermark`."""
-
     table: str = ""
     """`db.table`, if the violation concerns one."""
 
-    def __str__(self) -> str:
+    @property
+    def rule(self) -> int:
+        return CHECKS[self.check].point
+
+    @property
+    def place(self) -> str:
+        """Return `topic/partition@offset`, as far as known."""
         if self.partition is None:
-            return f"rule {self.rule}: {self.what}"
-        place = f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
-        return f"rule {self.rule}, {place}: {self.what}"
+            return ""
+        return f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
 
-
-def new_violation(check: str, place: TopicPartition, offset: int | None, what: str, table: str = "") -> Violation:
-    return Violation(CHECKS[check].point, *place, offset, what, check, table)
+    def __str__(self) -> str:
+        return f"rule {self.rule}{f', {self.place}' if self.place else ''}: {self.what}"
 
 
 @dataclass(frozen=True)
@@ -105,38 +112,33 @@ class ViolationCounter:
         """Return how many more examples are kept."""
         return max(self.show - self._kept[check, table], 0)
 
-    def add(self, violation: Violation) -> bool:
-        """Count a violation; return whether it is kept as an example."""
-        kind = violation.check, violation.table
-        self._counts[kind] += 1
-        return self._keep(violation)
+    def add(self, violation: Violation) -> None:
+        self._counts[violation.check, violation.table] += 1
+        self._keep(violation)
 
     def more(self, check: str, table: str, times: int) -> None:
         """Count violations that are not kept."""
         if times:
             self._counts[check, table] += times
 
-    def include(self, found: Violations) -> None:
+    def include(self, other: Violations) -> None:
         """Add violations that were counted elsewhere."""
-        self._counts.update(found.counts)
-        for each in found.shown:
+        self._counts.update(other.counts)
+        for each in other.shown:
             self._keep(each)
 
     def found(self) -> Violations:
         return Violations(dict(self._counts), tuple(self.shown))
 
-    def _keep(self, violation: Violation) -> bool:
-        kind = violation.check, violation.table
-        if self._kept[kind] >= self.show:
-            return False
-        self._kept[kind] += 1
-        self.shown.append(violation)
-        return True
+    def _keep(self, violation: Violation) -> None:
+        if self.room(violation.check, violation.table):
+            self._kept[violation.check, violation.table] += 1
+            self.shown.append(violation)
 
 
-def merge_violations(found: Iterable[Violations], show: int = SHOW) -> Violations:
+def merge_violations(parts: Iterable[Violations], show: int = SHOW) -> Violations:
     """Merge the violations of several partitions."""
     counter = ViolationCounter(show)
-    for each in found:
+    for each in parts:
         counter.include(each)
     return counter.found()

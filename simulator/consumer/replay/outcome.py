@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import row_image
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.consumer.records import TopicPartition
 from simulator.consumer.replay.findings import Findings, merge_findings
@@ -24,32 +25,28 @@ LONGEST = 120
 
 
 @dataclass(frozen=True)
-class RowDifference:
-    """A row that is not as expected."""
-
-    check: str
-    table: str
-    place: TopicPartition | None
-    """None for a row that is in no message."""
-
-    offset: int | None
-    what: str
-
-
-@dataclass(frozen=True)
-class TableOutcome:
-    """Row counts of a table: as the stream leaves it, and as expected."""
+class TableCompared:
+    """Row counts of a table: as the stream leaves it or a consumer wrote it, and as expected."""
 
     table: str
     expected: int
     found: int | None
     """None if the rows at the start of the stream are unknown."""
 
-    missing: int
-    left: int
-    different: int
-    untouched: int
+    missing: int = 0
+    left: int = 0
+    """Rows that exist and are not expected."""
+
+    different: int = 0
+    untouched: int = 0
     """Expected rows that no change in the stream is about."""
+
+    of: str = ""
+    """The consumer's location if these are its rows; empty for the rows that the stream leads to."""
+
+    @property
+    def differences(self) -> int:
+        return self.missing + self.left + self.different
 
 
 @dataclass(frozen=True)
@@ -59,10 +56,10 @@ class ReplayOutcome:
     counts: Mapping[tuple[str, str], int]
     """Number of findings, by check and table."""
 
-    examples: tuple[RowDifference, ...]
+    examples: tuple[Violation, ...]
     """Some findings of each check and table."""
 
-    tables: tuple[TableOutcome, ...]
+    tables: tuple[TableCompared, ...]
     """The tables whose expected rows are known, by name."""
 
     not_compared: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -120,15 +117,11 @@ def summarize_findings(
     return ReplayOutcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), why)
 
 
-def _table(findings: Findings, number: int, history: TableHistory, known: bool) -> TableOutcome:
-    counts = findings.counts
-    names = ("row-missing", "row-left", "row-different", "untouched")
-    return TableOutcome(
-        str(history),
-        counts["expected", number],
-        counts["found", number] if known else None,
-        *(counts[name, number] for name in names),
-    )
+def _table(findings: Findings, number: int, history: TableHistory, known: bool) -> TableCompared:
+    names = ("expected", "found", "row-missing", "row-left", "row-different", "untouched")
+    expected, rows, *differences = (findings.counts[name, number] for name in names)
+    missing, left, different, untouched = differences
+    return TableCompared(str(history), expected, rows if known else None, missing, left, different, untouched)
 
 
 def _name(number: int, timeline: TableTimeline, skipped: SkippedChanges) -> str:
@@ -151,23 +144,14 @@ def _resolve_example(
     return {**row, **{side: remove_marker(value) for side, value in sides.items()}}, layout_history(layout)
 
 
-def _difference(
-    row: Mapping[str, object], history: TableHistory, partitions: Sequence[TopicPartition]
-) -> RowDifference:
-    number, offset = row["partition_index"], row["offset"]
-    assert isinstance(number, int)
-    place = partitions[number] if number >= 0 else None
-    description = _description(str(row["check"]), row, history)
-    assert isinstance(offset, int)
-    return RowDifference(str(row["check"]), str(history), place, offset if place else None, description)
-
-
-def _description(check: str, row: Mapping[str, object], history: TableHistory) -> str:
-    if history.keyed:
-        describe = KEYED[check]
-    else:
-        describe = _times
-    return f"{history}, row {_key(row, history)}: {describe(row['actual'], row['expected'], history)}"  # type: ignore[arg-type]
+def _difference(row: Mapping[str, object], history: TableHistory, partitions: Sequence[TopicPartition]) -> Violation:
+    check, number, offset = str(row["check"]), row["partition_index"], row["offset"]
+    assert isinstance(number, int) and isinstance(offset, int)
+    describe = KEYED[check] if history.keyed else _times
+    what = f"{history}, row {_key(row, history)}: {describe(row['actual'], row['expected'], history)}"  # type: ignore[arg-type]
+    if number < 0:
+        return Violation(check, "", None, None, what, str(history))
+    return Violation(check, *partitions[number], offset, what, str(history))
 
 
 def _key(row: Mapping[str, object], history: TableHistory) -> str:

@@ -5,25 +5,33 @@ Rows are compared where both sides are known; for all others the reason is liste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from simulator.consumer.contract.summary import NEVER
 from simulator.consumer.replay.frame import ImagePairSource
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.outcome import ReplayOutcome, table_knowledge
 from simulator.consumer.replay.states import snapshot_sources, state_table_numbers
-from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline, table_timeline
+from simulator.consumer.replay.table_timeline import (
+    NO_TABLE,
+    StreamStatement,
+    TableHistory,
+    TableTimeline,
+    table_timeline,
+)
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import truth_checks
-from simulator.consumer.verify.checks import CHECKS
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.origin import StreamOrigin
-from simulator.consumer.verify.verification import Failure, FailureExample, NotChecked, TableCompared
+from simulator.consumer.verify.verification import NotChecked
 from simulator.errors import uri_without_secrets
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.filters.event_filters import event_filters
-from simulator.tidb.model.table import Name
+from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.model.table import Name, Table
+from simulator.tso import FOREVER
 
 
 @dataclass(frozen=True)
@@ -145,33 +153,6 @@ def without_end_checks(outcome: ReplayOutcome) -> tuple[ReplayOutcome, tuple[Not
     return replace(outcome, counts=counts, examples=examples, tables=()), left
 
 
-def failures(outcome: ReplayOutcome, of: str = "") -> Iterator[Failure]:
-    """Yield the failed checks of rows; `of` is the consumer's location, or empty."""
-    tables: dict[str, dict[str, int]] = {}
-    for (check, table), count in outcome.counts.items():
-        tables.setdefault(check, {})[table] = count
-    for check in sorted(tables, key=list(CHECKS).index):
-        examples = tuple(
-            FailureExample(
-                "" if each.place is None else each.place[0],
-                None if each.place is None else each.place[1],
-                each.offset,
-                each.what,
-            )
-            for each in outcome.examples
-            if each.check == check
-        )
-        yield Failure(check, dict(sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))), examples, of)
-
-
-def compared(outcome: ReplayOutcome, of: str = "") -> tuple[TableCompared, ...]:
-    """Return the tables whose expected rows are known."""
-    return tuple(
-        TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different, of)
-        for each in outcome.tables
-    )
-
-
 def expected_in(options: VerifyOptions) -> str:
     """Return the source of the expected rows for people; empty for none."""
     if options.truth is not None:
@@ -191,3 +172,40 @@ def not_checked(outcome: ReplayOutcome) -> Iterator[NotChecked]:
         if each.found is None:
             expected = f", {each.untouched:,} of which are expected" if each.untouched else ""
             yield NotChecked(f"rows of {each.table} that no row change here is about{expected}", BEGINNING)
+
+
+Tables = Mapping[Name, Table]
+"""By schema and name, as in messages."""
+
+
+def table_definitions(timeline: TableTimeline, until: int = FOREVER) -> tuple[Tables, tuple[tuple[int, Tables], ...]]:
+    """Return the tables at the start of the stream, and the tables after each statement that changes them, with its
+    commit-ts.
+
+    `until` is the time for which inferred tables are known. A table whose final definition alone is known counts as
+    known from the last statement about it on.
+    """
+    changes: dict[int, dict[Key, Table | None]] = {NEVER: {}}
+    for place, spans in timeline.names.items():
+        for (since, number), (end, _) in zip(spans, [*spans[1:], (FOREVER, NO_TABLE)], strict=True):
+            changes.setdefault(since, {})[place] = None
+            if number != NO_TABLE:
+                touched = timeline.touched(place)
+                last = int(max(touched[touched <= until], default=NEVER))
+                for start, table in _definitions_of_name(timeline.tables[number], since, end, last):
+                    changes.setdefault(start, {})[place] = table
+    now: dict[Key, Table] = {}
+    versions: list[tuple[int, Tables]] = []
+    for ts in sorted(changes):
+        now = {place: table for place, table in {**now, **changes[ts]}.items() if table is not None}
+        versions.append((ts, {(table.schema, table.name): table for table in now.values()}))
+    return versions[0][1], tuple(versions[1:])
+
+
+def _definitions_of_name(history: TableHistory, since: int, until: int, touched: int) -> Iterator[tuple[int, Table]]:
+    """Yield the definitions of a table while it has a name, each with its first commit-ts there."""
+    begin = max(since, touched) if history.lenient else since
+    starts = [max(begin, definition.since) for definition in history.definitions]
+    for definition, start, end in zip(history.definitions, starts, [*starts[1:], FOREVER], strict=True):
+        if start < min(end, until):
+            yield start, definition.table

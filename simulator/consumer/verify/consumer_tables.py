@@ -13,8 +13,7 @@ from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import truth_checks
 from simulator.consumer.verify.comparison import file_counts
 from simulator.consumer.verify.engine import engine_of, master_of, with_spark
-from simulator.consumer.verify.options import VerifyOptions
-from simulator.consumer.verify.progress import VerifyListener
+from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots

@@ -1,7 +1,8 @@
-"""The options of `verify`, and which of them may be combined."""
+"""The options of `verify`, which of them may be combined, and what hears of the progress."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,3 +81,22 @@ def _check_follow(options: VerifyOptions) -> None:
             "--follow waits for the final watermark, and nothing says which: give --truth DIR of the run, or --until "
             "TSO"
         )
+
+
+class VerifyListener:
+    """Receives the progress of a verification. This one ignores it."""
+
+    def stage(self, name: str) -> None:
+        """A stage begins."""
+
+    def records(self, done: int, total: int | None) -> None:
+        """`done` of `total` records were read; `total` is None if the total is unknown."""
+
+    def waits(self, text: str) -> None:
+        """The verification waits for something."""
+
+    def last(self, text: str) -> None:
+        """The verification ended early; `text` tells how far it came."""
+
+    def warn(self, lines: Iterable[str]) -> None:
+        """Some options have no effect."""

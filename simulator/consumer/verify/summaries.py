@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
-from simulator.consumer.contract.violations import Violations
-from simulator.consumer.verify.checks import CHECKS
-from simulator.consumer.verify.verification import Failure, FailureExample, NotChecked, PartitionProgress, PartitionRead
+from simulator.consumer.contract.violations import CHECKS, CheckAndTable, Violation
+from simulator.consumer.verify.verification import Failure, NotChecked, PartitionProgress, PartitionRead
 from simulator.tidb.model.table import Name
 
 FEW = 5
@@ -60,11 +59,11 @@ def complete(summaries: Iterable[PartitionSummary]) -> int:
 
 def by_table(summaries: Iterable[PartitionSummary]) -> dict[str, Mapping[str, int]]:
     """Return row changes by table and kind."""
-    violations: dict[str, Counter[str]] = {}
+    tables: dict[str, Counter[str]] = {}
     for summary in summaries:
         for (table, kind), count in summary.rows.items():
-            violations.setdefault(table, Counter())[kind] += count
-    return {table: violations[table] for table in sorted(violations)}
+            tables.setdefault(table, Counter())[kind] += count
+    return dict(sorted(tables.items()))
 
 
 def names(summaries: Iterable[PartitionSummary]) -> set[Name]:
@@ -73,19 +72,18 @@ def names(summaries: Iterable[PartitionSummary]) -> set[Name]:
     return {(schema, name) for table in tables for schema, _, name in [table.partition(".")]}
 
 
-def failures(violations: Violations, show: int) -> Iterator[Failure]:
-    """Yield the failed checks in the order of the contract."""
+def failures(
+    counts: Mapping[CheckAndTable, int], examples: Sequence[Violation], show: int | None = None, of: str = ""
+) -> Iterator[Failure]:
+    """Yield the failed checks in the order of the contract, each with at most `show` examples; `of` is the location of
+    the consumer's tables, or empty."""
     tables: dict[str, dict[str, int]] = {}
-    for (check, table), count in violations.counts.items():
+    for (check, table), count in counts.items():
         tables.setdefault(check, {})[table] = count
     for check in sorted(tables, key=list(CHECKS).index):
-        of_check = [violation for violation in violations.shown if violation.check == check]
         ordered = sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))
-        examples = [
-            FailureExample(violation.topic, violation.partition, violation.offset, violation.what)
-            for violation in of_check
-        ]
-        yield Failure(check, dict(ordered), tuple(examples[:show]))
+        of_check = tuple(example for example in examples if example.check == check)
+        yield Failure(check, dict(ordered), of_check[:show], of)
 
 
 def unchecked(summaries: Iterable[PartitionSummary]) -> Iterator[NotChecked]:

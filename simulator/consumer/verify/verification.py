@@ -5,10 +5,11 @@ All failures are counted, even if few are shown, and what was not checked is lis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from simulator.consumer.verify.checks import CHECKS
+from simulator.consumer.contract.violations import CHECKS, Violation
+from simulator.consumer.replay.outcome import TableCompared
 
 RIGHT, WRONG, UNFINISHED = "right", "wrong", "unfinished"
 """Verdicts: nothing is wrong; something is wrong; nothing is wrong so far, but the stream ends before the expected
@@ -72,27 +73,6 @@ class PartitionRead:
 
 
 @dataclass(frozen=True)
-class FailureExample:
-    """The location of a failure."""
-
-    topic: str
-    partition: int | None
-    """None if it concerns a table and not a message."""
-
-    offset: int | None
-    """None for a missing message."""
-
-    what: str
-
-    @property
-    def place(self) -> str:
-        """Return `topic/partition@offset`, as far as known."""
-        if self.partition is None:
-            return ""
-        return f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
-
-
-@dataclass(frozen=True)
 class Failure:
     """A check that failed."""
 
@@ -102,7 +82,7 @@ class Failure:
     tables: Mapping[str, int]
     """Count by table; the empty name is for failures without a table."""
 
-    examples: tuple[FailureExample, ...]
+    examples: tuple[Violation, ...]
     """Some, in the order of the stream."""
 
     of: str = ""
@@ -121,30 +101,6 @@ class Failure:
     @property
     def count(self) -> int:
         return sum(self.tables.values())
-
-
-@dataclass(frozen=True)
-class TableCompared:
-    """Comparison of a table's rows with the expected ones."""
-
-    table: str
-    expected: int
-    """Rows."""
-
-    found: int | None
-    """Rows; None if unknown."""
-
-    missing: int = 0
-    left: int = 0
-    """Rows that exist and are not expected."""
-
-    different: int = 0
-    of: str = ""
-    """The consumer's location if these are its rows; empty for the rows that the stream leads to."""
-
-    @property
-    def differences(self) -> int:
-        return self.missing + self.left + self.different
 
 
 @dataclass(frozen=True)
@@ -206,3 +162,32 @@ class Verification:
     def wrong(self) -> int:
         """Return the number of all failures."""
         return sum(failure.count for failure in self.failures)
+
+
+MANY = 40
+"""Number of tables that are listed."""
+
+
+def failure_lines(verification: Verification) -> Iterator[str]:
+    """Yield all failures, a line each."""
+    for failure in verification.failures:
+        yield failure_heading(failure)
+        yield from failure_details(failure)
+
+
+def failure_heading(failure: Failure) -> str:
+    point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
+    where = f" in {failure.of}" if failure.of else ""
+    return f"{failure.check} ({point}){where}: {failure.says}: {failure.count:,}"
+
+
+def failure_details(failure: Failure) -> Iterator[str]:
+    """Yield the tables and examples of a failure, a line each."""
+    named = [(table, count) for table, count in failure.tables.items() if table]
+    if named:
+        listed = ", ".join(f"{table} {count:,}" for table, count in named[:MANY])
+        yield f"  by table: {listed}{f' and {len(named) - MANY} more tables' if len(named) > MANY else ''}"
+    for example in failure.examples:
+        yield f"  {example.place}: {example.what}" if example.place else f"  {example.what}"
+    if failure.count > len(failure.examples):
+        yield f"  … {failure.count - len(failure.examples):,} more"

@@ -30,9 +30,8 @@ from simulator.consumer.verify.comparison import ReplayInputs, StreamStates, exp
 from simulator.consumer.verify.consumer_tables import compare_consumer_tables, display_location
 from simulator.consumer.verify.engine import engine_of, engine_title, master_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
-from simulator.consumer.verify.options import VerifyOptions, check_options
+from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
 from simulator.consumer.verify.origin import UNKNOWN, StreamOrigin, inspect_records, resolve_origin
-from simulator.consumer.verify.progress import SilentListener, VerifyListener
 from simulator.consumer.verify.reading import (
     ReadResults,
     ReadSettings,
@@ -41,7 +40,6 @@ from simulator.consumer.verify.reading import (
     partition_sources,
     read_statements,
 )
-from simulator.consumer.verify.tables import table_definitions
 from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
@@ -72,7 +70,7 @@ class OpenedStream:
     """Approximate bytes of its records."""
 
 
-def verify(options: VerifyOptions, listener: VerifyListener = SilentListener()) -> Verification:
+def verify(options: VerifyOptions, listener: VerifyListener = VerifyListener()) -> Verification:
     """Verify a stream, the tables that a consumer wrote, or both. Raises UserError if something cannot be verified,
     DeliveryError if Kafka cannot be read."""
     check_options(options)
@@ -96,8 +94,8 @@ def _with_consumer_tables(
     return replace(
         verification,
         against=name,
-        failures=(*verification.failures, *comparison.failures(outcome, name)),
-        compared=(*verification.compared, *comparison.compared(outcome, name)),
+        failures=(*verification.failures, *summaries.failures(outcome.counts, outcome.examples, of=name)),
+        compared=(*verification.compared, *(replace(table, of=name) for table in outcome.tables)),
         not_checked=(*verification.not_checked, *comparison.not_checked(outcome)),
         notes=(*verification.notes, *notes),
     )
@@ -131,8 +129,11 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         stream.origin.settings,
         tuple(map(summaries.partition_read, summed)),
         summaries.by_table(summed),
-        (*summaries.failures(violations, options.show), *comparison.failures(outcome)),
-        comparison.compared(outcome),
+        (
+            *summaries.failures(violations.counts, violations.shown, options.show),
+            *summaries.failures(outcome.counts, outcome.examples),
+        ),
+        outcome.tables,
         (
             *stream.origin.not_checked,
             *map(_misfit, stream.tables.notes),
@@ -205,7 +206,7 @@ def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: 
     states, sent = open_states(options, truth), read_statements(all_partitions, origin.protocol)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
-    first, later = table_definitions(timeline, FOREVER if states.at is None else states.at)
+    first, later = comparison.table_definitions(timeline, FOREVER if states.at is None else states.at)
     return OpenedStream(
         tuple(all_partitions),
         origin,

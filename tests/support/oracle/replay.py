@@ -214,4 +214,4 @@ def _key(handle: Handle) -> str:
 
 
 def _wrong(placed: Placed, what: str) -> Violation:
-    return Violation(7, placed.topic, placed.partition, placed.offset, what)
+    return Violation("old-image", placed.topic, placed.partition, placed.offset, what)

@@ -123,7 +123,7 @@ def _difference(found: bytes, wanted: bytes, table: Table | None) -> str:
 
 
 def _differs(name: Name, handle: Handle, what: str) -> Violation:
-    return Violation(7, "", None, None, f"{'.'.join(name)}, row {', '.join(map(str, handle))}: {what}")
+    return Violation("row-different", "", None, None, f"{'.'.join(name)}, row {', '.join(map(str, handle))}: {what}")
 
 
 def _cell(text: str | None, column: Column) -> bytes | None:
