@@ -19,6 +19,9 @@ from typing import Any
 
 SECRET_BYTES = 32
 
+CONNECT_WITHIN = 10.0
+"""Seconds in which a task must reach the driver."""
+
 UNAUTHENTICATED = 64
 """Open connections that have not sent the secret."""
 
@@ -52,6 +55,14 @@ class DriverAddress:
     @property
     def address(self) -> tuple[str, int]:
         return self.host, self.port
+
+    def connect(self) -> socket.socket:
+        """Connect, and send the secret; raise OSError."""
+        connection = socket.create_connection(self.address, CONNECT_WITHIN)
+        connection.settimeout(None)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(self.secret)
+        return connection
 
     def knows(self, secret: bytes) -> bool:
         """Whether a secret is that of this run; compares in constant time."""

@@ -34,12 +34,11 @@ class ConsoleSink(SynchronousSink):
         super().__init__()
         self._topics = list(topics)
         try:
-            self._socket = socket.create_connection(driver.address)
+            self._socket = driver.connect()
         except OSError as error:
             where = f"{driver.host}:{driver.port}"
             raise DeliveryError(f"the console at {where} cannot be reached by Spark's workers: {error}") from error
         self._file = self._socket.makefile("wb")
-        self._file.write(driver.secret)
         self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._tables: list[tuple[pa.Table, pa.Array]] = []
 

@@ -160,7 +160,7 @@ def senders(cluster: Cluster) -> dict[int, list[int]]:
 def is_sender(pid: int) -> bool:
     """Whether Spark keeps it for the sink."""
     with suppress(OSError):  # it may have ended
-        return b"=simulator.load.streaming.sending_task\0" in Path(f"/proc/{pid}/environ").read_bytes()
+        return b"=simulator.load.on_spark.sending_task\0" in Path(f"/proc/{pid}/environ").read_bytes()
     return False
 
 

@@ -64,7 +64,7 @@ DOORS = {
     "prompt_toolkit": ("cli",),
     "pytest": ("api.pytest_plugin",),
     "py4j": ("engines.spark.failures",),
-    "pyspark": ("engines.on_spark", "engines.spark", "consumer.engines", "truth.on_spark", "load.streaming"),
+    "pyspark": ("engines.on_spark", "engines.spark", "consumer.engines", "truth.on_spark", "load.on_spark"),
     "re2": ("ticdc.filters.go_regexp", "tidb.functions.regexps"),
     "rich": ("cli",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),

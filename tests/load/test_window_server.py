@@ -1,24 +1,30 @@
-"""The run's side of a streaming query: who sends which part of a window, and when it is handed out again."""
+"""The run's side of a job of Spark: when a window is handed out, and when again."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING, cast
+from io import BufferedIOBase
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from support.loads import Run
 
 from simulator.channel import DriverHost
+from simulator.engines.tasks.task import TaskReport
+from simulator.errors import DeliveryError
 from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
 from simulator.load.feed import Feed
-from simulator.load.streaming.connection import DriverConnection
 
 if TYPE_CHECKING:
-    from simulator.load.streaming.window_server import WindowServer
+    from simulator.load.on_spark.sending_task import SendingJob
+    from simulator.load.on_spark.window_server import WindowServer
 
 pytestmark = pytest.mark.slow  # the module imports pyspark
+
+REPORT = TaskReport([], [], False, None)
 
 
 class OneWindow:
@@ -27,12 +33,16 @@ class OneWindow:
     def __init__(self, epoch: SchemaEpoch) -> None:
         self._window: Window | None = Window(epoch, 0, 100, Pace(0.0, 0.0))
         self.committed: list[tuple[Window, int]] = []
+        self.error: Exception | None = None
 
     def next(self) -> Window | None:
         window, self._window = self._window, None
         return window
 
     def sent(self, window: Window, reports: list[object], retried: int) -> None:
+        if self.error is not None:
+            raise self.error
+        assert len(reports) == 2
         self.committed.append((window, retried))
 
 
@@ -44,59 +54,88 @@ def feed() -> OneWindow:
 @pytest.fixture
 def windows(feed: OneWindow) -> Iterator[WindowServer]:
     """Return a server for two tasks."""
-    from simulator.load.streaming.window_server import WindowServer
+    from simulator.load.on_spark.window_server import WindowServer
 
-    with closing(WindowServer(cast(Feed, feed), 2, DriverHost())) as made:
+    with closing(WindowServer(cast(Feed, feed), DriverHost())) as made:
         yield made
 
 
-def sender(windows: WindowServer) -> DriverConnection:
-    """A process that sends."""
-    asking = DriverConnection(windows.start)
-    assert asking.ask("hello")
-    return asking
+class Task:
+    """A task of two."""
+
+    def __init__(self, job: SendingJob) -> None:
+        self.job = job
+        with job.driver.connect() as connection:
+            self.file: BufferedIOBase = connection.makefile("rwb")
+
+    def ask(self, report: TaskReport | None = None, epoch: int | None = None) -> Any:
+        """Return the answer, None after the last window; raise EOFError if the process must end."""
+        from simulator.load.on_spark.sending_task import OVER, receive_message, send_message
+
+        send_message(self.file, (self.job.attempt, report, epoch))
+        return None if (answer := receive_message(self.file)) == OVER else pickle.loads(answer)
 
 
-def test_each_process_gets_a_part_of_its_own(windows: WindowServer, feed: OneWindow) -> None:
-    source = DriverConnection(windows.start)
-    assert source.ask("begin") == 0
-    assert source.ask("next") == 100
-    parts = [sender(windows).ask("take", 100, None)[0] for _ in range(2)]
+@pytest.fixture
+def start(windows: WindowServer) -> Iterator[Callable[[], list[Task]]]:
+    """Start a job, and return its two tasks."""
+    started: list[Task] = []
 
-    assert sorted(parts) == [0, 1]
-    assert source.ask("sent", [pickle.dumps([])])
-    assert [retried for _, retried in feed.committed] == [0]
-    assert source.ask("begin") == 100
+    def start() -> list[Task]:
+        job = windows.start(2)
+        started.extend([Task(job), Task(job)])
+        return started[-2:]
 
-
-def test_a_part_that_spark_asks_for_twice_ends_the_query_as_its_process_is_lost(windows: WindowServer) -> None:
-    """Spark does this by itself after the loss of a machine."""
-    DriverConnection(windows.start).ask("next")
-    for _ in range(2):
-        sender(windows).ask("take", 100, None)
-
-    with pytest.raises(EOFError):
-        sender(windows).ask("take", 100, None)
-    from simulator.engines.spark.failures import ProcessLost
-
-    assert isinstance(windows.error, ProcessLost)
-    assert windows.ended.is_set()
+    yield start
+    for task in started:
+        task.file.close()
 
 
-def test_a_window_that_is_begun_again_is_given_out_anew_when_its_senders_have_ended(
-    windows: WindowServer, feed: OneWindow
+def ask_both(tasks: list[Task], *more: Any) -> list[Any]:
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda task: task.ask(*more), tasks))
+
+
+def test_a_window_is_finished_when_both_tasks_have_sent_it(
+    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
 ) -> None:
-    DriverConnection(windows.start).ask("next")
-    old, stale = sender(windows), windows.start
-    old.ask("take", 100, None)
-    assert old._file is not None
-    old._file.close()
-    windows.reset_open_window()
+    """The epoch is sent with its first window only."""
+    tasks = start()
+    for first_ms, end_ms, _, epoch in ask_both(tasks):
+        assert (first_ms, end_ms, epoch.number) == (0, 100, 0)
+    assert not windows.over and feed.committed == []
 
-    with pytest.raises(EOFError):
-        DriverConnection(stale).ask("next")
-    source = DriverConnection(windows.start)
-    assert source.ask("begin") == 0
-    assert sorted(sender(windows).ask("take", 100, None)[0] for _ in range(2)) == [0, 1]
-    assert source.ask("sent", [pickle.dumps([])])
+    assert ask_both(tasks, REPORT, 0) == [None, None]
+    assert [retried for _, retried in feed.committed] == [0]
+    assert windows.over
+
+
+def test_an_error_of_the_feed_ends_the_processes(
+    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
+) -> None:
+    tasks = start()
+    ask_both(tasks)
+    feed.error = DeliveryError("the broker is gone")
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = [pool.submit(task.ask, REPORT, 0) for task in tasks]
+    assert [type(answer.exception()) for answer in answers] == [EOFError, EOFError]
+    assert windows.error is feed.error
+
+
+def test_a_window_is_handed_out_again_when_its_senders_have_ended(
+    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
+) -> None:
+    old = start()
+    stale = Task(old[0].job)
+    ask_both(old)
+    for task in old:
+        task.file.close()
+    windows.end_senders()
+
+    with closing(stale.file), pytest.raises(EOFError):
+        stale.ask()
+    tasks = start()
+    assert [end_ms for _, end_ms, *_ in ask_both(tasks, None, 0)] == [100, 100]
+    assert ask_both(tasks, REPORT, 0) == [None, None]
     assert [retried for _, retried in feed.committed] == [1]

@@ -283,10 +283,10 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
     display.stage("starting Spark")
     with defer_signals():
         from simulator.engines.spark import session as spark
-        from simulator.load.streaming import query
+        from simulator.load.on_spark import job
 
     def work() -> None:
-        query.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))
+        job.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))
 
     with spark_calls() as start:
         start(work).result()

@@ -6,7 +6,6 @@ ends before a barrier, none passes it.
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from io import BufferedIOBase
@@ -56,9 +55,7 @@ class BarrierClient:
         self.left_alone = False
         """Whether another task ended before a barrier."""
 
-        self._socket = None if driver is None else socket.create_connection(driver.address)
-        if self._socket is not None and driver is not None:
-            self._socket.sendall(driver.secret)
+        self._socket = None if driver is None else driver.connect()
 
     def wait(self) -> bool:
         """Wait for the other tasks; return False if one of them ended."""

@@ -1,4 +1,4 @@
-"""Load on Spark Structured Streaming sends what the engine in process sends, even if processes die."""
+"""Load on Spark sends what the engine in process sends, even if processes die."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WINDOWS = 7
 
 def on_spark(spark: SparkSession, tasks: int, say: Callable[[str], None]) -> Engine:
     """Return the engine that sends in this many tasks of Spark."""
-    from simulator.load.streaming import query
+    from simulator.load.on_spark import job
 
-    return lambda feed, _: query.run(spark, feed, tasks, say)
+    return lambda feed, _: job.run(spark, feed, tasks, say)
 
 
 def texts(directory: Path) -> dict[str, bytes]:
