@@ -59,9 +59,7 @@ def with_checkpoint(
         run = checkpoint.identity(planned, seed, release, changefeed, output.destinations)
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from error
-    checkpoint_writer = (
-        checkpoint.resume(directory, run) if options["resume"] else checkpoint.begin(directory, run, planned)
-    )
+    checkpoint_writer = CheckpointWriter.open(directory, run, planned, options["resume"])
     try:
         yield checkpoint_writer
     except DeliveryError as error:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from simulator import tso
 from simulator.load.plan.load_plan import LoadPlan
 from simulator.releases import Release
-from simulator.run import checkpoint_file
-from simulator.run.checkpoint_file import CheckpointFile, changefeed_identity, short_hash
+from simulator.run.checkpoint import changefeed_identity, short_hash
 from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
@@ -69,6 +67,19 @@ class LoadCheckpoint:
         """The TSO up to which everything is acknowledged."""
         return tso.compose(self.start_ms + self.acknowledged_ms)
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> LoadCheckpoint:
+        """Read the fields; raise ValueError for numbers that no run writes."""
+        if not 0 <= int(document["acknowledged_ms"]) < LAST_MS or int(document["statements"]) < 0:
+            raise ValueError("nobody wrote that")
+        return cls(
+            {str(name): str(value) for name, value in document["run"].items()},
+            int(document["start_ms"]),
+            int(document["acknowledged_ms"]),
+            int(document["statements"]),
+            SentTotals(**document["totals"]),
+        )
+
 
 def load_identity(
     load: LoadPlan,
@@ -93,27 +104,3 @@ def _rate(segment: Segment) -> str:
     ramp = f"..{segment.last:g}" if segment.last != segment.first else ""
     again = f" again every {segment.again_ms}ms" if segment.again_ms else ""
     return (f"{segment.from_ms}ms:" if segment.from_ms else "") + f"{segment.first:g}{ramp} rows/s{again}"
-
-
-def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[CheckpointFile, LoadCheckpoint]:
-    """Begin a new run; raise UserError if the directory holds a checkpoint."""
-    first = LoadCheckpoint(run, start_ms)
-    return checkpoint_file.begin(directory, first, _read), first
-
-
-def resume(directory: Path, run: Mapping[str, str]) -> tuple[CheckpointFile, LoadCheckpoint]:
-    """Return the last run's checkpoint; raise UserError if there is none, or if it belongs to a different run."""
-    return checkpoint_file.resume(directory, run, _read)
-
-
-def _read(document: Mapping[str, Any]) -> LoadCheckpoint:
-    """Parse a checkpoint; raise ValueError for numbers that no run writes."""
-    if not 0 <= int(document["acknowledged_ms"]) < LAST_MS or int(document["statements"]) < 0:
-        raise ValueError("nobody wrote that")
-    return LoadCheckpoint(
-        {str(name): str(value) for name, value in document["run"].items()},
-        int(document["start_ms"]),
-        int(document["acknowledged_ms"]),
-        int(document["statements"]),
-        SentTotals(**document["totals"]),
-    )

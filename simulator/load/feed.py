@@ -26,7 +26,7 @@ from simulator.load.epochs.epoch import SchemaEpoch, Window
 from simulator.load.epochs.epochs import epoch_control_events
 from simulator.load.reports.sent_window import SentWindow
 from simulator.load.scheduler import ScheduledWindow, WindowScheduler
-from simulator.run.checkpoint_file import CheckpointFile, resume_hint
+from simulator.run.checkpoint import CheckpointFile, resume_hint
 from simulator.signals import StopRequest
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import DeliveryReport, Sink, require_delivered

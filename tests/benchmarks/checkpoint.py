@@ -47,7 +47,7 @@ def seconds(engine: Engine, snapshots: Sequence[Path], watermarks: int, address:
     checkpoint_writer = None
     if directory is not None:
         run = checkpoint.identity(planned, 0, releases.V8_5, changefeed, output.destinations)
-        checkpoint_writer = checkpoint.begin(directory, run, planned)
+        checkpoint_writer = checkpoint.CheckpointWriter.open(directory, run, planned, False)
     account = execute.run(engine, planned, output, releases.V8_5, 0, 0.0, None, checkpoint_writer)
     assert not any(partition.error for partition in account.delivered)
     if checkpoint_writer is not None:

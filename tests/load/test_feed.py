@@ -13,12 +13,13 @@ from support.loads import DDL, PLAN, Run
 from simulator import tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.load import checkpoint, in_process
+from simulator.load import in_process
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
 from simulator.load.windows.sender import WindowSender
-from simulator.run.checkpoint_file import CheckpointFile
+from simulator.run import checkpoint
+from simulator.run.checkpoint import CheckpointFile
 from simulator.signals import StopRequest
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records
@@ -36,12 +37,10 @@ def played(
     """Run for some seconds of simulated time; return what observers received."""
     seen: list[SentWindow] = []
     store, start = None, LoadCheckpoint(run.identity, run.prepared.start_ms)
-    if directory is not None:
-        store, start = (
-            checkpoint.resume(directory, run.identity)
-            if resumed
-            else checkpoint.begin(directory, run.identity, run.prepared.start_ms)
-        )
+    if directory is not None and resumed:
+        store, start = checkpoint.resume(directory, run.identity, LoadCheckpoint)
+    elif directory is not None:
+        store = checkpoint.begin(directory, start)
     sink = sink or MemorySink(messages, run.output.destinations.topics)
     try:
         feed = Feed(
@@ -212,12 +211,12 @@ def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> No
 
 def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
     run = Run()
-    checkpoint.begin(tmp_path, run.identity, run.prepared.start_ms)[0].close()
+    checkpoint.begin(tmp_path, run.begun).close()
 
     with pytest.raises(UserError, match="did not come to its end .*: --resume goes on with it"):
-        checkpoint.begin(tmp_path, run.identity, run.prepared.start_ms)
+        checkpoint.begin(tmp_path, run.begun)
     with pytest.raises(UserError, match=r"nothing to --resume: there is no .*/other/checkpoint\.json"):
-        checkpoint.resume(tmp_path / "other", run.identity)
+        checkpoint.resume(tmp_path / "other", run.identity, LoadCheckpoint)
 
 
 @pytest.mark.parametrize(
@@ -233,10 +232,10 @@ def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
 )
 def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, str], told: str) -> None:
     run = Run()
-    checkpoint.begin(tmp_path, run.identity, run.prepared.start_ms)[0].close()
+    checkpoint.begin(tmp_path, run.begun).close()
 
     with pytest.raises(UserError) as error:
-        checkpoint.resume(tmp_path, {**run.identity, **changed})
+        checkpoint.resume(tmp_path, {**run.identity, **changed}, LoadCheckpoint)
     assert str(error.value) == (
         f"{tmp_path}/checkpoint.json is of another run: {told}; --resume takes what that run was given"
     )
@@ -255,7 +254,7 @@ def test_what_is_no_checkpoint_is_told_in_one_line(tmp_path: Path, text: str) ->
     (tmp_path / "checkpoint.json").write_bytes(text.encode("utf-8", "surrogateescape"))
 
     with pytest.raises(SimulatorError) as error:
-        checkpoint.resume(tmp_path, {})
+        checkpoint.resume(tmp_path, {}, LoadCheckpoint)
     assert "checkpoint.json" in str(error.value) and len(error.value.args) == 1
 
 

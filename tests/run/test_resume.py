@@ -106,7 +106,7 @@ class Story:
         output = outputs.MemoryOutput(self.changefeed, []).for_plan(self.plan)
         run = checkpoint.identity(self.plan, 0, self.release, self.changefeed, output.destinations)
         directory = self.directory / "stands"
-        return checkpoint.resume(directory, run) if resume else checkpoint.begin(directory, run, self.plan)
+        return CheckpointWriter.open(directory, run, self.plan, resume)
 
 
 @pytest.mark.slow

@@ -23,8 +23,8 @@ from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
-from simulator.load import checkpoint, in_process, truth
-from simulator.load.checkpoint import LoadCheckpoint
+from simulator.load import in_process, truth
+from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs.epoch import SchemaEpoch
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
 from simulator.load.feed import Feed, Observer
@@ -37,7 +37,8 @@ from simulator.load.scheduler import WindowScheduler, pace_segments
 from simulator.load.windows.row_size import measure_bytes_per_row
 from simulator.load.windows.sender import WindowSender
 from simulator.releases import Release
-from simulator.run.checkpoint_file import CheckpointFile
+from simulator.run import checkpoint
+from simulator.run.checkpoint import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
 from simulator.signals import Stopped, StopRequest, stop_gracefully
@@ -218,7 +219,7 @@ def _driver(request: LoadRequest, output: Output) -> str:
 def _checkpoint(request: LoadRequest, output: Output) -> tuple[CheckpointFile | None, LoadCheckpoint]:
     """Return the checkpoint from which the run begins or resumes; raises UserError if it may not."""
     prepared, to = request.prepared, output.destinations
-    identity = checkpoint.load_identity(
+    identity = load_identity(
         request.plan,
         request.rates.segments,
         request.release,
@@ -226,11 +227,12 @@ def _checkpoint(request: LoadRequest, output: Output) -> tuple[CheckpointFile | 
         prepared.start_ms,
         dict(zip(to.topics, to.counts, strict=True)),
     )
+    first = LoadCheckpoint(identity, prepared.start_ms)
     if not request.to_kafka:
-        return None, LoadCheckpoint(identity, prepared.start_ms)
+        return None, first
     if request.options["resume"]:
-        return checkpoint.resume(request.checkpoint, identity)
-    return checkpoint.begin(request.checkpoint, identity, prepared.start_ms)
+        return checkpoint.resume(request.checkpoint, identity, LoadCheckpoint)
+    return checkpoint.begin(request.checkpoint, first), first
 
 
 def _send(
