@@ -101,6 +101,13 @@ def picked(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
+def with_column(batch: pa.RecordBatch, name: str, values: npt.ArrayLike) -> pa.RecordBatch:
+    """Return the rows with other values in a column."""
+    place = batch.schema.get_field_index(name)
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, pa.array(values, field.type))
+
+
 def picked_values(values: pa.Array, places: Ints) -> pa.Array:
     """Return the values at these positions; long runs of neighbours are copied whole, which takes a third of the
     time."""

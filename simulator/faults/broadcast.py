@@ -7,14 +7,14 @@ An interrupted broadcast is repeated in full before anything newer is sent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.errors import UserError
 from simulator.faults.active import ActiveFault, EventPiece, moved
-from simulator.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, to_positive, with_description
-from simulator.faults.kind import FaultKind
-from simulator.faults.refusals import refuse_without_watermarks, release_and_protocol
+from simulator.faults.fault import FOR_KEY, FROM_1, PARTITIONS_KEY, to_positive
+from simulator.faults.kind import FaultKind, refuse_without_watermarks, release_and_protocol
 from simulator.faults.restarts import restart_events
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
@@ -104,7 +104,7 @@ PARTIAL_BROADCAST = FaultKind(
     active=PartialBroadcast,
     keys={
         "of": Key("broadcast", to_broadcast, {"enum": list(BROADCASTS)}, "What breaks off: ddl or watermark."),
-        "partitions": with_description(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
+        "partitions": replace(PARTITIONS_KEY, says="How many partitions have it before TiCDC ends."),
     },
     needs=("of", "partitions"),
     refuse=_refuse_partial,

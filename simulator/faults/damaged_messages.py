@@ -11,11 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.engines.tasks.messages import FlushMessages
-from simulator.faults.active import ActiveFault, FaultContext
-from simulator.faults.keys import TABLE_KEY
-from simulator.faults.kind import IN_TRANSIT, FaultKind
-from simulator.faults.next_rows import Mask, matching_rows
-from simulator.faults.refusals import release_and_protocol
+from simulator.faults.active import ActiveFault, FaultContext, matching_rows
+from simulator.faults.kind import illegal_fault, release_and_protocol
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.rules import ChangefeedRules
@@ -36,39 +33,24 @@ class DamagedMessage(ActiveFault):
         self._damage = damage
 
     def messages(self, messages: FlushMessages) -> Iterator[FlushMessages]:
-        place = None if self.over else _find_message(messages, matching_rows(messages.events, self.context))
-        if place is not None:
+        rows = np.flatnonzero(matching_rows(messages.events, self.context))
+        if not self.over and len(rows):
             self.over = True
-            messages = _replace_message(
-                messages, place, self._damage(_key_and_value(messages, place), self.context.spec.options)
+            place, records = int(np.searchsorted(messages.first_row, rows[0], side="right")) - 1, messages.records
+            entry = records.key[place].as_py(), records.value[place].as_py() or b""
+            key, value = self._damage(entry, self.context.spec.options)
+            damaged = replace(
+                records,
+                key=_replaced(records.key, place, key),
+                value=_replaced(records.value, place, value),
+                events=None if records.events is None else _replaced(records.events, place, UNREADABLE),
             )
+            messages = replace(messages, records=damaged)
         yield messages
 
 
-def _find_message(messages: FlushMessages, fitting: Mask) -> int | None:
-    """Return the index of the first message with one of the matching events."""
-    places = np.flatnonzero(fitting)
-    return int(np.searchsorted(messages.first_row, places[0], side="right")) - 1 if len(places) else None
-
-
-def _key_and_value(messages: FlushMessages, place: int) -> KeyValue:
-    """Return key and value of a message; null counts as an empty value."""
-    return messages.records.key[place].as_py(), messages.records.value[place].as_py() or b""
-
-
-def _replace_message(messages: FlushMessages, place: int, entry: KeyValue) -> FlushMessages:
-    """Replace one of the messages."""
-    records = messages.records
-    key, value = (
-        pa.concat_arrays([column.slice(0, place), pa.array([text], column.type), column.slice(place + 1)])
-        for column, text in zip((records.key, records.value), entry)
-    )
-    events = records.events
-    if events is not None:
-        events = pa.concat_arrays(
-            [events.slice(0, place), pa.array([UNREADABLE], events.type), events.slice(place + 1)]
-        )
-    return replace(messages, records=replace(records, key=key, value=value, events=events))
+def _replaced(column: pa.Array, place: int, value: bytes | str | None) -> pa.Array:
+    return pa.concat_arrays([column.slice(0, place), pa.array([value], column.type), column.slice(place + 1)])
 
 
 def _corrupt_json(entry: KeyValue, options: CodecOptions) -> KeyValue:
@@ -89,38 +71,24 @@ def _with_unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
 
 
 def _refuse_without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    batches = CODECS[rules.changefeed.codec.protocol].batches
-    return (
-        ""
-        if batches
-        else f"{release_and_protocol(rules)} puts each row into a message of its own, which nothing frames"
-    )
+    if CODECS[rules.changefeed.codec.protocol].batches:
+        return ""
+    return f"{release_and_protocol(rules)} puts each row into a message of its own, which nothing frames"
 
 
-OF_TABLE = {"table": TABLE_KEY}
-
-CORRUPT_JSON = FaultKind(
+CORRUPT_JSON = illegal_fault(
     says="The next message of rows is no JSON.",
     source="tiflow#11707, tiflow#11652",
     active=partial(DamagedMessage, damage=_corrupt_json),
-    legal=False,
-    keys=OF_TABLE,
-    layer=IN_TRANSIT,
 )
-TRUNCATED_BATCH = FaultKind(
+TRUNCATED_BATCH = illegal_fault(
     says="The next message of rows ends in the middle of its value, which is shorter than its lengths say.",
     source="tiflow v8.5.3: pkg/sink/codec/open/open_protocol_decoder.go",
     active=partial(DamagedMessage, damage=_truncate_value),
-    legal=False,
-    keys=OF_TABLE,
     refuse=_refuse_without_batches,
-    layer=IN_TRANSIT,
 )
-UNKNOWN_TYPE = FaultKind(
+UNKNOWN_TYPE = illegal_fault(
     says="The next message of rows has a type that there is not.",
     source="flink: CanalJsonDeserializationSchema, `Unknown type value`",
     active=partial(DamagedMessage, damage=_with_unknown_type),
-    legal=False,
-    keys=OF_TABLE,
-    layer=IN_TRANSIT,
 )

@@ -1,4 +1,7 @@
-"""A fault of a step, and when it is at work. Its times lie between all events before and after it."""
+"""A fault of a step, when it is at work, and the keys that several faults have.
+
+The times of a fault lie between all events before and after it. A key is parsed in the same way in all faults.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,54 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator import tso
-from simulator.errors import UserError
-from simulator.faults.keys import BACK_KEY, FOR_KEY
+from simulator.errors import UserError, mask_secrets
+from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
+
+
+def to_nonnegative(value: object) -> int:
+    return _at_least(0, value)
+
+
+def to_positive(value: object) -> int:
+    return _at_least(1, value)
+
+
+def _at_least(least: int, value: object) -> int:
+    """Parse a number; raise UserError."""
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+        raise UserError(f"expected a whole number from {least} on, got {mask_secrets(repr(value))}")
+    return number
+
+
+def to_table(value: object) -> tuple[str, str]:
+    """Parse `shop.item` as schema and name in lower case; raise UserError."""
+    schema, dot, name = to_text(value).lower().partition(".")
+    if not (schema and dot and name):
+        raise UserError(f"expected a table with its database, such as shop.item, got {mask_secrets(repr(value))}")
+    return schema, name
+
+
+FROM_0: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+FROM_1: Mapping[str, Any] = {"type": "integer", "minimum": 1}
+
+BACK_KEY = Key(
+    "back_ms",
+    to_duration_ms,
+    DURATION,
+    "For how long before it the checkpoint stood still, so that more is sent again; never from before the last "
+    "statement.",
+)
+"""No watermark is sent for that long before the fault."""
+
+FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
+"""The fault ends then."""
+
+TABLE_KEY = Key("table", to_table, TEXT, "The table whose rows it is about, such as shop.item; any where unsaid.")
+"""The table must exist when the fault begins."""
+
+TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
+PARTITIONS_KEY = Key("partitions", to_positive, FROM_1, "How many partitions.")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK, Ints, ints
+from simulator.columns.change_frame import DDL, ROW, WATERMARK, Ints, ints, with_column
 from simulator.engines.tasks.task import TaskSpec
 from simulator.faults.fault import Fault
 from simulator.releases import Release
@@ -27,8 +27,7 @@ def renumber_destinations(events: pa.RecordBatch, was: Destinations, to: Destina
     """Renumber the destinations of events. Topics keep their order, and partitions theirs in a topic."""
     before, now, destination = np.array(was.first), np.array(to.first), ints(events, "destination")
     topic = np.searchsorted(before, destination, side="right") - 1
-    moved = pa.array(now[topic] + destination - before[topic], pa.int32())
-    return events.set_column(events.schema.get_field_index("destination"), EVENTS.field("destination"), moved)
+    return with_column(events, "destination", now[topic] + destination - before[topic])
 
 
 class SentHistory:
@@ -44,7 +43,8 @@ class SentHistory:
         self._recorded: list[pa.RecordBatch] = []
         self._resolved: Ints = np.zeros(0, np.int64)
         self._standstills: list[tuple[int, int]] = []
-        self._last_statement = 0
+        self.last_statement = 0
+        """Its commit-ts; 0 if there is none."""
 
     def begin(self, start_ts: int) -> None:
         """Set the start of a changefeed that has sent nothing yet."""
@@ -76,7 +76,7 @@ class SentHistory:
         elif kind == ROW:
             self._recorded.append(events)
         else:
-            self._last_statement = commit_ts
+            self.last_statement = commit_ts
             self._recorded.append(self._statement(events, spec))
 
     def advance_below(self, commit_ts: int) -> None:
@@ -86,20 +86,16 @@ class SentHistory:
                 self.advance_to(reached)
                 break
 
-    @property
-    def last_statement(self) -> int:
-        """Its commit-ts; 0 if there is none."""
-        return self._last_statement
-
     def resend(self, spec: TaskSpec, with_statements_at_checkpoint: bool) -> Iterator[pa.RecordBatch]:
         """Yield what is sent again, in order; encode it with `statements_of`."""
         for events in self._recorded:
             at = ints(events, "commit_ts")
             is_statement = int(events["kind"][0].as_py()) == DDL
-            wanted = at >= self.checkpoint if is_statement and with_statements_at_checkpoint else at > self.checkpoint
-            if wanted.any():
-                chosen = events if wanted.all() else events.filter(pa.array(wanted))
-                yield self._shifted(chosen, len(spec.statements)) if is_statement else chosen
+            above = at >= self.checkpoint if is_statement and with_statements_at_checkpoint else at > self.checkpoint
+            if above.any():
+                if is_statement:
+                    events = with_column(events, "table", ints(events, "table") + len(spec.statements))
+                yield events if above.all() else events.filter(pa.array(above))
 
     def statements_of(self, spec: TaskSpec) -> tuple[DdlEvent, ...]:
         """Return the statements that events refer to: the task's own, then all that were sent before."""
@@ -109,22 +105,15 @@ class SentHistory:
         table = ints(events, "table")
         places = {number: len(self.statements) + place for place, number in enumerate(np.unique(table).tolist())}
         self.statements += (spec.statements[number] for number in places)
-        return _with_table(events, np.array([places[number] for number in table.tolist()]))
-
-    def _shifted(self, events: pa.RecordBatch, behind: int) -> pa.RecordBatch:
-        return _with_table(events, ints(events, "table") + behind)
+        return with_column(events, "table", [places[number] for number in table.tolist()])
 
     def advance_to(self, commit_ts: int) -> None:
         """Advance the checkpoint, and forget what is below it."""
         if commit_ts <= self.checkpoint:
             return
         self.checkpoint = commit_ts
-        remaining = []
-        for events in self._recorded:
-            stays = pc.greater_equal(events["commit_ts"], commit_ts)
-            if pc.any(stays).as_py():
-                remaining.append(events.filter(stays))
-        self._recorded = remaining
+        remaining = (events.filter(pc.greater_equal(events["commit_ts"], commit_ts)) for events in self._recorded)
+        self._recorded = [events for events in remaining if events.num_rows]
 
 
 def lowest_checkpoint(statement: int, release: Release) -> int:
@@ -144,7 +133,3 @@ def checkpoint_standstill(fault: Fault, statement: int, release: Release) -> tup
     """
     since = tso.compose(fault.at_ms - fault.back_ms)
     return max(since, lowest_checkpoint(statement, release) + 1), fault.at_ts
-
-
-def _with_table(events: pa.RecordBatch, table: Ints) -> pa.RecordBatch:
-    return events.set_column(events.schema.get_field_index("table"), EVENTS.field("table"), pa.array(table, pa.int32()))

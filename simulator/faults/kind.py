@@ -1,28 +1,21 @@
-"""A kind of fault: its description, its source and its keys."""
+"""A kind of fault: its description, its source, its keys, and why a changefeed cannot have it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from simulator.faults.active import ActiveFault, FaultContext
+from simulator.faults.fault import TABLE_KEY
 from simulator.settings import Key
+from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 INSIDE_TICDC, IN_TRANSIT = range(2)
 """Where a fault is at work: in TiCDC, or between TiCDC and the consumer. Events pass those in TiCDC first."""
-
-
-def accept_changefeed(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    """The default of `FaultKind.refuse`."""
-    return ""
-
-
-def accept_topics(values: Mapping[str, Any], to: Destinations) -> str:
-    """The default of `FaultKind.lacks`."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -45,10 +38,27 @@ class FaultKind:
     needs: tuple[str, ...] = ()
     """The required keys."""
 
-    refuse: Callable[[Mapping[str, Any], ChangefeedRules], str] = accept_changefeed
+    refuse: Callable[[Mapping[str, Any], ChangefeedRules], str] = lambda values, rules: ""
     """Returns why a changefeed with these rules cannot have the fault, with release and protocol; empty if it can."""
 
-    lacks: Callable[[Mapping[str, Any], Destinations], str] = accept_topics
+    lacks: Callable[[Mapping[str, Any], Destinations], str] = lambda values, to: ""
     """Returns why these topics and partitions cannot have the fault; empty if they can."""
 
     layer: int = INSIDE_TICDC
+
+
+OF_TABLE = {"table": TABLE_KEY}
+illegal_fault = partial(FaultKind, legal=False, keys=OF_TABLE, layer=IN_TRANSIT)
+"""Creates a kind of fault that TiCDC does not cause."""
+
+
+def release_and_protocol(rules: ChangefeedRules) -> str:
+    return f"TiCDC {rules.release.name} with {CODECS[rules.changefeed.codec.protocol].protocol.title}"
+
+
+def refuse_without_watermarks(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    """Return why there is no fault of watermarks; empty if the changefeed sends them."""
+    options = rules.changefeed.codec
+    if CODECS[options.protocol].has_watermarks(options, rules.release):
+        return ""
+    return f"{release_and_protocol(rules)} sends no watermarks here: enable-tidb-extension=true is needed"

@@ -16,8 +16,8 @@ from simulator.columns.change_frame import DDL, ints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import did_you_mean
 from simulator.faults.active import ActiveFault, EventPiece, FaultContext, moved
+from simulator.faults.fault import FOR_KEY, FROM_0, TOPIC_KEY, to_nonnegative
 from simulator.faults.history import Renumbering
-from simulator.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_nonnegative
 from simulator.faults.kind import IN_TRANSIT, FaultKind
 from simulator.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.dispatch import Destinations

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from simulator.faults.active import ActiveFault, FaultContext
-from simulator.faults.keys import FOR_KEY, FROM_1, TABLE_KEY, to_positive
-from simulator.faults.kind import FaultKind
-from simulator.faults.next_rows import Mask, matching_rows
-from simulator.faults.refusals import release_and_protocol
+from simulator.columns.cells import Mask
+from simulator.faults.active import ActiveFault, FaultContext, matching_rows
+from simulator.faults.fault import FOR_KEY, FROM_1, TABLE_KEY, to_positive
+from simulator.faults.kind import FaultKind, release_and_protocol
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.faults.active import ActiveFault
-from simulator.faults.keys import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_nonnegative
-from simulator.faults.kind import FaultKind
-from simulator.faults.refusals import release_and_protocol
+from simulator.faults.fault import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_nonnegative
+from simulator.faults.kind import FaultKind, release_and_protocol
 from simulator.settings import TEXT, Key, to_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules

@@ -6,16 +6,16 @@ What is sent again lies above every watermark that was sent, and keeps its order
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, ROW
-from simulator.faults.active import ActiveFault, EventPiece, FaultContext
+from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
+from simulator.faults.fault import BACK_KEY, TABLE_KEY
 from simulator.faults.history import Renumbering, lowest_checkpoint
-from simulator.faults.keys import BACK_KEY, TABLE_KEY, with_description
 from simulator.faults.kind import FaultKind
-from simulator.faults.next_rows import matching_rows
 
 
 class Restart(ActiveFault):
@@ -110,6 +110,6 @@ MOVE_TABLE = FaultKind(
     says="A table goes to another node: its rows above the checkpoint come again, among those of other tables.",
     source="ticdc#5508, #4051, #4130, #3040",
     active=MoveTable,
-    keys={"table": with_description(TABLE_KEY, "The table, such as shop.item.")},
+    keys={"table": replace(TABLE_KEY, says="The table, such as shop.item.")},
     needs=("table",),
 )

@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import ROW, Ints, ints
 from simulator.faults.active import ActiveFault, EventPiece, moved
-from simulator.faults.keys import FOR_KEY
-from simulator.faults.kind import FaultKind
-from simulator.faults.refusals import release_and_protocol
+from simulator.faults.fault import FOR_KEY
+from simulator.faults.kind import FaultKind, release_and_protocol
 from simulator.ticdc.flush import GroupKeys
 from simulator.ticdc.rules import ChangefeedRules
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.faults import FAULTS
-from simulator.faults.fault import Fault
-from simulator.faults.keys import TABLE_KEY
+from simulator.faults.fault import TABLE_KEY, Fault
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace, StepVariant
 from simulator.run.steps.planned_faults import PLANNED

@@ -15,7 +15,7 @@ from simulator import tso
 from simulator.columns.cells import lengths
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.faults import planned
-from simulator.faults.keys import TABLE_KEY
+from simulator.faults.fault import TABLE_KEY
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
 from simulator.run.steps.sql import execute_statement
 from simulator.ticdc import dispatch

@@ -1,26 +1,72 @@
-"""Illegal faults of order, which test a consumer's checks of watermarks and older rows.
+"""Illegal faults of delivery, which test a consumer's checks: rows and watermarks are lost, misplaced or out of order.
 
 Everything else arrives as without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import DDL, WATERMARK, ints, picked
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import DDL, WATERMARK, ints, picked, with_column
 from simulator.columns.hashing import xxhash64
-from simulator.faults.active import ActiveFault, EventPiece, FaultContext, moved
+from simulator.faults.active import (
+    ActiveFault,
+    EventPiece,
+    FaultContext,
+    find_next_row,
+    matching_rows,
+    moved,
+    without_event,
+)
 from simulator.faults.history import Renumbering
-from simulator.faults.keys import TABLE_KEY
-from simulator.faults.kind import IN_TRANSIT, FaultKind
-from simulator.faults.next_rows import Mask, find_next_row, matching_rows, without_event
-from simulator.faults.refusals import refuse_without_watermarks
+from simulator.faults.kind import illegal_fault, refuse_without_watermarks
 from simulator.settings import DURATION, Key, to_duration_ms
+from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.rules import ChangefeedRules
+
+
+class LoseRow(ActiveFault):
+    """Drops the next row."""
+
+    awaits = True
+
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
+        place = None if self.over else find_next_row(piece.events, self.context)
+        if place is None:
+            yield piece
+            return
+        self.over = True
+        left = without_event(piece.events, place)
+        if left.num_rows:
+            yield moved(piece, left)
+
+
+class WrongPartition(ActiveFault):
+    """Moves the next row whose topic has another partition."""
+
+    awaits = True
+
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
+        place = None if self.over else find_next_row(piece.events, self.context)
+        events = None if place is None else _move_partition(piece.events, place, self.context.spec.destinations)
+        self.over |= events is not None
+        yield piece if events is None else moved(piece, events)
+
+
+def _move_partition(events: pa.RecordBatch, place: int, to: Destinations) -> pa.RecordBatch | None:
+    """Move the event to the next partition of its topic; return None if the topic has only one."""
+    destination = ints(events, "destination")
+    topic, partition = to.where(int(destination[place]))
+    if to.counts[topic] < 2:
+        return None
+    destination[place] = to.first[topic] + (partition + 1) % to.counts[topic]
+    return with_column(events, "destination", destination)
 
 
 class RowBelowWatermark(ActiveFault):
@@ -63,8 +109,7 @@ class WatermarkFalls(ActiveFault):
         commit_ts, destination = (int(piece.events[name][0].as_py()) for name in ("commit_ts", "destination"))
         lower = commit_ts - tso.compose(self.context.fault.values.get(BY_KEY.field, BY_MS))
         low = self.context.spec.control_events.watermark(commit_ts, [destination])
-        place = low.schema.get_field_index("commit_ts")
-        yield EventPiece(low.set_column(place, low.schema.field(place), pa.array([lower], pa.int64())))
+        yield EventPiece(with_column(low, "commit_ts", [lower]))
         self.over = True
 
 
@@ -90,11 +135,12 @@ class OldRowAfterNew(ActiveFault):
             yield piece
             return
         self.over = True
-        if pair.older >= sent:
-            yield moved(piece, _move_behind(events, pair.older - sent, pair.newer - sent))
+        older, newer = pair
+        if older >= sent:
+            yield moved(piece, _move_behind(events, older - sent, newer - sent))
         else:
-            again = all_rows.slice(pair.older, 1)
-            split = pair.newer - sent + 1
+            again = all_rows.slice(older, 1)
+            split = newer - sent + 1
             yield moved(piece, pa.concat_batches([events.slice(0, split), again, events.slice(split)]))
 
     def renumber(self, moved: Renumbering) -> None:
@@ -113,18 +159,9 @@ def _move_behind(events: pa.RecordBatch, place: int, other: int) -> pa.RecordBat
     return picked(events, order)
 
 
-@dataclass(frozen=True)
-class _ChangePair:
-    """The indexes of two changes of one row."""
-
-    older: int
-    newer: int
-
-
-def _find_pair(events: pa.RecordBatch, fitting: Mask) -> _ChangePair | None:
-    """Find the first two changes of one row in one partition: the newer one's old image equals the older one's new
-    image.
-    """
+def _find_pair(events: pa.RecordBatch, fitting: Mask) -> tuple[int, int] | None:
+    """Return the indexes of the older and the newer of the first two changes of one row in one partition: the newer
+    one's old image equals the older one's new image."""
     places = np.flatnonzero(fitting)
     rows = picked(events, places)
     of_place = xxhash64(*(ints(rows, name) for name in ("table", "destination")))
@@ -142,36 +179,39 @@ def _find_pair(events: pa.RecordBatch, fitting: Mask) -> _ChangePair | None:
         & (first < np.arange(len(places)))
         & np.asarray(rows.column("before").is_valid())
     )
-    return _ChangePair(int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
+    return (int(places[first[newer[0]]]), int(places[newer[0]])) if len(newer) else None
+
+
+def _refuse_one_partition(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    count = rules.changefeed.kafka.partition_num
+    return "the topic has one partition: partition-num=2 or more is accepted" if count == 1 else ""
 
 
 BY_MS = 1000
 BY_KEY = Key("by_ms", to_duration_ms, DURATION, "How far it falls below the one before; 1s where unsaid.")
-OF_TABLE = {"table": TABLE_KEY}
 
-ROW_BELOW_WATERMARK = FaultKind(
+LOSE_ROW = illegal_fault("The next row is left out.", "tiflow#6488", LoseRow)
+WRONG_PARTITION = illegal_fault(
+    says="The next row goes to the partition behind the one that its dispatcher says.",
+    source="tiflow v8.5.3: cmd/kafka-consumer/writer.go checkPartition, which panics on such a row",
+    active=WrongPartition,
+    refuse=_refuse_one_partition,
+)
+ROW_BELOW_WATERMARK = illegal_fault(
     says="The next row comes behind the watermark that says that it has come.",
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go, which panics on such a row",
     active=RowBelowWatermark,
-    legal=False,
-    keys=OF_TABLE,
     refuse=refuse_without_watermarks,
-    layer=IN_TRANSIT,
 )
-WATERMARK_FALLS = FaultKind(
+WATERMARK_FALLS = illegal_fault(
     says="Behind the next watermark comes a lower one, in its first partition.",
     source="tiflow#12096, tiflow PR#4129; tiflow v8.5.3: cmd/kafka-consumer/event_group.go",
     active=WatermarkFalls,
-    legal=False,
     keys={"by": BY_KEY},
     refuse=refuse_without_watermarks,
-    layer=IN_TRANSIT,
 )
-OLD_ROW_AFTER_NEW = FaultKind(
+OLD_ROW_AFTER_NEW = illegal_fault(
     says="Of a row that changes twice before the next watermark, the older change comes behind the newer one.",
     source="tiflow#11823 (sarama#2619), tiflow#11947, tiflow#11829",
     active=OldRowAfterNew,
-    legal=False,
-    keys=OF_TABLE,
-    layer=IN_TRANSIT,
 )
