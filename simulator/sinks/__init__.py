@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from simulator.channel import DriverAddress
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.memory import MemorySink
 from simulator.sinks.records import Sink, WaitListener, ignore_waiting
 from simulator.sinks.synchronous import CountingSink
 
@@ -41,19 +41,11 @@ def _console(driver: DriverAddress, topics: Sequence[str], waiting: WaitListener
     return ConsoleSink(driver, topics)
 
 
-def _memory(settings: list[Message], topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
-    return MemorySink(settings, topics)
-
-
-def _counting(settings: None, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
-    return CountingSink()
-
-
 SINKS: dict[str, Callable[..., Sink]] = {
     "kafka": _kafka,
     "jsonl": _jsonl,
     "parquet": _parquet,
     "console": _console,
-    "memory": _memory,
-    "counting": _counting,
+    "memory": lambda messages, topics, waiting=ignore_waiting: MemorySink(messages, topics),
+    "counting": lambda settings, topics, waiting=ignore_waiting: CountingSink(),
 }

@@ -6,7 +6,7 @@ A sink keeps the order of records in each partition and reports what it did not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -138,12 +138,12 @@ def positions_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDA
 
 def take(records: Records, indices: pa.Array) -> Records:
     """Return the records at these positions."""
-    return Records(*(column if column is None else pc.take(column, indices) for column in _columns(records)))
+    return _each(records, lambda column: pc.take(column, indices))
 
 
 def part(records: Records, offset: int, length: int) -> Records:
     """Return records `offset` to `offset + length`, without copying them."""
-    return Records(*(column if column is None else column.slice(offset, length) for column in _columns(records)))
+    return _each(records, lambda column: column.slice(offset, length))
 
 
 def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
@@ -156,18 +156,14 @@ def report_cut_off(delivered: Iterable[DeliveryReport], topics: Sequence[str]) -
 
     Its other partitions are reported as incomplete.
     """
-    why = "nothing more was sent, since another partition failed"
+    accounts = list(delivered)
+    incomplete = (
+        f"topic {topics[account.topic]} partition {account.partition}: not delivered after commit_ts {account.commit_ts}"
+        for account in accounts
+    )
     return [
-        account
-        if account.error is not None
-        else replace(
-            account,
-            error=(
-                f"topic {topics[account.topic]} partition {account.partition}: "
-                f"not delivered after commit_ts {account.commit_ts}: {why}"
-            ),
-        )
-        for account in delivered
+        replace(account, error=account.error or f"{text}: nothing more was sent, since another partition failed")
+        for account, text in zip(accounts, incomplete)
     ]
 
 
@@ -179,26 +175,26 @@ def require_delivered(delivered: Iterable[DeliveryReport]) -> None:
         raise DeliveryError(*(str(account.error) for account in lost))
 
 
-def _columns(records: Records) -> tuple[pa.Array | None, ...]:
-    return records.topic, records.partition, records.key, records.value, records.commit_ts, records.events
+def _each(records: Records, change: Callable[[pa.Array], pa.Array]) -> Records:
+    return Records(*(None if column is None else change(column) for column in vars(records).values()))
 
 
 def _ints(column: pa.Array) -> npt.NDArray[np.int32]:
     return np.asarray(column, dtype=np.int32)
 
 
+@dataclass
 class PartitionCounter:
     """The delivery counts of one partition."""
 
-    def __init__(self, topic: int, partition: int) -> None:
-        self.topic = topic
-        self.partition = partition
-        self.records = 0
-        self.bytes = 0
-        self.first_offset: int | None = None
-        self.next_offset: int | None = None
-        self.commit_ts: int | None = None
-        self.error: str | None = None
+    topic: int
+    partition: int
+    records: int = 0
+    bytes: int = 0
+    first_offset: int | None = None
+    commit_ts: int | None = None
+    error: str | None = None
+    next_offset: int | None = None
 
     def delivered(self, records: int, size: int, offset: int | None, commit_ts: int) -> None:
         """Count records that were delivered; `offset` is the first one's, None if unknown."""
@@ -211,9 +207,7 @@ class PartitionCounter:
 
     def account(self) -> DeliveryReport:
         """Return the report so far."""
-        return DeliveryReport(
-            self.topic, self.partition, self.records, self.bytes, self.first_offset, self.commit_ts, self.error
-        )
+        return DeliveryReport(**{field.name: getattr(self, field.name) for field in fields(DeliveryReport)})
 
 
 class PartitionCounters:

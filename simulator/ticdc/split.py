@@ -82,11 +82,6 @@ def key_columns_in_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
     return tuple(name for name in key_columns(table, rule) if name not in certain) if handle_key(table) else ()
 
 
-def may_split(tables: Iterable[Table], rule: SplitRule) -> bool:
-    """Return whether any UPDATE of the tables may be split in a diff."""
-    return bool(rule.keys) and any(key_columns_in_diff(table, rule) for table in dict.fromkeys(tables))
-
-
 def keys_changed(
     table: Table, before: Texts, after: Texts, rule: SplitRule, names: Iterable[str] | None = None
 ) -> Mask:

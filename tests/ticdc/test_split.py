@@ -17,6 +17,7 @@ from support import databases
 from support.contract_checks import find_violations
 from support.playing import assert_contract, play
 from support.transaction import Row, RowEvent, net, sent
+from support.vectors.split import may_split
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
@@ -31,7 +32,6 @@ from simulator.ticdc.split import (
     add_ranks,
     key_columns,
     keys_changed,
-    may_split,
     shares_transaction,
     split_rule,
     split_updates,
@@ -351,7 +351,7 @@ def test_a_key_that_tidb_takes_for_the_old_one_is_one_update_and_split(name: str
     assert written == [RowEvent(UPDATE, before, after)]
     assert [event.op for event in sent(table, written, rule)] == [DELETE, INSERT]
     assert sent(table, written, RULES["kept whole"]) == written
-    assert may_split([table], rule) and not may_split([table], RULES["kept whole"])
+    assert may_split(table, rule) and not may_split(table, RULES["kept whole"])
     assert keys_changed(table, columns([before, before]), columns([after, before]), rule).tolist() == [True, False]
 
 
@@ -364,7 +364,7 @@ def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
     before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
 
     assert net(COLLATED[name], [(before, after)]) == [RowEvent(DELETE, before, None), RowEvent(INSERT, None, after)]
-    assert may_split([COLLATED[name]], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
+    assert may_split(COLLATED[name], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
 
 
 def key_of(event: RowEvent) -> str:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import Field, fields
+from typing import Any, TypeVar
 
 from simulator.errors import did_you_mean
 from simulator.releases import Release
@@ -14,20 +16,14 @@ from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, Event
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
 from simulator.ticdc.changefeed.settings import Settings
 
+Entry = TypeVar("Entry", DispatchRule, ColumnSelector, EventFilter)
+
 
 def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
     """Return `[sink] dispatchers`; `dispatcher` is the old spelling of `partition`."""
+    rules = rows(settings, "sink", "dispatchers")
     return tuple(
-        DispatchRule(
-            matcher=_texts(row, "matcher"),
-            partition=str(row.get("partition") or row.get("dispatcher") or ""),
-            index=str(row.get("index", "")),
-            columns=_texts(row, "columns"),
-            topic=str(row.get("topic", "")),
-            target_schema=str(row.get("target-schema", "")),
-            target_table=str(row.get("target-table", "")),
-        )
-        for row in rows(settings, "sink", "dispatchers")
+        _entry(DispatchRule, {**row, "partition": row.get("partition") or row.get("dispatcher")}) for row in rules
     )
 
 
@@ -35,8 +31,7 @@ def column_selectors(settings: Settings) -> tuple[ColumnSelector, ...]:
     """Return `[sink] column-selectors`, if the release applies them."""
     if settings.release.column_selectors == "nothing":
         return ()
-    entries = rows(settings, "sink", "column-selectors")
-    return tuple(ColumnSelector(_texts(row, "matcher"), _texts(row, "columns")) for row in entries)
+    return tuple(_entry(ColumnSelector, row) for row in rows(settings, "sink", "column-selectors"))
 
 
 def selector_warnings(settings: Settings) -> Iterator[str]:
@@ -47,18 +42,7 @@ def selector_warnings(settings: Settings) -> Iterator[str]:
 
 def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
     """Return `[[filter.event-filters]]`."""
-    return tuple(
-        EventFilter(
-            matcher=_texts(row, "matcher"),
-            ignore_event=_texts(row, "ignore-event"),
-            ignore_sql=_texts(row, "ignore-sql"),
-            ignore_insert_value_expr=str(row.get("ignore-insert-value-expr", "")),
-            ignore_update_new_value_expr=str(row.get("ignore-update-new-value-expr", "")),
-            ignore_update_old_value_expr=str(row.get("ignore-update-old-value-expr", "")),
-            ignore_delete_value_expr=str(row.get("ignore-delete-value-expr", "")),
-        )
-        for row in filter_rows(settings)
-    )
+    return tuple(_entry(EventFilter, row) for row in filter_rows(settings))
 
 
 def dispatcher_warnings(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:
@@ -90,6 +74,12 @@ def _partition_warnings(rule: DispatchRule, name: str, release: Release) -> Iter
         yield f"columns has no effect with partition {rule.partition!r}"
 
 
-def _texts(row: Mapping[str, Value], name: str) -> tuple[str, ...]:
-    value = row.get(name, [])
+def _entry(kind: type[Entry], row: Mapping[str, Value]) -> Entry:
+    """Return an entry whose fields are the row's keys: lists of texts, or texts."""
+    return kind(**{field.name: _content(field, row.get(field.name.replace("_", "-"))) for field in fields(kind)})
+
+
+def _content(field: Field[Any], value: Value) -> Any:
+    if field.type == "str":
+        return str(value or "")
     return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.ticdc.ddl.allow import eligibility_verdict, is_allowed, is_eligible
+from simulator.ticdc.ddl.allow import is_eligible, is_sent
 from simulator.ticdc.ddl.events import JobEvent, job_events, sent_query
 from simulator.ticdc.ddl.rename import Rename, SchemaSnapshot, rename_texts, replicated_pairs, schema_snapshot
 from simulator.ticdc.ddl.routes import route_event
@@ -79,7 +79,7 @@ def decide(
 
 def filter_job(job: Job, context: JobContext) -> Decision:
     """Return the decision without the texts; raise DdlError if TiCDC stops."""
-    if not is_allowed(job.code, context.rules.release):
+    if job.code not in context.rules.release.allowed_ddl:
         name = Action(job.code).constant
         return Decision(DISCARD, f"{name} ({job.code}) is not in the allow-list of TiCDC {context.rules.release.name}")
     ignored_ts = context.start_ts in context.rules.replication.ignored_start_ts
@@ -116,9 +116,8 @@ def _ignored_rename(job: Job, context: JobContext, schema: str, table: str) -> b
     """
     if context.rules.release.event_filter_rename != "both-names":
         return False
-    return (
-        rule_ignoring_ddl(context.rules.event_filters, schema, table, job.query, job.code, (schema, table)) is not None
-    )
+    rule = rule_ignoring_ddl(context.rules.event_filters, schema, table, job.query, job.code, (schema, table))
+    return rule is not None
 
 
 def _require_apart(job: Job, decision: Decision, context: JobContext) -> None:
@@ -149,16 +148,8 @@ def _eligible(job: Job, context: JobContext) -> bool:
         return True
     old, new = _names(job)
     before = context.before.table(*old) if context.rules.replication.table(*old) else None
-    return (
-        eligibility_verdict(
-            before,
-            context.after.table(*new),
-            context.rules.changefeed.force_replicate,
-            context.rules.release,
-            job.query,
-        )
-        == "send"
-    )
+    force_replicate, release = context.rules.changefeed.force_replicate, context.rules.release
+    return is_sent(before, context.after.table(*new), force_replicate, release, job.query)
 
 
 def _names(job: Job) -> tuple[TableName, TableName]:
@@ -167,23 +158,15 @@ def _names(job: Job) -> tuple[TableName, TableName]:
     return job.renames[-1] if job.renames else (job.exchanged_table or name, name)
 
 
-def _apply_event_filters(job: Job, found: FilteredJob, context: JobContext) -> Decision:
-    assert found.job is not None
-    candidates = [
-        event for event in job_events(found.job, context.rules.release) if _creates_eligible(event, found.job, context)
-    ]
+def _apply_event_filters(job: Job, filtered: FilteredJob, context: JobContext) -> Decision:
+    assert filtered.job is not None
+    events = job_events(filtered.job, context.rules.release)
+    candidates = [event for event in events if _creates_eligible(event, filtered.job, context)]
     if not candidates:
         return Decision(INELIGIBLE, "none of its tables has a valid index, and force-replicate is off")
-    sent_events, ignored = [], ""
-    for event in candidates:
-        rule = _ignoring(event, job, context)
-        if rule:
-            ignored = rule
-        else:
-            sent_events.append(event)
-    if not sent_events:
-        return Decision(IGNORE, ignored)
-    return Decision(SEND, found.why, tuple(sent_events))
+    ignoring = [_ignoring(event, job, context) for event in candidates]
+    sent_events = tuple(event for event, rule in zip(candidates, ignoring) if not rule)
+    return Decision(SEND, filtered.why, sent_events) if sent_events else Decision(IGNORE, ignoring[-1])
 
 
 def _creates_eligible(event: JobEvent, job: Job, context: JobContext) -> bool:
@@ -202,10 +185,7 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
     filtered_event = replace(event, schema=job.schema, table=job.table) if job.exchanged_table else event
     query, old = event.query, None
     if event.type_code == Action.RENAME_TABLE:
-        query, old = (
-            _rename_text(job, context.rules.release) if context.rules.release.rebuilds_rename else query,
-            event.old,
-        )
+        query, old = _rename_text(job, context.rules.release, query), event.old
     elif context.rules.release.event_filter_sees_sent_text:
         query = sent_query(event, context.rules.release)
     return _worded(
@@ -272,7 +252,7 @@ def _by_names(job: Job, context: JobContext) -> FilteredJob:
     def discards(schema: str, table: str) -> bool:
         return not replication.table(schema, table) or _ignored_rename(job, context, schema, table)
 
-    pairs = replicated_pairs(Rename(job.renames, _rename_text(job, release)), discards, snapshot, release)
+    pairs = replicated_pairs(Rename(job.renames, _rename_text(job, release, job.query)), discards, snapshot, release)
     if not pairs:
         named = any(replication.table(*name) for pair in job.renames for name in pair)
         of = "passes rules and event filters" if named else "is in the rules"
@@ -282,9 +262,9 @@ def _by_names(job: Job, context: JobContext) -> FilteredJob:
     return FilteredJob(replace(job, renames=pairs, renames_as_written=written), why)
 
 
-def _rename_text(job: Job, release: Release) -> str:
-    """Return TiCDC's text of a RENAME: the job's, or the one that it writes for all pairs."""
-    return "".join(rename_texts(job.renames, job.renames_as_written, release)) if release.rebuilds_rename else job.query
+def _rename_text(job: Job, release: Release, query: str) -> str:
+    """Return TiCDC's text of a RENAME: `query`, or the one that it writes for all pairs."""
+    return "".join(rename_texts(job.renames, job.renames_as_written, release)) if release.rebuilds_rename else query
 
 
 def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> SchemaSnapshot:

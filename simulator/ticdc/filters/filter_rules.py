@@ -5,12 +5,16 @@ The last matching rule decides; without one nothing matches. Source: tidb v8.5 p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.filters import patterns
+
+Rule = TypeVar("Rule")
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,7 @@ class TableFilter:
 
 def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilter:
     """Return the filter of these rules; raise ChangefeedError (CDC:ErrFilterRuleInvalid) with the rule at fault."""
-    try:
-        parsed = tuple(rule for text in rules for rule in _table_rules(text, "<cmdline>:1", case_sensitive, True))
-    except ValueError as error:
-        raise ChangefeedError(f"filter rule is invalid {list(rules)}: {error}", "CDC:ErrFilterRuleInvalid") from error
+    parsed = _parsed(rules, partial(_table_rule, case_sensitive=case_sensitive))
     exact = {
         (rule.schema.literal, rule.table.literal): index
         for index, rule in enumerate(parsed)
@@ -82,21 +83,7 @@ def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilt
     return TableFilter(parsed, case_sensitive, exact, others)
 
 
-def _table_rules(text: str, origin: str, case_sensitive: bool, may_import: bool) -> Iterator[TableRule]:
-    line = text.strip(" \t")
-    if not line or line[0] == "#":
-        return
-    if line[0] == "@":
-        for place, inner in _read_rule_file(line[1:], origin, may_import):
-            yield from _table_rules(inner, place, case_sensitive, False)
-        return
-    try:
-        yield _table_rule(line, origin, case_sensitive)
-    except ValueError as error:
-        raise ValueError(f"at {origin}: {error}") from error
-
-
-def _table_rule(line: str, origin: str, case_sensitive: bool) -> TableRule:
+def _table_rule(line: str, origin: str, *, case_sensitive: bool) -> TableRule:
     positive = line[0] != "!"
     schema, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive)
     if not rest:
@@ -131,28 +118,37 @@ class ColumnFilter:
 
 def column_filter(rules: Sequence[str]) -> ColumnFilter:
     """Return the filter of these rules; raise ChangefeedError (CDC:ErrFilterRuleInvalid)."""
+    return ColumnFilter(_parsed(rules, _column_rule))
+
+
+def _column_rule(line: str, origin: str) -> ColumnRule:
+    positive = line[0] != "!"
+    column, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive=False)
+    if rest:
+        raise ValueError("syntax error: stray characters after column pattern")
+    return ColumnRule(positive, column)
+
+
+def _parsed(texts: Sequence[str], parse: Callable[[str, str], Rule]) -> tuple[Rule, ...]:
+    """Return the rules that `parse` makes of lines and their origins; raise ChangefeedError."""
     try:
-        return ColumnFilter(tuple(rule for text in rules for rule in _column_rules(text, "<cmdline>:1", True)))
+        return tuple(rule for text in texts for rule in _rules(text, "<cmdline>:1", parse, True))
     except ValueError as error:
-        raise ChangefeedError(f"filter rule is invalid {list(rules)}: {error}", "CDC:ErrFilterRuleInvalid") from error
+        raise ChangefeedError(f"filter rule is invalid {list(texts)}: {error}", "CDC:ErrFilterRuleInvalid") from error
 
 
-def _column_rules(text: str, origin: str, may_import: bool) -> Iterator[ColumnRule]:
+def _rules(text: str, origin: str, parse: Callable[[str, str], Rule], may_import: bool) -> Iterator[Rule]:
     line = text.strip(" \t")
     if not line or line[0] == "#":
         return
     if line[0] == "@":
         for place, inner in _read_rule_file(line[1:], origin, may_import):
-            yield from _column_rules(inner, place, False)
+            yield from _rules(inner, place, parse, False)
         return
     try:
-        positive = line[0] != "!"
-        column, rest = patterns.parse_pattern(line if positive else line[1:], case_sensitive=False)
+        yield parse(line, origin)
     except ValueError as error:
         raise ValueError(f"at {origin}: {error}") from error
-    if rest:
-        raise ValueError(f"at {origin}: syntax error: stray characters after column pattern")
-    yield ColumnRule(positive, column)
 
 
 def _read_rule_file(name: str, origin: str, may_import: bool) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ import pytest
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.ddl.allow import eligibility_verdict, is_allowed
+from simulator.ticdc.ddl.allow import is_sent
 from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.ddl.events import JobEvent, job_events
 from simulator.ticdc.ddl.jobs_text import execute_text, parse_job_text
@@ -76,13 +76,13 @@ def _check_code(data: Json, release: Release) -> None:
     assert CODES[data["action"]] == code
     assert Action(code).text == data.get("action_string", Action(code).text)
     assert canal_type(code, release) == data["canal_type"]
-    assert is_allowed(code, release) == data["in_allow_list"]
+    assert (code in release.allowed_ddl) == data["in_allow_list"]
     assert found_since(code) == data.get("classic_replicated_since", found_since(code))
 
 
 def found_since(code: int) -> str | None:
     """The first classic release that replicates the action."""
-    return next((name for name, release in RELEASES["classic"].items() if is_allowed(code, release)), None)
+    return next((name for name, release in RELEASES["classic"].items() if code in release.allowed_ddl), None)
 
 
 def _check_jobs(data: Json, release: Release) -> None:
@@ -228,16 +228,14 @@ def needs_no_index(code: int, release: Release) -> bool:
 
 def check_index(release: Release) -> None:
     """An index of a table without a valid one is sent where it is valid itself, and only then."""
-    assert eligibility_verdict(BARE, BARE, False, release) == "skip"
-    assert eligibility_verdict(BARE, KEYED, False, release) == "send"
+    assert not is_sent(BARE, BARE, False, release)
+    assert is_sent(BARE, KEYED, False, release)
 
 
 def sent(statement: str, code: int, table: Table, force: bool, release: Release) -> str:
     """`Y` or `N`, as the docs have it."""
-    decision = (
-        "send" if code in SCHEMA_ACTIONS else eligibility_verdict(*tables(statement, code, table), force, release)
-    )
-    return "Y" if decision == "send" and is_allowed(code, release) else "N"
+    eligible = code in SCHEMA_ACTIONS or is_sent(*tables(statement, code, table), force, release)
+    return "Y" if eligible and code in release.allowed_ddl else "N"
 
 
 def check_allow(vector: Vector) -> None:
@@ -254,7 +252,10 @@ def check_allow(vector: Vector) -> None:
         return
     codes = data.get("type_codes") or [data["type_code"]]
     found = {
-        release.name for release in _about(data) for code in codes if is_allowed(code, release) != data["replicated"]
+        release.name
+        for release in _about(data)
+        for code in codes
+        if (code in release.allowed_ddl) != data["replicated"]
     }
     assert found == set()
     if "seed_ddl" in data:

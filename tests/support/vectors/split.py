@@ -21,8 +21,8 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.split import (
     SplitRule,
     add_ranks,
+    key_columns_in_diff,
     keys_changed,
-    may_split,
     shares_transaction,
     split_rule,
     split_updates,
@@ -39,6 +39,11 @@ EVENT = re.compile(r"(DELETE|UPDATE|INSERT)\((.*)\)")
 ARROW = re.compile(r" *(?:->|→) *")
 SKETCH = re.compile(r"table (\w+)\((.*)\)")
 """A table of TiCDC's unit tests, which have columns and flags and no statement: `table t(a, b PRIMARY KEY handle)`."""
+
+
+def may_split(table: Table, rule: SplitRule) -> bool:
+    """Whether an UPDATE of the table may be split in a diff."""
+    return bool(rule.keys and key_columns_in_diff(table, rule))
 
 
 def check_split(vector: Vector) -> None:
@@ -223,7 +228,7 @@ def by_batch(transaction: Transaction) -> list[RowEvent]:
         }
     )
     placed = add_ranks(changes, rule)
-    if may_split([table], rule):
+    if may_split(table, rule):
         is_split = np.zeros(len(events), np.bool_)
         updates = [number for number, event in enumerate(events) if event.before and event.after]
         if updates:

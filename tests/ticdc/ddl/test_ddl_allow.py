@@ -7,7 +7,7 @@ from support.vectors.ddl import BARE, CODES, KEYED, check_docs
 
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release, find
-from simulator.ticdc.ddl.allow import eligibility_verdict, is_eligible
+from simulator.ticdc.ddl.allow import is_eligible, is_sent
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, Action
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -95,28 +95,28 @@ def test_anything_else_is_none_and_needs_force_replicate(statement: str) -> None
 def test_taking_the_last_valid_index_away_stops_newer_classic_releases() -> None:
     """In TiCDC's own words, with the statement."""
     with pytest.raises(DdlError, match=r"An eligible table become ineligible after DDL: \[DROP IT\]") as caught:
-        eligibility_verdict(KEYED, BARE, False, ERROR, "DROP IT")
+        is_sent(KEYED, BARE, False, ERROR, "DROP IT")
 
     assert caught.value.code == "CDC:ErrOwnerUnknown"
-    assert eligibility_verdict(KEYED, BARE, True, ERROR) == "send"
+    assert is_sent(KEYED, BARE, True, ERROR)
 
 
 @pytest.mark.parametrize("release", [STAYS, AFTER, SILENT], ids=lambda release: release.name)
 def test_taking_the_last_valid_index_away_is_ignored_elsewhere(release: Release) -> None:
     """Older classic releases and the new architecture say nothing."""
-    assert eligibility_verdict(KEYED, BARE, False, release) == "skip"
+    assert not is_sent(KEYED, BARE, False, release)
 
 
-@pytest.mark.parametrize(("release", "decision"), [(STAYS, "skip"), (AFTER, "send"), (ERROR, "send"), (SILENT, "send")])
-def test_a_key_that_makes_a_table_eligible_is_sent_from_6_1(release: Release, decision: str) -> None:
+@pytest.mark.parametrize(("release", "sent"), [(STAYS, False), (AFTER, True), (ERROR, True), (SILENT, True)])
+def test_a_key_that_makes_a_table_eligible_is_sent_from_6_1(release: Release, sent: bool) -> None:
     """Before, a table that once had no valid index is ignored for good."""
-    assert eligibility_verdict(BARE, KEYED, False, release) == decision
+    assert is_sent(BARE, KEYED, False, release) == sent
 
 
-@pytest.mark.parametrize(("release", "decision"), [(STAYS, "send"), (AFTER, "send"), (ERROR, "send"), (SILENT, "skip")])
-def test_dropping_an_ineligible_table_is_sent_by_classic_only(release: Release, decision: str) -> None:
+@pytest.mark.parametrize(("release", "sent"), [(STAYS, True), (AFTER, True), (ERROR, True), (SILENT, False)])
+def test_dropping_an_ineligible_table_is_sent_by_classic_only(release: Release, sent: bool) -> None:
     """Classic asks the snapshot after the statement, where the table is no more."""
-    assert eligibility_verdict(BARE, None, False, release) == decision
+    assert is_sent(BARE, None, False, release) == sent
 
 
 def test_some_actions_are_replicated_by_no_release() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
-from simulator.ticdc.ddl.allow import is_allowed
 from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
@@ -196,12 +195,12 @@ def test_up_to_6_4_a_foreign_key_is_a_job_without_its_index() -> None:
 
 def test_foreign_keys_with_an_index_are_sent_since_6_2_and_others_since_8_5_4() -> None:
     """The allow-list has code 61 since 6.2, and code 9 since 8.5.4."""
-    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if is_allowed(61, find(release))] == [
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if 61 in find(release).allowed_ddl] == [
         "v6.5.0",
         "v8.5.3",
         "v8.5.4",
     ]
-    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if is_allowed(9, find(release))] == ["v8.5.4"]
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if 9 in find(release).allowed_ddl] == ["v8.5.4"]
 
 
 def test_the_query_of_a_job_keeps_clauses_without_a_sub_job() -> None:
