@@ -159,7 +159,6 @@ def _by_tables(data: npt.NDArray[np.uint8], ends: Places, sizes: Places, prefix:
 
 
 def _shifted(registers: Crcs) -> Crcs:
-    """Return registers after one more zero byte."""
     return _added(0).take(registers & np.uint32(0xFF)) ^ registers >> np.uint32(8)
 
 

@@ -58,7 +58,6 @@ def _releases(architecture: str) -> list[Release]:
 
 
 def _runs(releases: list[Release], chosen: Callable[[Release], bool]) -> Iterator[tuple[str, str]]:
-    """Yield first and last of the consecutive releases that are chosen."""
     for wanted, run in groupby(releases, chosen):
         names = [release.name for release in run]
         if wanted:

@@ -163,7 +163,6 @@ def _cut(spans: npt.NDArray[np.bool_], size: Ints, rows: int, most: int) -> npt.
 
 
 def _sizes(events: pa.RecordBatch) -> Ints:
-    """Return the bytes of the images of each event."""
     lengths = (pc.binary_length(events.column(name)).fill_null(0) for name in IMAGES)
     return sum((np.asarray(length, dtype=np.int64) for length in lengths), np.zeros(events.num_rows, np.int64))
 
@@ -231,6 +230,5 @@ def _starts(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def _position(starts: npt.NDArray[np.bool_]) -> Ints:
-    """Return the distance of each position from the last start."""
     places = np.arange(len(starts))
     return places - np.maximum.accumulate(np.where(starts, places, 0))

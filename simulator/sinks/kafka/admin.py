@@ -137,7 +137,6 @@ def _admin(settings: KafkaSettings) -> Iterator[library.KafkaAdminClient]:
 
 
 def _counts(admin: library.KafkaAdminClient, topics: Iterable[str]) -> dict[str, int]:
-    """Return the partition counts of the topics that exist."""
     described = admin.describe_topics(list(topics))
     return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
 

@@ -91,8 +91,6 @@ class _Connection:
 
 @dataclass(frozen=True)
 class _Handshake:
-    """The exchange with one broker."""
-
     broker: str
     place: tuple[str, int]
     sasl: Sasl

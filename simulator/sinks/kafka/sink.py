@@ -126,7 +126,6 @@ class KafkaSink:
             self._settle(POLL)
 
     def _send_or_fail(self, batch: RecordBatch) -> None:
-        """Send a batch unless its partition has failed."""
         if self._counters[batch.place].error is None:
             if self._given_up:
                 self._fail(batch, self._silence(batch))

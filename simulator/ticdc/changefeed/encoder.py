@@ -67,7 +67,6 @@ def _terminator(settings: Settings, protocol: Protocol) -> str:
 
 
 def _limits(settings: Settings) -> tuple[int, int]:
-    """Return max-batch-size and max-message-bytes."""
     batch_size = settings.number("max-batch-size", settings.default("max-batch-size"))
     message_bytes = settings.number("max-message-bytes", settings.default("max-message-bytes"))
     if settings.release.batch_size_sets_bytes and settings.get("max-batch-size") is not None:

@@ -134,7 +134,6 @@ def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
 
 
 def _invalid(data: Bytes, offsets: Offsets) -> Mask:
-    """Return which bytes are not valid UTF-8."""
     invalid: Mask = data >= 0x80
     if invalid.any():
         starts, widths, _ = _runes(data, offsets)
@@ -151,7 +150,6 @@ def valid_utf8(cells: pa.Array) -> pa.Array:
 
 
 def _write_texts(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places], html: bool) -> Bytes:
-    """Write the text of every byte at its position."""
     out = np.empty(int(ends[-1]), np.uint8)
     plain = np.flatnonzero(sizes == 1)
     out[ends[plain]] = data[plain]

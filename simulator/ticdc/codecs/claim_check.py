@@ -23,17 +23,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.columns.row_image import split
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compress
-from simulator.ticdc.codecs.json_members import Converter
 from simulator.ticdc.codecs.row_changes import Messages, RowChanges, StoredFile
-from simulator.ticdc.codecs.wire_numbers import enum_number, plain_float, set_number
-from simulator.tidb.model import types
-from simulator.tidb.model.types import ColumnType
+from simulator.ticdc.codecs.wire_numbers import value_text
 
 MAX_NAME_BYTES = 1024
 """Maximum bytes of a name that describes a row."""
@@ -112,7 +108,7 @@ def _row_names(rows: RowChanges, release: Release) -> Iterator[bytes]:
     handle = table_info.handle_columns(table, release)
     image = split(pc.coalesce(rows.after, rows.before), len(visible))
     cells = [
-        _value(image.cells(place), column.type).to_pylist()
+        value_text(image.cells(place), column.type).to_pylist()
         for place, column in enumerate(visible)
         if column.name in handle
     ]
@@ -120,17 +116,6 @@ def _row_names(rows: RowChanges, release: Release) -> Iterator[bytes]:
     for row, ts in enumerate(rows.commit_ts.to_pylist()):
         times = (b"%d" % ts, b"%d" % (ts - tso.BEFORE_COMMIT))
         yield b"-".join((*names, *times, *(values[row] for values in cells))) + b".json"
-
-
-def _value(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """Return values as dispatchers hash them, too (`ColumnValueString`, tiflow v7.3.0 cdc/model/sink.go)."""
-    if types.is_binary(type):
-        return latin1(cells)
-    number_format = _NUMBERS.get(types.family(type))
-    return number_format(cells, type) if number_format else surrogate_unescaped(cells)
-
-
-_NUMBERS: dict[str, Converter] = {"float": plain_float, "enum": enum_number, "set": set_number}
 
 
 def _uuid(content: Content, options: CodecOptions, salt: bytes = b"") -> uuid.UUID:

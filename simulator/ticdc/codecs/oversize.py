@@ -35,7 +35,7 @@ class SizeLimit:
     overhead: int
     """Bytes added to those of key and value."""
 
-    shorten: Callable[[RowChanges, pa.Array | None, CodecOptions, Release], EncodedRows]
+    shorten: Callable[[RowChanges, pa.Array | None], EncodedRows]
     """Encode rows with their handle key alone, not compressed; entries have the claim-check location (binary) or a
     mark."""
 
@@ -65,9 +65,8 @@ def apply_size_limit(
     if options.large_message_handle_option == "none":
         raise _too_large(large, 0, int(_sizes(large_entries, limit)[0]), options, limit.code)
     files = _claim_check_files(large_entries, large, options, release, limit)
-    shortened = compress_entries(
-        limit.shorten(large, claim_check.file_locations(files) if files else None, options, release), options
-    )
+    locations = claim_check.file_locations(files) if files else None
+    shortened = compress_entries(limit.shorten(large, locations), options)
     too_large = np.flatnonzero(_sizes(shortened, limit) > options.max_message_bytes)
     if len(too_large):
         row = int(too_large[0])

@@ -154,14 +154,11 @@ def encode_by_operation(rows: RowChanges, columns: int, encode: Callable[[Operat
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
         return encode(OperationRows(next(iter(present), "INSERT"), rows, columns))
-    return join(
-        *(
-            scatter(
-                encode(OperationRows(name, rows_at(rows, pa.array(places)), columns, pa.array(places))), masks[name]
-            )
-            for name, places in present.items()
-        )
+    groups = (
+        OperationRows(name, rows_at(rows, places), columns, places)
+        for name, places in ((name, pa.array(positions)) for name, positions in present.items())
     )
+    return join(*(scatter(encode(group), masks[group.operation]) for group in groups))
 
 
 def frame_one_row_each(

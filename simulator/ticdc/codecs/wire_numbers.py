@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import latin1, raw, surrogate_unescaped
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs.json_text import decimal
 from simulator.tidb.model import types
@@ -92,6 +93,21 @@ def set_number(cells: pa.Array, type: ColumnType) -> pa.Array:
     sums = total[ends[1:]] - total[ends[:-1]]
     nulls = None if cells.null_count == 0 else cells.is_null().to_numpy(zero_copy_only=False)
     return decimal(pa.array(sums, pa.uint64(), mask=nulls))
+
+
+def value_text(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Array:
+    """Return a column's text as the bytes of `ColumnValueString` (tiflow v8.5.3 cdc/model/sink.go), which dispatchers
+    hash: ENUM and SET are numbers, floats have no exponent, binary strings stay as they are."""
+    if types.is_binary(type):
+        return latin1(cells)
+    match types.family(type):
+        case "float":
+            return widened_plain_float(cells, type) if widened else plain_float(cells, type)
+        case "enum":
+            return enum_number(raw(cells), type)
+        case "set":
+            return set_number(raw(cells), type)
+    return surrogate_unescaped(cells)
 
 
 def _names(members: tuple[str, ...] | list[str]) -> pa.Array:

@@ -156,7 +156,6 @@ def _created_view(job: Job, release: Release) -> Iterator[JobEvent]:
 
 
 def _full_name(schema: str, table: str, release: Release) -> str:
-    """Return `schema`.`table` between back-quotes."""
     return f"{_quoted(schema, release)}.{_quoted(table, release)}"
 
 

@@ -130,7 +130,6 @@ def _pairs_with_old_name(
 
 
 def _tables(pairs: Sequence[Pair]) -> list[TableName]:
-    """Return the name of each pair's table before the statement."""
     current: dict[tuple[str, str], TableName] = {}
     names = []
     for old, new in pairs:

@@ -1,32 +1,24 @@
 """The bytes that dispatchers hash for the values of a column, by release.
 
-ENUM and SET are hashed as numbers, floats have no exponent, binary strings stay as they are (`ColumnValueString`,
-tiflow v8.5.3 cdc/model/sink.go). `default` of TiCDC 4.0.0 to 4.0.4 hashes a single value, without table and name, as
-json.Marshal writes it: numbers as numbers, byte strings in base64 and everything else as a string (tiflow v4.0.4
-cdc/sink/dispatcher/default.go).
+`default` of TiCDC 4.0.0 to 4.0.4 hashes a single value, without table and name, as json.Marshal writes it: numbers as
+numbers, byte strings in base64 and everything else as a string (tiflow v4.0.4 cdc/sink/dispatcher/default.go).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import cells
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.wire_numbers import value_text
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
-from simulator.tidb.values.strings import enum_numbers, set_bits
 
-FLOATS = ("float", "double")
 NULL = b"null"
-
-PLAIN = r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"
-"""A number as Go's strconv.FormatFloat(…, 'f', -1, …) writes it."""
 
 NUMBERS = ("integer", "bit", "year", "enum", "set")
 STRINGS = ("decimal", "date", "time", "datetime", "string", "json")
@@ -58,35 +50,9 @@ class Hashing:
 
 def value_bytes(column: Column, texts: pa.Array, hashing: Hashing = Hashing()) -> pa.Array:
     """Return the bytes that are hashed for TiDB texts; null for NULL."""
-    if types.is_binary(column.type):
-        return cells.latin1(texts)
-    if column.type.name in ("enum", "set"):
-        numbers = enum_numbers if column.type.name == "enum" else set_bits
-        text = pa.array(numbers(column.type.elements, texts)).cast(pa.string())
-        return pc.if_else(texts.is_valid(), text, None).cast(pa.binary())
-    if column.type.name in FLOATS:
-        widened = column.type.name == "float" and hashing.widens_float
-        return _without_exponent(_widened(texts) if widened else texts.cast(pa.string())).cast(pa.binary())
     if column.type.name == "time" and not hashing.time_fraction:
         return pc.replace_substring_regex(texts.cast(pa.string()), r"\..*", "").cast(pa.binary())
-    return cells.surrogate_unescaped(texts)
-
-
-def _widened(texts: pa.Array) -> pa.Array:
-    """Return 32-bit numbers with the digits of the 64-bit ones."""
-    return texts.cast(pa.string()).cast(pa.float32()).cast(pa.float64()).cast(pa.string())
-
-
-def _without_exponent(texts: pa.Array) -> pa.Array:
-    """Return numbers without exponent and trailing zeros; each distinct unusual text is converted once."""
-    is_unusual = pc.invert(pc.fill_null(pc.match_substring_regex(texts, PLAIN), True))
-    if not is_unusual.true_count:
-        return texts
-    unusual_texts = texts.filter(is_unusual).dictionary_encode()
-    plain = pa.array(
-        [f"{Decimal(number).normalize():f}" for number in unusual_texts.dictionary.to_pylist()], pa.string()
-    )
-    return pc.replace_with_mask(texts, is_unusual, plain.take(unusual_texts.indices))
+    return value_text(texts, column.type, hashing.widens_float)
 
 
 def single_column(column: Column) -> str:

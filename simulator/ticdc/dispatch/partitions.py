@@ -49,12 +49,10 @@ def dispatch_hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: in
 
 
 def _null_hash(name: str, hashing: Hashing) -> np.uint32:
-    """Return the part of the hash for a NULL."""
     return np.uint32(zlib.crc32(name.encode() + NULL) if hashing.nulls else 0)
 
 
 def _column_hash(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Crcs:
-    """Return the part of the hash for a column's name and values."""
     values = value_bytes(column, texts, hashing)
     added = crc32(values, name.encode())
     if values.null_count:

@@ -51,17 +51,11 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     # 7.3.0 makes a file's name once more for the message (tiflow v7.3.0: canal_json_row_event_encoder.go)
     limit = SizeLimit(
         overhead=RECORD_OVERHEAD + _clock_bytes(options),
-        shorten=_encode_handle_keys,
+        shorten=lambda rows, locations: _encode(rows, options, release, HandleKeyOnly(locations)),
         frame=frame_one_row_each,
         renames_file=True,
     )
     return apply_size_limit(_encode(rows, options, release, None), rows, options, release, limit)
-
-
-def _encode_handle_keys(
-    rows: RowChanges, locations: pa.Array | None, options: CodecOptions, release: Release
-) -> EncodedRows:
-    return _encode(rows, options, release, HandleKeyOnly(locations))
 
 
 def _clock_bytes(options: CodecOptions) -> int:
@@ -73,12 +67,8 @@ def _encode(
     rows: RowChanges, options: CodecOptions, release: Release, handle_key_only: HandleKeyOnly | None
 ) -> EncodedRows:
     count = len(table_info.visible_columns(rows.table))
-    return EncodedRows(
-        None,
-        encode_by_operation(
-            rows, count, partial(encode_operation, options=options, release=release, handle_key_only=handle_key_only)
-        ),
-    )
+    encode = partial(encode_operation, options=options, release=release, handle_key_only=handle_key_only)
+    return EncodedRows(None, encode_by_operation(rows, count, encode))
 
 
 def _without_old_values(rows: RowChanges) -> RowChanges:

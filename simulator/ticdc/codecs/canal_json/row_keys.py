@@ -64,7 +64,6 @@ def _part(table: Table, part: IndexColumn, data: Image) -> pa.Array:
 
 
 def _sorts_by_bytes(type: ColumnType) -> bool:
-    """Return whether the texts of a column sort by their stored bytes."""
     return types.is_binary(type) or type.collation.endswith("_bin") and not has_weights(type.collation)
 
 

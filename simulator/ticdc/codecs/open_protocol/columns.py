@@ -84,7 +84,6 @@ def _is_sent(column: Column, release: Release) -> bool:
 
 
 def _head(column: Column, flags: int, marked: bool, release: Release) -> bytes:
-    """Return the text before the value in a column's object."""
     handle = b'"h":true,' if marked else b""
     return b'"t":%d,%s%s"v":' % (
         types.type_code(column.type),

@@ -49,17 +49,11 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     options = supported_options(options, release)
     limit = SizeLimit(
         overhead=overhead(release) + 16 + len(VERSION),
-        shorten=_encode_handle_keys,
+        shorten=lambda rows, locations: _encode(rows, options, release, shortened_mark(locations, release)),
         frame=frame_open,
         code=release.size_error,
     )
     return apply_size_limit(_encode(rows, options, release, mark=()), rows, options, release, limit)
-
-
-def _encode_handle_keys(
-    rows: RowChanges, locations: pa.Array | None, options: CodecOptions, release: Release
-) -> EncodedRows:
-    return _encode(rows, options, release, shortened_mark(locations, release))
 
 
 def _encode(rows: RowChanges, options: CodecOptions, release: Release, mark: tuple[Piece, ...]) -> EncodedRows:
@@ -92,13 +86,11 @@ def _values(changes: OperationRows, options: CodecOptions, release: Release, han
 
 
 def _deletes_by_key(options: CodecOptions, release: Release) -> bool:
-    """Return whether a DELETE has only its handle key."""
     without = release.delete_without_old_value and not options.enable_old_value
     return options.delete_only_output_handle_key_columns or without or not release.open_old_values
 
 
 def _has_old(options: CodecOptions, release: Release) -> bool:
-    """Return whether an UPDATE has `p`."""
     has_old_value = options.enable_old_value or not release.update_without_old_value
     return release.open_old_values and has_old_value and (options.output_old_value or not release.open_old_optional)
 
