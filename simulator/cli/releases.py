@@ -82,7 +82,7 @@ def _with_examples(
     document: dict[str, Any], before: Release, after: Release, changed: tuple[ReleaseDifference, ...]
 ) -> dict[str, Any]:
     """Return the document with an example of each difference on the wire."""
-    from simulator.explain.examples.render import example_as_dict
+    from simulator.explain.examples.selection import example_as_dict
 
     return document | {
         "differences": [
@@ -186,7 +186,7 @@ def show_differences(before: Release, after: Release, found: Sequence[ReleaseDif
 
 def show_examples(before: Release, after: Release, changed: Sequence[ReleaseDifference]) -> None:
     """Print an event for each difference on the wire, as both releases encode it."""
-    from simulator.explain.examples.render import example_lines
+    from simulator.explain.examples.selection import example_lines
 
     names = (before.name, after.name) if before.name != after.name else (title(before), title(after))
     for difference, found in _examples(before, after, (one for one in changed if one.behaviour.on_the_wire)):

@@ -13,7 +13,7 @@ from support.playing import play
 from simulator.consumer.engines import in_process
 from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
-from simulator.consumer.replay.snapshot_comparison import compare_snapshots, expected_rows
+from simulator.consumer.replay.states import compare_snapshots, expected_rows
 from simulator.errors import UserError
 from simulator.sources import snapshots
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from simulator.consumer import truth_metadata
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify import truth_checks
 from simulator.errors import UserError
 
 START, END = 455000614502400000, 455000619746590720
@@ -39,27 +39,27 @@ TRUTH = Path("truth")
 def test_other_topics_are_those_of_another_run(found: dict[str, int], why: str) -> None:
     """The error names the topics."""
     with pytest.raises(UserError) as refused:
-        truth_checks.check_topics(TRUTH, ABOUT, found)
+        truth_metadata.check_topics(TRUTH, ABOUT, found)
 
     assert str(refused.value) == f"truth is the truth of another run: {why}"
 
 
 def test_fixtures_may_lack_empty_partitions() -> None:
     """Their files may be missing."""
-    truth_checks.check_topics(TRUTH, ABOUT, {"bank": 2, "log": 1})
+    truth_metadata.check_topics(TRUTH, ABOUT, {"bank": 2, "log": 1})
 
 
 @pytest.mark.parametrize(("first", "last"), [(START - 9, START), (END + 1, END + 9)])
 def test_rows_of_another_time_are_those_of_another_run(first: int, last: int) -> None:
     """Only if all rows are of another time; some may be caused by a fault."""
     with pytest.raises(UserError, match="truth is the truth of another run: that one lasted from 455000614502400000 "):
-        truth_checks.check_times(TRUTH, ABOUT, first, last)
-    truth_checks.check_times(TRUTH, ABOUT, START - 9, END + 9)
+        truth_metadata.check_times(TRUTH, ABOUT, first, last)
+    truth_metadata.check_times(TRUTH, ABOUT, START - 9, END + 9)
 
 
 def test_rows_of_other_tables_are_those_of_another_run() -> None:
     """Only if no table is known."""
     with pytest.raises(UserError, match="that one has bank.account, and these are rows of shop.a, shop.b"):
-        truth_checks.check_tables(TRUTH, [("bank", "account")], [("shop", "b"), ("shop", "a")])
-    truth_checks.check_tables(TRUTH, [("bank", "account")], [("bank", "account"), ("shop", "a")])
-    truth_checks.check_tables(TRUTH, [("bank", "account")], [])
+        truth_metadata.check_tables(TRUTH, [("bank", "account")], [("shop", "b"), ("shop", "a")])
+    truth_metadata.check_tables(TRUTH, [("bank", "account")], [("bank", "account"), ("shop", "a")])
+    truth_metadata.check_tables(TRUTH, [("bank", "account")], [])

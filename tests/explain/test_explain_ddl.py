@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.cli import run
-from simulator.explain.ddl import DdlExplained, explain_statements
-from simulator.explain.ddl_lines import ddl_lines
+from simulator.explain.ddl import DdlExplained, ddl_lines, explain_statements
 from simulator.explain.schema_files import catalog_from_files
 from simulator.explain.table import TableExplained, explain_table
 from simulator.releases import find

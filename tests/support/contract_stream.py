@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.consumer.contract.destinations import RowDestinations
-from simulator.consumer.contract.dispatch_rows import DispatchRows
+from simulator.consumer.contract.destinations import DispatchRows, RowDestinations
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.records import Record
 from simulator.tidb.ddl.definitions.from_sql import create_table

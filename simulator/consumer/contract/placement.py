@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, Ints, by_table, ints, picked_values
-from simulator.consumer.contract.destinations import PartitionCountSpan, RowDestinations
-from simulator.consumer.contract.dispatch_rows import DispatchRows
+from simulator.consumer.contract.destinations import DispatchRows, PartitionCountSpan, RowDestinations
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.decode.row_texts import table_from_layout

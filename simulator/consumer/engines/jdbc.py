@@ -20,8 +20,7 @@ from simulator.columns import row_image
 from simulator.consumer.engines import on_spark
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.consumer.replay.frame import IMAGE_PAIR_SCHEMA
-from simulator.consumer.replay.snapshot_comparison import SnapshotComparison, column_differences
-from simulator.consumer.replay.states import StateRows, state_table_numbers
+from simulator.consumer.replay.states import SnapshotComparison, StateRows, column_differences, state_table_numbers
 from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors

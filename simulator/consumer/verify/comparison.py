@@ -1,4 +1,4 @@
-"""The snapshots around a stream, and the failures of its replay.
+"""The snapshots around a stream, the failures of its replay, and the tables that a consumer wrote.
 
 Rows are compared where both sides are known; for all others the reason is listed.
 """
@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from simulator import tso
+from simulator.consumer import truth_metadata
 from simulator.consumer.contract.summary import NEVER
 from simulator.consumer.replay.frame import ImagePairSource
+from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
-from simulator.consumer.replay.outcome import ReplayOutcome, table_knowledge
-from simulator.consumer.replay.states import snapshot_sources, state_table_numbers
+from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
+from simulator.consumer.replay.states import compare_snapshots, expected_rows, snapshot_sources, state_table_numbers
 from simulator.consumer.replay.table_timeline import (
     NO_TABLE,
     StreamStatement,
@@ -21,11 +26,12 @@ from simulator.consumer.replay.table_timeline import (
     table_timeline,
 )
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify import truth_checks
-from simulator.consumer.verify.options import VerifyOptions
+from simulator.consumer.verify.engine import engine_of, master_of, with_spark
+from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import NotChecked
-from simulator.errors import uri_without_secrets
+from simulator.errors import UserError, mask_secrets, uri_without_secrets
+from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.filters.event_filters import event_filters
@@ -79,7 +85,7 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
     directory = options.truth or options.after
     after = None if directory is None else snapshots.open(directory)
     if truth is not None and after is not None and options.truth is not None:
-        truth_checks.check_files(options.truth, truth, file_counts(after))
+        truth_metadata.check_files(options.truth, truth, file_counts(after))
     empty = () if truth is None else tuple(map(_name, truth.empty))
     return StreamStates(before, after, empty, None if truth is None else truth.watermark)
 
@@ -209,3 +215,65 @@ def _definitions_of_name(history: TableHistory, since: int, until: int, touched:
     for definition, start, end in zip(history.definitions, starts, [*starts[1:], FOREVER], strict=True):
         if start < min(end, until):
             yield start, definition.table
+
+
+DATABASE = "jdbc:"
+
+
+def compare_consumer_tables(
+    options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
+) -> tuple[ReplayOutcome, tuple[str, ...]]:
+    """Return the differences, and notes on columns that were not compared; raises UserError for rows of another
+    watermark."""
+    location, expected = options.against or "", snapshots.open(str(options.truth or options.after))
+    if truth is not None and options.truth is not None:
+        truth_metadata.check_files(options.truth, truth, file_counts(expected))
+    listener.stage(f"comparing {display_location(location)}")
+    if location.startswith(DATABASE):
+        return _in_database(options, location, expected)
+    actual = snapshots.open(location, tables=[entry.table for entry in expected.tables])
+    _check_watermark(options.truth, truth, actual)
+    comparison = compare_snapshots(expected, actual)
+    size = expected.size + actual.size
+    batches = engine_of(master_of(options.master, size), size)(
+        comparison.sources, comparison.expected, options.show, lambda value: None
+    )
+    return summarize_findings(
+        batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show
+    ), comparison.notes
+
+
+def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[ReplayOutcome, tuple[str, ...]]:
+    """Compare tables behind a JDBC URL, which Spark reads."""
+    if options.master == IN_PROCESS:
+        raise UserError(
+            f"--master none reads no database: --against {display_location(url)} needs Spark, --master {ON_SPARK!r}"
+        )
+    if options.jdbc_driver is not None and not options.jdbc_driver.is_file():
+        raise UserError(f"--jdbc-driver {options.jdbc_driver}: no such file; a driver's JAR is accepted")
+    comparison = expected_rows(expected)
+
+    def compare(spark: Any) -> tuple[ReplayOutcome, tuple[str, ...]]:
+        from simulator.consumer.engines import jdbc
+
+        batches, notes = jdbc.run(spark, url, comparison, options.show, expected.size)
+        return summarize_findings(
+            batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show
+        ), notes
+
+    jars = () if options.jdbc_driver is None else (options.jdbc_driver,)
+    return with_spark(options.master or ON_SPARK, expected.size, compare, jars)
+
+
+def display_location(location: str) -> str:
+    """Return the location with secrets masked."""
+    return mask_secrets(location) if location.startswith(DATABASE) else uri_without_secrets(location)
+
+
+def _check_watermark(directory: Path | None, truth: TruthMetadata | None, actual: Snapshot) -> None:
+    if truth is not None and actual.start_ts is not None and actual.start_ts != truth.watermark:
+        raise UserError(
+            f"{actual.path} says that it is of {tso.describe(actual.start_ts)}, and {directory} is the truth of "
+            f"{tso.describe(truth.watermark)}: give the truth of the same watermark (--truth with --at "
+            f"{actual.start_ts} writes it)"
+        )

@@ -25,9 +25,16 @@ from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify import comparison, summaries, truth_checks
-from simulator.consumer.verify.comparison import ReplayInputs, StreamStates, expected_in, open_states, replay_inputs
-from simulator.consumer.verify.consumer_tables import compare_consumer_tables, display_location
+from simulator.consumer.verify import comparison, summaries
+from simulator.consumer.verify.comparison import (
+    ReplayInputs,
+    StreamStates,
+    compare_consumer_tables,
+    display_location,
+    expected_in,
+    open_states,
+    replay_inputs,
+)
 from simulator.consumer.verify.engine import engine_of, engine_title, master_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
@@ -192,7 +199,7 @@ def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: 
     listener.stage(f"opening {uri_without_secrets(source)}")
     all_partitions = partitions(source, listener.warn)
     if truth is not None and options.truth is not None:
-        truth_checks.check_topics(options.truth, truth, partition_counts(all_partitions))
+        truth_metadata.check_topics(options.truth, truth, partition_counts(all_partitions))
     if options.follow:
         _follow(options, truth, all_partitions, listener)
         all_partitions = partitions(source)
@@ -287,7 +294,7 @@ def _stream_spec(
 def _check_rows(options: VerifyOptions, truth: TruthMetadata | None, outcome: ReplayOutcome) -> None:
     """Raise UserError if the truth was changed after it was written."""
     if truth is not None and options.truth is not None:
-        truth_checks.check_rows(options.truth, truth, {table.table: table.expected for table in outcome.tables})
+        truth_metadata.check_rows(options.truth, truth, {table.table: table.expected for table in outcome.tables})
 
 
 def _check_truth(
@@ -297,8 +304,8 @@ def _check_truth(
     with_rows = [each for each in summed if each.first_row != NEVER]
     if with_rows:
         first, last = min(each.first_row for each in with_rows), max(each.last_row for each in with_rows)
-        truth_checks.check_times(directory, truth, first, last)
-        truth_checks.check_tables(directory, stream.tables.names, summaries.names(with_rows))
+        truth_metadata.check_times(directory, truth, first, last)
+        truth_metadata.check_tables(directory, stream.tables.names, summaries.names(with_rows))
 
 
 def _misfit(statement: str) -> NotChecked:

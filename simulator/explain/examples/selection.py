@@ -1,20 +1,26 @@
 """Selects the smallest event whose messages differ between two releases because of one behaviour.
 
-All other behaviours are those of one base release, so that the two outputs differ for that reason alone.
+All other behaviours are those of one base release, so that the two outputs differ for that reason alone. An example is
+shown as lines for people, or as JSON for programs.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simulator.consumer.decode import DECODERS, protocol_of
+from simulator.consumer.event_lines import as_text
+from simulator.errors import UserError
 from simulator.explain.examples.messages import PLACES, SHARED, SPLITS
-from simulator.explain.examples.playback import ExampleOutput, ReleaseExample, play
+from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
 from simulator.explain.examples.rows import CANAL_ROWS, OPEN_ROWS, ROWS
 from simulator.explain.examples.statements import SENDING, TEXTS
 from simulator.releases import RELEASES, Release
 from simulator.releases.compare import ReleaseDifference
+from simulator.sinks.memory import Message
 
 EXAMPLES: Mapping[str, tuple[ReleaseExample, ...]] = {
     **ROWS,
@@ -62,3 +68,96 @@ def _bases(before: Release, after: Release) -> Iterator[Release]:
 def _with_behaviour(base: Release, difference: ReleaseDifference, value: object) -> Release:
     changed: dict[str, Any] = {difference.behaviour.name: value}
     return replace(base, **changed)
+
+
+FEW = 3
+"""Number of events of a message, and of messages, up to which all are shown."""
+
+
+def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) -> Iterator[str]:
+    """Yield the tables and events of an example, then the output of each release under its name."""
+    example = selected.example
+    yield f"  given   {example.tables}"
+    for number, event in enumerate(example.events):
+        yield f"  {'' if number else 'event':<7} {event_text(event)}"
+    if example.script:
+        yield f"  event   {example.script}"
+    if example.uri != OPEN:
+        yield f"  uri     {example.uri}"
+    if example.config:
+        yield f"  config  {example.config.replace(chr(10), '; ')}"
+    for label, value in (("job", example.job_text), ("client", example.charset)):
+        if value:
+            yield f"  {label:<7} {value}"
+    yield f"  else as in {base}"
+    outputs = (selected.before, selected.after)
+    places = {(message.topic, message.partition) for output in outputs for message in output.messages}
+    for name, output in zip(names, outputs, strict=True):
+        for line in output_lines(output, len(places) > 1):
+            yield f"  {name}: {line}"
+
+
+def event_text(event: ExampleEvent) -> str:
+    """Return a statement, or the row changes of a transaction, as text."""
+    return event if isinstance(event, str) else "; ".join(map(_row_text, event))
+
+
+def _row_text(row: ExampleRow) -> str:
+    kind = "INSERT" if row.before is None else "DELETE" if row.after is None else "UPDATE"
+    images = (json.dumps(image, ensure_ascii=False) for image in (row.before, row.after) if image is not None)
+    many = f"{row.times:,} × " if row.times > 1 else ""
+    return f"{many}{kind} {row.table} {' → '.join(images)}"
+
+
+def output_lines(output: ExampleOutput, placed: bool) -> Iterator[str]:
+    """Yield a line for each message, with its location if `placed`, then the other output."""
+    for message in output.messages:
+        where = f"{message.topic}/{message.partition} " if placed else ""
+        yield where + " + ".join(_event_texts(message))
+    yield from output.said
+    if not output.messages and not output.said:
+        yield "nothing"
+
+
+def _event_texts(message: Message) -> list[str]:
+    """Return the events of a message as text; of many the first ones, and their number."""
+    try:
+        texts = DECODERS[protocol_of(message.key, message.value)].texts(message.key, message.value)
+    except (UserError, ValueError):
+        texts = ((message.key, message.value),)
+    every = [" ".join("" if data is None else as_text(data) for data in pair).strip() for pair in texts]
+    return every if len(every) <= FEW else [every[0], f"{len(every) - 1:,} more"]
+
+
+def example_as_dict(selected: SelectedExample) -> Mapping[str, Any]:
+    """Return everything as JSON members, bytes in hex and as text."""
+    example = selected.example
+    events = [*map(event_text, example.events), *filter(None, [example.script])]
+    return {
+        "tables": example.tables,
+        "events": events,
+        "sink_uri": example.uri,
+        "config": example.config,
+        **_special(example),
+        "base": {"release": selected.base.name, "architecture": selected.base.architecture},
+        "from": _output(selected.before),
+        "to": _output(selected.after),
+    }
+
+
+def _special(example: ReleaseExample) -> Mapping[str, str]:
+    given = {"job_text": example.job_text, "charset": example.charset}
+    return {name: value for name, value in given.items() if value}
+
+
+def _output(output: ExampleOutput) -> Mapping[str, Any]:
+    return {"messages": list(map(_message, output.messages)), "said": list(output.said)}
+
+
+def _message(message: Message) -> Mapping[str, Any]:
+    place = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
+    return place | {"key": _bytes(message.key), "value": _bytes(message.value)}
+
+
+def _bytes(data: bytes | None) -> Mapping[str, str] | None:
+    return None if data is None else {"hex": data.hex(), "text": as_text(data)}
