@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.expressions.columns import column_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
-from simulator.tidb.syntax.alter import AddColumns, AddKey, DropColumn, DropKey, Spec
-from simulator.tidb.syntax.definitions import KeyDefinition, TableName
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Alteration:
     """The session and the table of an ALTER TABLE."""
 
     session: Session
-    name: TableName
+    name: syntax.TableName
     """The name of the table with its database."""
 
     target: TargetTable | None
@@ -123,24 +122,28 @@ MULTI_SCHEMA_ACTIONS = frozenset(
 CHECK_ACTIONS = frozenset({Action.ADD_CHECK_CONSTRAINT, Action.DROP_CHECK_CONSTRAINT, Action.ALTER_CHECK_CONSTRAINT})
 """Job types that need tidb_enable_check_constraint, which is off by default."""
 
-ACTIONS_BEFORE_6_2 = {AddColumns: Action.ADD_COLUMNS, DropColumn: Action.DROP_COLUMNS, DropKey: Action.DROP_INDEXES}
+ACTIONS_BEFORE_6_2 = {
+    syntax.AddColumns: Action.ADD_COLUMNS,
+    syntax.DropColumn: Action.DROP_COLUMNS,
+    syntax.DropKey: Action.DROP_INDEXES,
+}
 """TiDB up to 6.1 combines several specs of one of these kinds to one job, and nothing else."""
 
 COLUMN_KEY_KINDS = frozenset({"key", "unique", "primary", "foreign", "vector", "columnar"})
 
 
-def action_before_6_2(specs: Sequence[Spec]) -> Action:
+def action_before_6_2(specs: Sequence[syntax.Spec]) -> Action:
     """Return the job type of several specs in a release without multi-schema change. Raises DdlError."""
     kinds = {type(spec) for spec in specs}
     code = ACTIONS_BEFORE_6_2.get(next(iter(kinds))) if len(kinds) == 1 else None
-    constraints = any(isinstance(spec, AddColumns) and spec.keys for spec in specs)
-    others = any(isinstance(spec, DropKey) and spec.kind not in ("index", "primary") for spec in specs)
+    constraints = any(isinstance(spec, syntax.AddColumns) and spec.keys for spec in specs)
+    others = any(isinstance(spec, syntax.DropKey) and spec.kind not in ("index", "primary") for spec in specs)
     if code is None or constraints or others:
         raise unsupported_error("multi schema change")
     return code
 
 
-def check_new_columns(specs: Sequence[Spec], sub_jobs: Sequence[SubJob]) -> None:
+def check_new_columns(specs: Sequence[syntax.Spec], sub_jobs: Sequence[SubJob]) -> None:
     """Raise DdlError for a key on a column that the same statement adds, in a session without a catalog.
 
     Keys inside the parentheses of ADD COLUMN (…) are not checked.
@@ -150,11 +153,11 @@ def check_new_columns(specs: Sequence[Spec], sub_jobs: Sequence[SubJob]) -> None
         *collect_names(sub_jobs, "modified"),
     }
     for spec in specs:
-        if isinstance(spec, AddKey) and spec.key.kind in COLUMN_KEY_KINDS:
+        if isinstance(spec, syntax.AddKey) and spec.key.kind in COLUMN_KEY_KINDS:
             check_key(spec.key, new)
 
 
-def check_key(key: KeyDefinition, new: set[str]) -> None:
+def check_key(key: syntax.KeyDefinition, new: set[str]) -> None:
     for part in key.parts:
         if part.column.lower() in new:
             foreign = key.kind == "foreign"

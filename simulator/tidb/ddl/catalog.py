@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.tables import TableOption
 
 Key = tuple[str, str]
 """Schema and name in lower case."""
@@ -135,7 +135,7 @@ class Catalog:
         return place in self.tables or place in self.views or place in self.sequences
 
 
-def check_placement_policy(catalog: Catalog | None, options: Iterable[TableOption]) -> None:
+def check_placement_policy(catalog: Catalog | None, options: Iterable[syntax.TableOption]) -> None:
     """Raise DdlError for a placement policy that does not exist. DEFAULT is no policy."""
     for option in options:
         named = option.name == "PLACEMENT POLICY" and not option.default and option.value.lower() != "default"

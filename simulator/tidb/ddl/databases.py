@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_database, without_database
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
@@ -15,9 +16,6 @@ from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import canonical_charset as known
 from simulator.tidb.model.charsets import charset_of, resolve_charset_and_collation
-from simulator.tidb.syntax.ddl import AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase
-from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
-from simulator.tidb.syntax.tables import TableOption
 
 OPTION_ACTIONS = (
     (Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
@@ -36,7 +34,7 @@ STATEMENT_ACTIONS = {
 }
 
 
-def create_database(statement: CreateDatabase, text: str, session: Session) -> ExecutionResult:
+def create_database(statement: syntax.CreateDatabase, text: str, session: Session) -> ExecutionResult:
     name = statement.name
     if session.catalog and session.catalog.database(name):
         if statement.if_not_exists:
@@ -48,7 +46,7 @@ def create_database(statement: CreateDatabase, text: str, session: Session) -> E
     return session.with_jobs([job], lambda catalog: with_database(catalog, database))
 
 
-def alter_database(statement: AlterDatabase, text: str, session: Session) -> ExecutionResult:
+def alter_database(statement: syntax.AlterDatabase, text: str, session: Session) -> ExecutionResult:
     """Execute ALTER DATABASE: the default of new tables changes; TiFlash replicas are a job for each table."""
     schema = session.schema_name(statement.name)
     old = session.catalog.database(schema) if session.catalog else DatabaseInfo(schema)
@@ -69,7 +67,7 @@ def alter_database(statement: AlterDatabase, text: str, session: Session) -> Exe
     return replace(session.with_jobs(jobs, lambda catalog: with_database(catalog, new)), notes=tuple(notes))
 
 
-def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[str, str]:
+def charset(options: Iterable[syntax.TableOption], default: tuple[str, str]) -> tuple[str, str]:
     """Return the charset and collation of the options, else the default. Raises DdlError."""
     values = {option.name: "" if option.default else option.value for option in options}
     charset, collation = values.get("CHARSET", ""), values.get("COLLATE", "")
@@ -86,7 +84,7 @@ def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:
     return tuple(table.name for (database, _), table in catalog.tables.items() if database == schema.lower())
 
 
-def drop_database(statement: DropDatabase, text: str, session: Session) -> ExecutionResult:
+def drop_database(statement: syntax.DropDatabase, text: str, session: Session) -> ExecutionResult:
     """Execute DROP DATABASE. Raises DdlError if a table of another database refers to one of its tables."""
     name = statement.name
     if session.catalog and session.catalog.database(name) is None:
@@ -108,7 +106,7 @@ def drop_from_catalog(catalog: Catalog, name: str, session: Session) -> Catalog:
     return without_database(catalog, name)
 
 
-def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> ExecutionResult:
+def flashback_database(statement: syntax.FlashbackDatabase, text: str, session: Session) -> ExecutionResult:
     """Execute FLASHBACK DATABASE, which restores the tables, too. Raises DdlError."""
     job = Job(Action.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, statement.name, statement.new_name))
@@ -129,14 +127,14 @@ def recover_in_catalog(catalog: Catalog, dropped: str, new_name: str) -> Catalog
     return with_database(replace(catalog, tables={**catalog.tables, **tables}), replace(old, name=name))
 
 
-def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) -> ExecutionResult:
+def flashback_cluster(statement: syntax.FlashbackCluster, text: str, session: Session) -> ExecutionResult:
     """Execute FLASHBACK CLUSTER. Raises DdlError for single tables and databases."""
     if statement.tables or statement.database:
         raise unsupported_error(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
     return session.with_jobs([Job(Action.FLASHBACK_CLUSTER, text, statement)])
 
 
-def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> ExecutionResult:
+def placement_policy(statement: syntax.PlacementPolicy, text: str, session: Session) -> ExecutionResult:
     """Execute a statement on a placement policy. Raises DdlError."""
     job, name = Job(STATEMENT_ACTIONS["policy", statement.verb], text, statement), statement.name.lower()
     policies = session.catalog.policies if session.catalog else None
@@ -151,5 +149,5 @@ def placement_policy(statement: PlacementPolicy, text: str, session: Session) ->
     return session.with_jobs([job], lambda catalog: replace(catalog, policies=left))
 
 
-def resource_group(statement: ResourceGroup, text: str, session: Session) -> ExecutionResult:
+def resource_group(statement: syntax.ResourceGroup, text: str, session: Session) -> ExecutionResult:
     return session.with_jobs([Job(STATEMENT_ACTIONS["group", statement.verb], text, statement)])

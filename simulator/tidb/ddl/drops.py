@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from simulator.errors import DdlError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tidb_errors import tidb_error
-from simulator.tidb.syntax.definitions import TableName
 
-Drop = Callable[[Catalog, TableName], Catalog | None]
+Drop = Callable[[Catalog, syntax.TableName], Catalog | None]
 """Returns the catalog without the object, None for an unknown name. Raises DdlError for an error that ends the DROP."""
 
 
 def drop_each(
-    names: Iterable[TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
+    names: Iterable[syntax.TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
 ) -> ExecutionResult:
     """Drop objects one by one. `job` lacks the name of the object; `unknown` is the error that lists unknown names."""
     jobs, missing, catalog, error = [], [], session.catalog, None

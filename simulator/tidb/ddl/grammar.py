@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.charsets import CHARSETS
-from simulator.tidb.syntax.alter import AddColumns, AddKey, ChangeColumn, ModifyColumn, SetOptions, Spec
-from simulator.tidb.syntax.definitions import ColumnDefinition, FieldType, KeyDefinition, KeyPart
-from simulator.tidb.syntax.tables import CreateTable, TableOption
 
 MAX_KEY_PARTS = 16
 MAX_TYPE_LENGTH = 4294967295
@@ -27,52 +25,52 @@ NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 NAMED_KEY_KINDS = ("key", "unique", "foreign")
 
 
-def check_grammar(syntax: CreateTable, schema: str) -> None:
+def check_grammar(definition: syntax.CreateTable, schema: str) -> None:
     """Raise DdlError for the first error in a definition; `schema` is that of the table.
 
     Errors that TiDB's visitor finds on leaving the statement override earlier ones, so they are checked first.
     """
-    check_qualifiers(syntax, schema)
-    check_auto_increment(syntax.columns)
-    for option in syntax.options if syntax.temporary else ():
+    check_qualifiers(definition, schema)
+    check_auto_increment(definition.columns)
+    for option in definition.options if definition.temporary else ():
         if option.name in NOT_ON_TEMPORARY:
             raise tidb_error("planner:8006", NOT_ON_TEMPORARY[option.name])
-    if is_incorrect(syntax.name):
-        raise tidb_error("ddl:1103", syntax.name)
+    if is_incorrect(definition.name):
+        raise tidb_error("ddl:1103", definition.name)
     primary = 0
-    for column in syntax.columns:
+    for column in definition.columns:
         check_column(column)
-        check_column_options(column, syntax.temporary)
+        check_column_options(column, definition.temporary)
         primary += column.option("primary") is not None
         if primary > 1:
             raise tidb_error("schema:1068")
-    for key in syntax.keys:
+    for key in definition.keys:
         primary += key.kind == "primary"
         if primary > 1:
             raise tidb_error("schema:1068")
         if key.kind in (*NAMED_KEY_KINDS, "primary"):
             check_key_grammar(key)
-    check_table_options(syntax.options)
-    if syntax.query is not None:
+    check_table_options(definition.options)
+    if definition.query is not None:
         raise error_with_text("planner:1105", "'CREATE TABLE ... SELECT' is not implemented yet")
-    if not syntax.columns and syntax.like is None:
+    if not definition.columns and definition.like is None:
         raise tidb_error("ddl:1113")
-    for partition in syntax.partitioning.definitions if syntax.partitioning else ():
+    for partition in definition.partitioning.definitions if definition.partitioning else ():
         if is_incorrect(partition.name):
             raise tidb_error("ddl:1567")
 
 
-def check_alter_grammar(specs: Sequence[Spec]) -> None:
+def check_alter_grammar(specs: Sequence[syntax.Spec]) -> None:
     """Check columns, options and keys of the specs. Raises DdlError."""
     for spec in specs:
-        if isinstance(spec, AddColumns):
+        if isinstance(spec, syntax.AddColumns):
             for column in spec.columns:
                 check_column(column)
-        if isinstance(spec, (ModifyColumn, ChangeColumn)):
+        if isinstance(spec, (syntax.ModifyColumn, syntax.ChangeColumn)):
             check_column(spec.column)
-        if isinstance(spec, SetOptions):
+        if isinstance(spec, syntax.SetOptions):
             check_table_options(spec.options)
-        if isinstance(spec, AddKey) and spec.key.kind in ("key", "unique", "primary"):
+        if isinstance(spec, syntax.AddKey) and spec.key.kind in ("key", "unique", "primary"):
             check_parts_grammar(spec.key.name, spec.key.parts)
 
 
@@ -81,7 +79,7 @@ def is_incorrect(name: str) -> bool:
     return not name or name.endswith(" ")
 
 
-def check_column(column: ColumnDefinition) -> None:
+def check_column(column: syntax.ColumnDefinition) -> None:
     """Check the name, a default of CURRENT_TIMESTAMP, and the sizes of the type."""
     if is_incorrect(column.name):
         raise tidb_error("ddl:1166", column.name)
@@ -92,7 +90,7 @@ def check_column(column: ColumnDefinition) -> None:
     check_type(column.name, column.type)
 
 
-def check_type(name: str, type: FieldType) -> None:
+def check_type(name: str, type: syntax.FieldType) -> None:
     """Check the type (TiDB: checkColumn)."""
     if type.length > MAX_TYPE_LENGTH:
         raise tidb_error("types:1439", name, MAX_TYPE_LENGTH)
@@ -123,7 +121,7 @@ def check_varchar(name: str, length: int, charset: str) -> None:
         raise tidb_error("types:1074", name, most)
 
 
-def check_float(name: str, type: FieldType) -> None:
+def check_float(name: str, type: syntax.FieldType) -> None:
     if type.decimal < 0:
         if type.name == "float" and type.length > 53:
             raise tidb_error("types:1063", name)
@@ -136,7 +134,7 @@ def check_float(name: str, type: FieldType) -> None:
         raise tidb_error("types:1427", name)
 
 
-def check_decimal(name: str, type: FieldType) -> None:
+def check_decimal(name: str, type: syntax.FieldType) -> None:
     if type.decimal > 30:
         raise tidb_error("types:1425", type.decimal, name, 30)
     if type.length > 65:
@@ -145,21 +143,21 @@ def check_decimal(name: str, type: FieldType) -> None:
         raise tidb_error("types:1427", name)
 
 
-def check_column_options(column: ColumnDefinition, temporary: str) -> None:
+def check_column_options(column: syntax.ColumnDefinition, temporary: str) -> None:
     if temporary and column.auto_random:
         raise tidb_error("planner:8006", "auto_random")
     if column.generated == "virtual" and column.option("primary"):
         raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
 
 
-def check_key_grammar(key: KeyDefinition) -> None:
+def check_key_grammar(key: syntax.KeyDefinition) -> None:
     """Check the name of a key, and its parts: their number, prefixes and duplicates."""
     check_parts_grammar(key.name, key.parts)
     if key.empty_name:
         raise error_with_text("ddl:1280", "Incorrect index name ''")
 
 
-def check_parts_grammar(name: str, parts: Sequence[KeyPart]) -> None:
+def check_parts_grammar(name: str, parts: Sequence[syntax.KeyPart]) -> None:
     """Check the parts of a key (TiDB: checkIndexInfo)."""
     if name.lower() == "primary":
         raise error_with_text("ddl:1280", f"Incorrect index name '{name}'")
@@ -176,7 +174,7 @@ def check_parts_grammar(name: str, parts: Sequence[KeyPart]) -> None:
             seen.add(part.column.lower())
 
 
-def check_table_options(options: Sequence[TableOption]) -> None:
+def check_table_options(options: Sequence[syntax.TableOption]) -> None:
     """Raise DdlError for unsupported options (TiDB: checkUnsupportedTableOptions)."""
     for option in options:
         if option.name == "UNION":
@@ -187,7 +185,7 @@ def check_table_options(options: Sequence[TableOption]) -> None:
             raise tidb_error("ddl:1286", option.value)
 
 
-def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
+def check_auto_increment(columns: Sequence[syntax.ColumnDefinition]) -> None:
     """Raise DdlError for several AUTO_INCREMENT columns, and for one of another type or with a default."""
     counting = [column for column in columns if column.auto_increment]
     for column in counting:
@@ -199,7 +197,7 @@ def check_auto_increment(columns: Sequence[ColumnDefinition]) -> None:
             raise error_with_text("planner:1105", f"Incorrect column specifier for column '{column.name}'")
 
 
-def check_counting_default(column: ColumnDefinition) -> None:
+def check_counting_default(column: syntax.ColumnDefinition) -> None:
     """Raise DdlError for a default before AUTO_INCREMENT except NULL, or after it except NULL and functions."""
     places = [place for place, option in enumerate(column.options) if option.kind == "auto_increment"]
     for place, option in enumerate(column.options):
@@ -209,11 +207,11 @@ def check_counting_default(column: ColumnDefinition) -> None:
             raise error_with_text("planner:1105", f"Invalid default value for '{column.name}'")
 
 
-def check_qualifiers(syntax: CreateTable, schema: str) -> None:
+def check_qualifiers(definition: syntax.CreateTable, schema: str) -> None:
     """Raise DdlError for a column name qualified with another table (TiDB: checkContainDotColumn)."""
-    for column in syntax.columns:
+    for column in definition.columns:
         before, _, table = column.qualifier.rpartition(".")
         if before and before != schema:
             raise tidb_error("ddl:1102", before)
-        if table and table != syntax.name:
+        if table and table != definition.name:
             raise tidb_error("ddl:1103", table)

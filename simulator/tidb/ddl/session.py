@@ -11,11 +11,10 @@ from datetime import UTC, tzinfo
 
 from simulator.errors import DdlError
 from simulator.releases import Release
+from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, SequenceInfo, ViewInfo, object_key
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.definitions import Pair, Statement, TableName
-from simulator.tidb.syntax.tables import CreateTable
 
 EPOCH = "1970-01-01 00:00:00.000000"
 STRICT_MODES = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
@@ -31,7 +30,7 @@ class Job:
     query: str
     """The whole text of the statement, which all of its jobs share."""
 
-    statement: Statement | None
+    statement: syntax.Statement | None
     """None for CREATE TABLES, which has several statements."""
 
     schema: str = ""
@@ -40,19 +39,19 @@ class Job:
     table: str = ""
     """The table, view or sequence after the job, the first of several; empty for jobs on databases and the cluster."""
 
-    renames: tuple[Pair, ...] = ()
+    renames: tuple[syntax.Pair, ...] = ()
     """RENAME: old and new name of each table."""
 
-    renames_as_written: tuple[Pair, ...] = ()
+    renames_as_written: tuple[syntax.Pair, ...] = ()
     """The same names as in the statement, perhaps without a schema."""
 
-    tables: tuple[CreateTable, ...] = ()
+    tables: tuple[syntax.CreateTable, ...] = ()
     """CREATE TABLES: the statements."""
 
-    like: TableName | None = None
+    like: syntax.TableName | None = None
     """CREATE TABLE … LIKE: the table that is copied."""
 
-    exchanged_table: TableName | None = None
+    exchanged_table: syntax.TableName | None = None
     """EXCHANGE PARTITION: the plain table."""
 
     sub_jobs: tuple[int, ...] = ()
@@ -114,7 +113,7 @@ class Session:
     zone: tzinfo = UTC
     """The time zone of defaults of TIMESTAMP columns."""
 
-    dropped: Mapping[int, TableName] = field(default_factory=dict)
+    dropped: Mapping[int, syntax.TableName] = field(default_factory=dict)
     """The table that each job dropped, for RECOVER TABLE BY JOB."""
 
     @property
@@ -129,23 +128,23 @@ class Session:
         result = self.catalog.database(name) if self.catalog else None
         return result.name if result else name
 
-    def qualified_name(self, name: TableName) -> TableName:
+    def qualified_name(self, name: syntax.TableName) -> syntax.TableName:
         """Return a name with its database, both spelled as in the statement. Raises DdlError without a database."""
         if not name.schema and not self.database:
             raise tidb_error("planner:1046")
-        return TableName(name.schema or self.database, name.name)
+        return syntax.TableName(name.schema or self.database, name.name)
 
-    def new_name(self, name: TableName) -> TableName:
+    def new_name(self, name: syntax.TableName) -> syntax.TableName:
         """Return the name of a new object with its database."""
-        return TableName(self.schema_name(name.schema), name.name)
+        return syntax.TableName(self.schema_name(name.schema), name.name)
 
-    def existing_name(self, name: TableName) -> TableName:
+    def existing_name(self, name: syntax.TableName) -> syntax.TableName:
         """Return the name of an existing object with its database, spelled as in the catalog."""
         new = self.new_name(name)
         result = self._existing(new)
-        return TableName(new.schema, result.name) if result else new
+        return syntax.TableName(new.schema, result.name) if result else new
 
-    def _existing(self, name: TableName) -> Table | ViewInfo | SequenceInfo | None:
+    def _existing(self, name: syntax.TableName) -> Table | ViewInfo | SequenceInfo | None:
         if self.catalog is None:
             return None
         place = object_key(*name)

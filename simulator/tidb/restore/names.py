@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb import syntax
 
 
 def quote_name(name: str) -> str:
@@ -26,11 +26,11 @@ def quote_literal(text: str, charset: str = "") -> str:
     return introducer + quote_string(text.replace("\\", "\\\\"))
 
 
-def restore_table_name(name: TableName) -> str:
+def restore_table_name(name: syntax.TableName) -> str:
     return f"{quote_name(name.schema)}.{quote_name(name.name)}" if name.schema else quote_name(name.name)
 
 
-def restore_table_names(names: Iterable[TableName]) -> str:
+def restore_table_names(names: Iterable[syntax.TableName]) -> str:
     return ", ".join(map(restore_table_name, names))
 
 

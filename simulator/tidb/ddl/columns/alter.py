@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
@@ -33,62 +34,60 @@ from simulator.tidb.ddl.expressions.altered_defaults import evaluate_default
 from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, partitioning_columns
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
-from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, ColumnPosition, DropColumn, RenameColumn
-from simulator.tidb.syntax.definitions import ColumnDefinition, TableName
 
 MAX_COLUMNS = 1017
 UNSUPPORTED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
 
 
-def add_columns(spec: AddColumns, alteration: Alteration) -> SubJobs:
+def add_columns(spec: syntax.AddColumns, alteration: Alteration) -> SubJobs:
     """Yield a sub-job for each column, then for each key inside the parentheses."""
     for column in spec.columns:
         yield from add_column(column, spec, alteration)
     for key in spec.keys:
-        yield from add_key(AddKey(key), alteration)
+        yield from add_key(syntax.AddKey(key), alteration)
 
 
-def add_column(syntax: ColumnDefinition, spec: AddColumns, alteration: Alteration) -> SubJobs:
+def add_column(definition: syntax.ColumnDefinition, spec: syntax.AddColumns, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of one column. Raises DdlError."""
     target, place = alteration.target, spec.place
     placed = (place.after.lower(),) if place and place.after else ()
     if target is None:
-        check_added_options(syntax, alteration.name)
-        check_definition(syntax, NARROWEST_CHARSET, alteration.session)
-        added = () if spec.if_not_exists else (syntax.name.lower(),)
+        check_added_options(definition, alteration.name)
+        check_definition(definition, NARROWEST_CHARSET, alteration.session)
+        added = () if spec.if_not_exists else (definition.name.lower(),)
         yield SubJob(Action.ADD_COLUMN, affected=AffectedNames(added=added, placed=placed))
         return
     table = target.table
     if len(table.columns) >= MAX_COLUMNS:
         raise tidb_error("ddl:1117")
-    check_added_options(syntax, alteration.name)
-    if find_column(table, syntax.name):
+    check_added_options(definition, alteration.name)
+    if find_column(table, definition.name):
         if spec.if_not_exists:
-            yield f"Duplicate column name '{syntax.name}': no job"
+            yield f"Duplicate column name '{definition.name}': no job"
             return
-        raise tidb_error("schema:1060", syntax.name)
-    check_name(syntax.name)
-    column = build_checked_column(syntax, target, (table.charset, table.collation), alteration.session)
+        raise tidb_error("schema:1060", definition.name)
+    check_name(definition.name)
+    column = build_checked_column(definition, target, (table.charset, table.collation), alteration.session)
     check_added_generated(column, table, spec.place)
     column = replace(column, origin_default=origin_default(column, target.now))
     check_position(place, table)
-    affected = AffectedNames(added=(syntax.name.lower(),), placed=placed, related=tuple(generation_columns(column)))
+    affected = AffectedNames(added=(definition.name.lower(),), placed=placed, related=tuple(generation_columns(column)))
     yield SubJob(Action.ADD_COLUMN, lambda before: with_column(before, column, place), affected)
 
 
-def check_added_options(syntax: ColumnDefinition, table: TableName) -> None:
+def check_added_options(definition: syntax.ColumnDefinition, table: syntax.TableName) -> None:
     """Raise DdlError for keys, AUTO_INCREMENT and AUTO_RANDOM of a new column
     (TiDB: checkUnsupportedColumnConstraint)."""
     where = f"when altering '{table.schema}.{table.name}'"
-    for option in syntax.options:
+    for option in definition.options:
         if option.kind in UNSUPPORTED_OPTIONS:
-            text = f"unsupported add column '{syntax.name}' constraint {UNSUPPORTED_OPTIONS[option.kind]} {where}"
+            text = f"unsupported add column '{definition.name}' constraint {UNSUPPORTED_OPTIONS[option.kind]} {where}"
             raise error_with_text("ddl:8200", text)
         if option.kind == "auto_random":
-            raise tidb_error("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
+            raise tidb_error("ddl:8216", f"unsupported add column '{definition.name}' constraint AUTO_RANDOM {where}")
 
 
-def check_added_generated(column: Column, table: Table, place: ColumnPosition | None) -> None:
+def check_added_generated(column: Column, table: Table, place: syntax.ColumnPosition | None) -> None:
     """Raise DdlError for a new generated column that is stored, or depends on unknown or later generated columns."""
     if not column.generated:
         return
@@ -104,7 +103,7 @@ def check_added_generated(column: Column, table: Table, place: ColumnPosition | 
             raise tidb_error("ddl:3107")
 
 
-def comes_before(table: Table, place: ColumnPosition | None, name: str) -> bool:
+def comes_before(table: Table, place: syntax.ColumnPosition | None, name: str) -> bool:
     """Return whether a column at that position comes before the named one."""
     names = lower_names(column.name for column in table.columns)
     if place is None or place.after.lower() not in (*names, ""):
@@ -112,12 +111,12 @@ def comes_before(table: Table, place: ColumnPosition | None, name: str) -> bool:
     return names.index(name) >= (names.index(place.after.lower()) + 1 if place.after else 0)
 
 
-def check_position(place: ColumnPosition | None, table: Table) -> None:
+def check_position(place: syntax.ColumnPosition | None, table: Table) -> None:
     if place and place.after and find_column(table, place.after) is None:
         raise tidb_error("schema:1054", place.after, table.name)
 
 
-def with_column(table: Table, column: Column, place: ColumnPosition | None) -> Table:
+def with_column(table: Table, column: Column, place: syntax.ColumnPosition | None) -> Table:
     """Return the table with the column at its position, by default the last, and with the next id."""
     at = len(table.columns)
     if place is not None:
@@ -132,7 +131,7 @@ def last_column_id(table: Table) -> int:
     return max(table.last_ids.column, *(existing.id for existing in table.columns), 0)
 
 
-def drop_column(spec: DropColumn, alteration: Alteration) -> SubJobs:
+def drop_column(spec: syntax.DropColumn, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP COLUMN, which drops keys of the column alone, too. Raises DdlError."""
     target, name = alteration.target, spec.name.lower()
     if target is not None:
@@ -189,7 +188,7 @@ def without_column(table: Table, name: str) -> Table:
     )
 
 
-def rename_column(spec: RenameColumn, alteration: Alteration) -> SubJobs:
+def rename_column(spec: syntax.RenameColumn, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of RENAME COLUMN. Raises DdlError."""
     target, old, new = alteration.target, spec.old, spec.new
     if target is not None and find_column(target.table, old) is None:
@@ -238,7 +237,7 @@ def with_renamed_column(table: Table, old: str, new: str) -> Table:
     )
 
 
-def alter_default(spec: AlterDefault, alteration: Alteration) -> SubJobs:
+def alter_default(spec: syntax.AlterDefault, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of SET DEFAULT and DROP DEFAULT. Raises DdlError."""
     affected = AffectedNames(modified=(spec.column.lower(),))
     if alteration.target is None:

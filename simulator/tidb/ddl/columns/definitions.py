@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.collations import compare
 from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.definitions.defaults import default_text, number_text
@@ -24,7 +25,6 @@ from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, t
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
-from simulator.tidb.syntax.definitions import ColumnDefault, ColumnDefinition
 from simulator.tidb.values import spellings
 
 NARROWEST_CHARSET = ("latin1", "latin1_bin")
@@ -35,55 +35,55 @@ MAX_COMMENT_BYTES = 1024
 
 
 def build_checked_column(
-    syntax: ColumnDefinition, target: TargetTable, charset: tuple[str, str], session: Session
+    definition: syntax.ColumnDefinition, target: TargetTable, charset: tuple[str, str], session: Session
 ) -> Column:
     """Check a definition and return its column; `charset` is the table's charset and collation. Raises DdlError."""
-    check_definition(syntax, charset, session)
+    check_definition(definition, charset, session)
     with converting_errors("types:1105"):
-        return build_column(syntax, charset, target.text)
+        return build_column(definition, charset, target.text)
 
 
 def check_definition(
-    syntax: ColumnDefinition, charset: tuple[str, str], session: Session, primary: bool = False
+    definition: syntax.ColumnDefinition, charset: tuple[str, str], session: Session, primary: bool = False
 ) -> None:
     """Raise DdlError for an invalid column (TiDB: buildColumnAndConstraint, columnDefToCol).
 
     `primary` is whether a key of the table makes it part of the primary key.
     """
-    check_column(syntax)
-    if syntax.type.name == "vector" and not session.release.vectors:
+    check_column(definition)
+    if definition.type.name == "vector" and not session.release.vectors:
         raise error_with_text(
             "parser:1064", "You have an error in your SQL syntax: there is no type VECTOR in this release"
         )
-    if syntax.name.lower() == "_tidb_rowid":
-        raise tidb_error("ddl:1166", syntax.name.lower())
-    check_charset(syntax, session)
+    if definition.name.lower() == "_tidb_rowid":
+        raise tidb_error("ddl:1166", definition.name.lower())
+    check_charset(definition, session)
     with converting_errors("types:1105"):
-        type = complete_type(syntax.type, syntax.collation, charset, f"column {syntax.name!r}")
+        type = complete_type(definition.type, definition.collation, charset, f"column {definition.name!r}")
     if type.name == "varchar":
-        check_varchar(syntax.name, type.length, type.charset)
-    primary = primary or syntax.option("primary") is not None
-    default = check_options(syntax, Column(syntax.name, type), session)
-    if default is NULL and syntax.option("primary"):
-        raise tidb_error("types:1067", syntax.name)
-    if primary and syntax.option("null"):
+        check_varchar(definition.name, type.length, type.charset)
+    primary = primary or definition.option("primary") is not None
+    default = check_options(definition, Column(definition.name, type), session)
+    if default is NULL and definition.option("primary"):
+        raise tidb_error("types:1067", definition.name)
+    if primary and definition.option("null"):
         raise tidb_error("ddl:1171")
-    check_members(syntax, type)
+    check_members(definition, type)
     if default is NULL and primary:
         raise tidb_error("ddl:1171")
-    if default is NULL and (syntax.null is False or syntax.auto_increment):
-        raise tidb_error("types:1067", syntax.name)
-    check_digits(syntax)
+    if default is NULL and (definition.null is False or definition.auto_increment):
+        raise tidb_error("types:1067", definition.name)
+    check_digits(definition)
 
 
 NULL = "NULL"
 
 
-def check_options(syntax: ColumnDefinition, column: Column, session: Session) -> str:
+def check_options(definition: syntax.ColumnDefinition, column: Column, session: Session) -> str:
     """Check the options in their order; return NULL if the last default is NULL."""
     default = ""
-    counting = syntax.option("default")
-    for option in syntax.options:
+    counting = definition.option("default")
+    for option in definition.options:
         if option.default is not None:
             if option is not counting:
                 continue
@@ -95,19 +95,19 @@ def check_options(syntax: ColumnDefinition, column: Column, session: Session) ->
             digits = max(column.type.decimal, 0)
             is_wrong = int(digits_text) != digits if digits_text else digits > 0
             if family(column.type) != "datetime" or not text.startswith("CURRENT_TIMESTAMP") or is_wrong:
-                raise tidb_error("ddl:1294", syntax.name)
+                raise tidb_error("ddl:1294", definition.name)
         elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > MAX_COMMENT_BYTES:
-            raise tidb_error("ddl:1629", syntax.name.lower())
+            raise tidb_error("ddl:1629", definition.name.lower())
     return default
 
 
-def check_digits(syntax: ColumnDefinition) -> None:
+def check_digits(definition: syntax.ColumnDefinition) -> None:
     """Raise DdlError for more than six digits of a second."""
-    if TYPES[syntax.type.name].family in ("time", "datetime") and syntax.type.decimal > 6:
-        raise tidb_error("types:1426", syntax.type.decimal, syntax.name, 6)
+    if TYPES[definition.type.name].family in ("time", "datetime") and definition.type.decimal > 6:
+        raise tidb_error("types:1426", definition.type.decimal, definition.name, 6)
 
 
-def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
+def check_members(definition: syntax.ColumnDefinition, type: ColumnType) -> None:
     """Raise DdlError for long or duplicate members of an ENUM or SET (TiDB: checkColumnValueConstraint)."""
     if not type.elements:
         return
@@ -115,9 +115,9 @@ def check_members(syntax: ColumnDefinition, type: ColumnType) -> None:
     weights = compare.sort_keys(type.collation, pa.array(type.elements, pa.string())).to_pylist()
     for member, weight in zip(type.elements, weights):
         if len(member.encode()) > 255 or len(member.encode()) * CHARSETS[type.charset][1] > 1020:
-            raise tidb_error("ddl:3505", syntax.name)
+            raise tidb_error("ddl:3505", definition.name)
         if weight in seen:
-            raise tidb_error("types:1291", syntax.name, member, syntax.type.name.upper())
+            raise tidb_error("types:1291", definition.name, member, definition.type.name.upper())
         seen.add(weight)
 
 
@@ -135,13 +135,13 @@ def check_collation(name: str) -> None:
         raise error_with_text("ddl:1273", f"Unsupported collation when new collation is enabled: '{name}'")
 
 
-def check_charset(syntax: ColumnDefinition, session: Session) -> None:
+def check_charset(definition: syntax.ColumnDefinition, session: Session) -> None:
     """Raise DdlError for an unknown charset or collation, and for a pair that does not match."""
-    named = ALIASES.get(syntax.type.charset.lower(), syntax.type.charset.lower())
+    named = ALIASES.get(definition.type.charset.lower(), definition.type.charset.lower())
     if named and named not in CHARSETS:
-        raise tidb_error("ddl:1115", syntax.type.charset)
+        raise tidb_error("ddl:1115", definition.type.charset)
     check_charset_name(named, session)
-    for option in syntax.options:
+    for option in definition.options:
         if option.kind != "collate":
             continue
         expected = canonical_collation(option.text)
@@ -157,27 +157,27 @@ NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 WITHOUT_DEFAULT = ("text", "json", "vector")
 
 
-def column_default(syntax: ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
+def column_default(default: syntax.ColumnDefault, column: Column, session: Session) -> tuple[str | None, bool]:
     """Return the text of the default and whether it is an expression. Raises DdlError."""
     kind = family(column.type)
-    if syntax.parenthesised and not session.release.default_parentheses:
+    if default.parenthesised and not session.release.default_parentheses:
         raise error_with_text(
             "parser:1064", "You have an error in your SQL syntax: DEFAULT takes no such parentheses in this release"
         )
-    if syntax.kind == "expression":
+    if default.kind == "expression":
         newer = session.release.default_functions
-        check_default_function(column.name, column.type, syntax, newer)
-        return default_text(syntax, column.type, "")
-    if kind in WITHOUT_DEFAULT and syntax.kind != "null":
-        if syntax.text == "" and syntax.kind == "string" and not session.is_strict:
+        check_default_function(column.name, column.type, default, newer)
+        return default_text(default, column.type, "")
+    if kind in WITHOUT_DEFAULT and default.kind != "null":
+        if default.text == "" and default.kind == "string" and not session.is_strict:
             return ("null" if kind == "json" else None), False
         raise tidb_error("ddl:1101", column.name)
     code = "ddl:1067" if kind in ("enum", "set", "date", "datetime") else "types:1067"
     try:
-        text, is_expression = default_text(syntax, column.type, "")
+        text, is_expression = default_text(default, column.type, "")
     except SchemaError as error:
-        if kind == "time" and syntax.kind in ("string", "number"):
-            raise error_with_text("types:1292", f"Truncated incorrect time value: '{syntax.text}'") from error
+        if kind == "time" and default.kind in ("string", "number"):
+            raise error_with_text("types:1292", f"Truncated incorrect time value: '{default.text}'") from error
         raise tidb_error(code, column.name) from error
     if text is not None and not is_expression and not is_valid_literal(text, column.type):
         raise tidb_error(code, column.name)

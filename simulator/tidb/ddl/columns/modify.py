@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
@@ -34,8 +35,6 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.alter import ChangeColumn, ColumnPosition, ModifyColumn
-from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition, KeyPart, TableName
 
 REFUSED_OPTIONS = {
     "primary": "can't change column constraint (PRIMARY KEY)",
@@ -45,18 +44,18 @@ REFUSED_OPTIONS = {
 }
 
 
-def modify_column(spec: ModifyColumn, alteration: Alteration) -> SubJobs:
+def modify_column(spec: syntax.ModifyColumn, alteration: Alteration) -> SubJobs:
     check_qualifier(spec.column.qualifier, alteration.name)
     return redefine_column(spec.column.name, spec.column, spec.place, spec.if_exists, alteration)
 
 
-def change_column(spec: ChangeColumn, alteration: Alteration) -> SubJobs:
+def change_column(spec: syntax.ChangeColumn, alteration: Alteration) -> SubJobs:
     check_qualifier(spec.column.qualifier, alteration.name)
     check_qualifier(spec.qualifier, alteration.name)
     return redefine_column(spec.old, spec.column, spec.place, spec.if_exists, alteration)
 
 
-def check_qualifier(qualifier: str, table: TableName) -> None:
+def check_qualifier(qualifier: str, table: syntax.TableName) -> None:
     """Raise DdlError for a column name qualified with another table."""
     schema, _, name = qualifier.rpartition(".")
     if schema and schema.lower() != table.schema.lower():
@@ -66,13 +65,17 @@ def check_qualifier(qualifier: str, table: TableName) -> None:
 
 
 def redefine_column(
-    name: str, syntax: ColumnDefinition, place: ColumnPosition | None, if_exists: bool, alteration: Alteration
+    name: str,
+    definition: syntax.ColumnDefinition,
+    place: syntax.ColumnPosition | None,
+    if_exists: bool,
+    alteration: Alteration,
 ) -> SubJobs:
     """Yield the sub-job of MODIFY or CHANGE COLUMN. Raises DdlError."""
-    target, affected = alteration.target, affected_names(name, syntax.name, place)
+    target, affected = alteration.target, affected_names(name, definition.name, place)
     if target is None:
-        check_options(syntax)
-        check_definition(syntax, NARROWEST_CHARSET, alteration.session)
+        check_options(definition)
+        check_definition(definition, NARROWEST_CHARSET, alteration.session)
         yield SubJob(Action.MODIFY_COLUMN, affected=affected)
         return
     table = target.table
@@ -82,9 +85,9 @@ def redefine_column(
             yield f"Unknown column '{name}' in '{table.name}': no job"
             return
         raise tidb_error("schema:1054", name, table.name)
-    if syntax.name.lower() != name.lower():
-        check_rename(name, syntax.name, table)
-    new = build_redefined(old, syntax, target, alteration.session)
+    if definition.name.lower() != name.lower():
+        check_rename(name, definition.name, table)
+    new = build_redefined(old, definition, target, alteration.session)
     check_redefined(old, new, target, alteration.session)
     check_position(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
@@ -97,35 +100,39 @@ def redefine_column(
     )
 
 
-def affected_names(old: str, new: str, place: ColumnPosition | None) -> AffectedNames:
+def affected_names(old: str, new: str, place: syntax.ColumnPosition | None) -> AffectedNames:
     placed = (place.after.lower(),) if place and place.after else ()
     if old.lower() == new.lower():
         return AffectedNames(modified=(old.lower(),), placed=placed)
     return AffectedNames(added=(new.lower(),), dropped=(old.lower(),), placed=placed)
 
 
-def check_options(syntax: ColumnDefinition) -> None:
+def check_options(definition: syntax.ColumnDefinition) -> None:
     """Raise DdlError for keys in the new definition (TiDB: ProcessModifyColumnOptions)."""
-    for option in syntax.options:
+    for option in definition.options:
         if option.kind in REFUSED_OPTIONS:
             raise error_with_text("ddl:8200", REFUSED_OPTIONS[option.kind])
 
 
-def build_redefined(old: Column, syntax: ColumnDefinition, target: TargetTable, session: Session) -> Column:
+def build_redefined(old: Column, definition: syntax.ColumnDefinition, target: TargetTable, session: Session) -> Column:
     """Return the column of the new definition, which is NOT NULL in a primary key."""
     table = target.table
-    check_options(syntax)
+    check_options(definition)
     primary = old.name in table.primary_key
-    new = build_checked_column(syntax, target, (table.charset, table.collation), session)
-    if syntax.default and (primary or syntax.null is False) and column_default(syntax.default, new, session)[0] is None:
+    new = build_checked_column(definition, target, (table.charset, table.collation), session)
+    if (
+        definition.default
+        and (primary or definition.null is False)
+        and column_default(definition.default, new, session)[0] is None
+    ):
         raise tidb_error("types:1067", new.name)
-    if primary and syntax.null:
+    if primary and definition.null:
         raise tidb_error("ddl:1171")
     rewritten = needs_reorganization(old.type, new.type)
     return replace(
         new,
         id=old.id,
-        not_null=primary or syntax.null is False,
+        not_null=primary or definition.null is False,
         origin_default=new.default if rewritten and not new.default_expression else old.origin_default,
     )
 
@@ -147,7 +154,7 @@ def check_redefined(old: Column, new: Column, target: TargetTable, session: Sess
     check_auto_random(old, new, primary and table.clustered)
 
 
-def check_position(old: Column, place: ColumnPosition | None, table: Table) -> None:
+def check_position(old: Column, place: syntax.ColumnPosition | None, table: Table) -> None:
     """Raise DdlError if the column of AFTER is unknown or the column itself."""
     if place is None or not place.after:
         return
@@ -157,7 +164,9 @@ def check_position(old: Column, place: ColumnPosition | None, table: Table) -> N
         )
 
 
-def with_redefined_column(table: Table, old: str, new: Column, place: ColumnPosition | None, rewritten: bool) -> Table:
+def with_redefined_column(
+    table: Table, old: str, new: Column, place: syntax.ColumnPosition | None, rewritten: bool
+) -> Table:
     """Return the table with the column redefined, renamed and moved; `rewritten` rows mean new keys, too."""
     changed = with_renamed_column(table, old, new.name) if old != new.name else table
     if rewritten:
@@ -261,14 +270,14 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
     for index in sorted(table.indexes, key=lambda index: not index.primary):
         if has_column(index, old):
             parts = tuple(
-                KeyPart(
+                syntax.KeyPart(
                     "" if part.expression else part.name,
                     prefix_length(part.name, part.length, old, new),
                     part.expression,
                 )
                 for part in index.columns
             )
-            check_parts(KeyDefinition("key", "", parts), changed)
+            check_parts(syntax.KeyDefinition("key", "", parts), changed)
 
 
 def prefix_length(name: str, length: int, old: Column, new: Column) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog
@@ -17,24 +18,6 @@ from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import CheckConstraint, Table
-from simulator.tidb.syntax.alter import AlterCheck
-from simulator.tidb.syntax.definitions import CheckDefinition
-from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
-from simulator.tidb.syntax.expressions import (
-    Between,
-    Binary,
-    Call,
-    ContextExpression,
-    In,
-    Is,
-    Literal,
-    Node,
-    Parenthesised,
-    PatternMatch,
-    Unary,
-    names_in,
-)
-from simulator.tidb.syntax.tables import CreateTable
 
 CHECK_IS_OFF = (
     "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
@@ -60,9 +43,9 @@ def copy_checks(table: Table, name: str) -> tuple[CheckConstraint, ...]:
     return tuple(replace(check, name=free) for check, free in zip(table.checks, free_names(name, set())))
 
 
-def check_new_checks(syntax: CreateTable, table: Table) -> None:
+def check_new_checks(definition: syntax.CreateTable, table: Table) -> None:
     """Raise DdlError for an invalid CHECK in CREATE TABLE (BuildTableInfo)."""
-    for name, check, column in name_checks(syntax):
+    for name, check, column in name_checks(definition):
         tree = parse_or_none(check.condition.text)
         if tree is None:
             continue
@@ -77,28 +60,28 @@ def check_new_checks(syntax: CreateTable, table: Table) -> None:
         check_columns(name, tree, names, table)
 
 
-def check_own_column(name: str, tree: Node, names: Sequence[str], column: str) -> None:
+def check_own_column(name: str, tree: syntax.Node, names: Sequence[str], column: str) -> None:
     """Raise DdlError for a CHECK of a column that names another column, or none, except TRUE and FALSE."""
-    if not names and not (isinstance(tree, Literal) and tree.kind == "boolean"):
+    if not names and not (isinstance(tree, syntax.Literal) and tree.kind == "boolean"):
         raise error_with_text("ddl:1105", "unsupported expression in check constraint")
     if names and names != [column]:
         raise tidb_error("ddl:3813", name)
 
 
-def check_condition(name: str, tree: Node) -> None:
+def check_condition(name: str, tree: syntax.Node) -> None:
     """Raise DdlError for the first part of a condition that TiDB does not allow in a CHECK (IsSupportedExpr)."""
     for node in walk_in_order(tree):
-        if isinstance(node, Call) and node.name in FORBIDDEN_FUNCTIONS:
+        if isinstance(node, syntax.Call) and node.name in FORBIDDEN_FUNCTIONS:
             raise tidb_error("ddl:3814", name, node.name.lower())
-        if isinstance(node, DefaultValue):
+        if isinstance(node, syntax.DefaultValue):
             raise tidb_error("ddl:3814", name, "default")
-        if isinstance(node, ContextExpression) and node.kind == "a variable":
+        if isinstance(node, syntax.ContextExpression) and node.kind == "a variable":
             raise tidb_error("ddl:3816", name)
-        if isinstance(node, ContextExpression) and node.kind in SUBQUERIES:
+        if isinstance(node, syntax.ContextExpression) and node.kind in SUBQUERIES:
             raise tidb_error("ddl:3815", name)
 
 
-def check_columns(name: str, tree: Node, names: Sequence[str], table: Table) -> None:
+def check_columns(name: str, tree: syntax.Node, names: Sequence[str], table: Table) -> None:
     """Check the columns, the name and the type of a condition in TiDB's order. Raises DdlError."""
     columns = [column for column in table.columns if column.name.lower() in names]
     if any(column.auto_increment for column in columns):
@@ -110,37 +93,37 @@ def check_columns(name: str, tree: Node, names: Sequence[str], table: Table) -> 
     if len(name) > MAX_NAME_LENGTH:
         raise tidb_error("ddl:1059", name)
     for node in walk_in_order(tree):
-        if isinstance(node, InsertedValue):
+        if isinstance(node, syntax.InsertedValue):
             raise error_with_text("ddl:1105", NOT_PLANNED.format("ValuesExpr"))
-        if isinstance(node, ContextExpression) and node.kind == "an aggregate function":
+        if isinstance(node, syntax.ContextExpression) and node.kind == "an aggregate function":
             raise error_with_text("ddl:1105", NOT_PLANNED.format("AggregateFuncExpr"))
     if not is_boolean(tree):
         raise tidb_error("ddl:3812", name)
 
 
-def is_boolean(node: Node) -> bool:
+def is_boolean(node: syntax.Node) -> bool:
     """Return whether TiDB considers an expression boolean (pkg/expression/function_traits.go, booleanFunctions)."""
     match node:
-        case Parenthesised(inner):
+        case syntax.Parenthesised(inner):
             return is_boolean(inner)
-        case Literal(kind):
+        case syntax.Literal(kind):
             return kind == "boolean"
-        case Unary(operator):
+        case syntax.Unary(operator):
             return operator in ("NOT", "!")
-        case Binary(operator):
+        case syntax.Binary(operator):
             return operator in BOOLEAN_OPERATORS
-        case PatternMatch(operator, negated=negated):
+        case syntax.PatternMatch(operator, negated=negated):
             return operator != "ILIKE" or negated
-        case Call("NULLIF", (value, *_)):
+        case syntax.Call("NULLIF", (value, *_)):
             return is_boolean(value)
-        case Call(name):
+        case syntax.Call(name):
             return name in BOOLEAN_FUNCTIONS
-    return isinstance(node, (Between, In, Is))
+    return isinstance(node, (syntax.Between, syntax.In, syntax.Is))
 
 
-def column_names(node: Node) -> list[str]:
+def column_names(node: syntax.Node) -> list[str]:
     """Return the distinct names of columns in lower case."""
-    return sorted({name.parts[-1].lower() for name in names_in(node)})
+    return sorted({name.parts[-1].lower() for name in syntax.names_in(node)})
 
 
 def check_name_is_free(name: str, table: Table, catalog: Catalog) -> None:
@@ -162,7 +145,7 @@ def sub_jobs_without_variable(action: int, session: Session) -> SubJobs:
         yield SubJob(action)
 
 
-def add_check(check: CheckDefinition, alteration: Alteration) -> SubJobs:
+def add_check(check: syntax.CheckDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of ADD CHECK, with the first free name for an unnamed one. Raises DdlError."""
     target = alteration.target
     if target is None or not alteration.session.check_constraints:
@@ -199,7 +182,7 @@ def drop_check(name: str, alteration: Alteration) -> SubJobs:
     )
 
 
-def alter_check(spec: AlterCheck, alteration: Alteration) -> SubJobs:
+def alter_check(spec: syntax.AlterCheck, alteration: Alteration) -> SubJobs:
     target = alteration.target
     if target is None or not alteration.session.check_constraints:
         yield from sub_jobs_without_variable(Action.ALTER_CHECK_CONSTRAINT, alteration.session)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
@@ -26,13 +27,11 @@ from simulator.tidb.ddl.expressions.columns import generation_columns
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
-from simulator.tidb.syntax.alter import DropKey
-from simulator.tidb.syntax.definitions import KeyDefinition
 
 INDEX_NOTE = "a foreign key on columns that begin no index comes with an index, both as one job 61"
 
 
-def add_foreign_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
+def add_foreign_key(key: syntax.KeyDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of ADD FOREIGN KEY: a missing index, then the foreign key. Raises DdlError.
 
     TiDB up to 6.4 has no job for the index; the table gets it nevertheless.
@@ -75,7 +74,7 @@ def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, sessi
     check_parent(foreign, table, catalog, session)
 
 
-def check_new_foreign_key(key: KeyDefinition, number: int, table: Table) -> None:
+def check_new_foreign_key(key: syntax.KeyDefinition, number: int, table: Table) -> None:
     """Check a foreign key of a new table."""
     check_columns(build_foreign_key(key, key.parts, number, table.schema), table)
 
@@ -188,7 +187,7 @@ def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
     return replace(table, indexes=(*table.indexes, index), last_ids=replace(table.last_ids, index=index.id))
 
 
-def drop_foreign_key(spec: DropKey, alteration: Alteration) -> SubJobs:
+def drop_foreign_key(spec: syntax.DropKey, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP FOREIGN KEY; its index stays."""
     target, name = alteration.target, spec.name.lower()
     if target is not None and all(foreign.name.lower() != name for foreign in target.table.foreign_keys):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
@@ -17,8 +18,6 @@ from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsuppor
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
-from simulator.tidb.syntax.expressions import Call, Cast, ColumnName, Node, Parenthesised
 
 MAX_KEY_BYTES = 3072
 TYPE_BYTES = {
@@ -44,13 +43,13 @@ LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
 """Functions whose result is as long as their argument."""
 
 
-def resolve_part(part: KeyPart, table: Table) -> KeyPart:
+def resolve_part(part: syntax.KeyPart, table: Table) -> syntax.KeyPart:
     """Return the part with its column spelled as in the table."""
     column = find_column(table, part.column) if part.column else None
     return replace(part, column=column.name) if column else part
 
 
-def check_parts(key: KeyDefinition, table: Table, name: str = "", strict: bool = True) -> None:
+def check_parts(key: syntax.KeyDefinition, table: Table, name: str = "", strict: bool = True) -> None:
     """Raise DdlError for a key that the table cannot have (TiDB: buildIndexColumns)."""
     check_parts_grammar("", key.parts)
     check_expressions(key, table, name or key.name)
@@ -69,7 +68,7 @@ def check_parts(key: KeyDefinition, table: Table, name: str = "", strict: bool =
             raise error_with_text("ddl:1072", f"column does not exist: {part.column}")
 
 
-def check_expressions(key: KeyDefinition, table: Table, name: str) -> None:
+def check_expressions(key: syntax.KeyDefinition, table: Table, name: str) -> None:
     """Check the expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
     if key.kind in COLUMNAR_KINDS:
         return
@@ -95,9 +94,9 @@ def check_expression(expression: str, name: str, table: Table) -> None:
         if find_column(table, column) is None:
             raise tidb_error("ddl:1054", column, "expression")
     tree = parse_or_none(expression)
-    while isinstance(tree, Parenthesised):
+    while isinstance(tree, syntax.Parenthesised):
         tree = tree.inner
-    if isinstance(tree, ColumnName):
+    if isinstance(tree, syntax.ColumnName):
         raise tidb_error("ddl:3762")
     for column in names:
         result = find_column(table, column)
@@ -106,13 +105,13 @@ def check_expression(expression: str, name: str, table: Table) -> None:
     check_result(tree, table)
 
 
-def check_result(tree: Node | None, table: Table) -> None:
+def check_result(tree: syntax.Node | None, table: Table) -> None:
     """Raise DdlError for an expression whose result is JSON or a long text, except a CAST to an array."""
-    if isinstance(tree, Cast):
+    if isinstance(tree, syntax.Cast):
         if tree.type == "JSON":
             raise tidb_error("ddl:3753")
         return
-    if not isinstance(tree, Call):
+    if not isinstance(tree, syntax.Call):
         return
     if tree.name == "JSON_OBJECT" and len(tree.arguments) % 2:
         raise tidb_error("expression:1582", tree.name.lower())
@@ -120,7 +119,7 @@ def check_result(tree: Node | None, table: Table) -> None:
         raise tidb_error("ddl:3753")
     column = (
         find_column(table, tree.arguments[0].parts[-1])
-        if tree.arguments and isinstance(tree.arguments[0], ColumnName)
+        if tree.arguments and isinstance(tree.arguments[0], syntax.ColumnName)
         else None
     )
     if tree.name in BLOB_FUNCTIONS:

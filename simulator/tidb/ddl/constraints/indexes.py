@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import (
     AffectedNames,
@@ -27,8 +28,6 @@ from simulator.tidb.ddl.expressions.columns import column_names, partitioning_co
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import Index, Table
-from simulator.tidb.syntax.alter import AddKey, DropKey, IndexVisibility, RenameIndex
-from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
 
 MAX_KEYS = 64
 
@@ -40,7 +39,7 @@ IGNORED_KINDS = {
 HYPOTHETICAL_NOTE = "a hypothetical index lives in its session alone: no job"
 
 
-def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
+def add_key(spec: syntax.AddKey, alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of ADD KEY; none for FULLTEXT and SPATIAL, which TiDB ignores. Raises DdlError.
 
     A release of TiCDC that replicates full-text indexes implies a TiDB that has them.
@@ -59,7 +58,7 @@ def add_key(spec: AddKey, alteration: Alteration) -> SubJobs:
         yield from (add_primary_key if kind == "primary" else add_index)(spec.key, alteration)
 
 
-def add_index(key: KeyDefinition, alteration: Alteration) -> SubJobs:
+def add_index(key: syntax.KeyDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of a key other than the primary key. Raises DdlError."""
     action = Action.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR_KINDS else Action.ADD_INDEX
     name = key.name
@@ -81,7 +80,7 @@ def add_index(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     yield SubJob(action, lambda before: with_index(before, key, name), affected)
 
 
-def check_index(key: KeyDefinition, table: Table, session: Session) -> str:
+def check_index(key: syntax.KeyDefinition, table: Table, session: Session) -> str:
     """Check an index; return its name, which for an unnamed one is TiDB's. Raises DdlError."""
     check_key_name(key.name)
     if len(table.indexes) >= MAX_KEYS:
@@ -92,7 +91,7 @@ def check_index(key: KeyDefinition, table: Table, session: Session) -> str:
     return name
 
 
-def anonymous_name(key: KeyDefinition, table: Table) -> str:
+def anonymous_name(key: syntax.KeyDefinition, table: Table) -> str:
     """Return TiDB's name for an added key: its first column or `expression_index`, numbered from 2 if it is taken
     (getAnonymousIndex)."""
     part = key.parts[0]
@@ -114,13 +113,13 @@ def check_key_name(name: str) -> None:
         raise error_with_text("ddl:1280", f"Incorrect index name '{name}'")
 
 
-def related_columns(key: KeyDefinition) -> tuple[str, ...]:
+def related_columns(key: syntax.KeyDefinition) -> tuple[str, ...]:
     """Return the columns of a key, including those in its expressions."""
     named = {part.column.lower() for part in key.parts if part.column}
     return tuple(sorted(named.union(*(column_names(part.expression) for part in key.parts if part.expression))))
 
 
-def add_primary_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
+def add_primary_key(key: syntax.KeyDefinition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of a nonclustered primary key, whose columns become NOT NULL. Raises DdlError."""
     if alteration.target is not None:
         check_primary_key(key, alteration.target.table, alteration.session)
@@ -128,7 +127,7 @@ def add_primary_key(key: KeyDefinition, alteration: Alteration) -> SubJobs:
     yield SubJob(Action.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), affected)
 
 
-def check_primary_key(key: KeyDefinition, table: Table, session: Session) -> None:
+def check_primary_key(key: syntax.KeyDefinition, table: Table, session: Session) -> None:
     if key.options.visible is False:
         raise tidb_error("ddl:3522")
     if key.clustered:
@@ -147,14 +146,14 @@ def check_primary_key(key: KeyDefinition, table: Table, session: Session) -> Non
     check_partitioned(key, "PRIMARY", table, session)
 
 
-def with_primary_key(table: Table, key: KeyDefinition) -> Table:
+def with_primary_key(table: Table, key: syntax.KeyDefinition) -> Table:
     changed = with_index(table, key, "PRIMARY")
     names = tuple(part.name for part in changed.indexes[-1].columns)
     columns = tuple(replace(column, not_null=True) if column.name in names else column for column in changed.columns)
     return replace(changed, columns=columns, primary_key=names, clustered=False)
 
 
-def with_index(table: Table, key: KeyDefinition, name: str) -> Table:
+def with_index(table: Table, key: syntax.KeyDefinition, name: str) -> Table:
     """Return the table with one more index, which gets the next id."""
     last = max(table.last_ids.index, *(index.id for index in (*table.indexes, *table.columnar_indexes)), 0)
     index = build_index(key, tuple(resolve_part(part, table) for part in key.parts), last + 1, name)
@@ -164,7 +163,7 @@ def with_index(table: Table, key: KeyDefinition, name: str) -> Table:
     return replace(table, indexes=(*table.indexes, index), last_ids=ids)
 
 
-def check_partitioned(key: KeyDefinition, name: str, table: Table, session: Session) -> None:
+def check_partitioned(key: syntax.KeyDefinition, name: str, table: Table, session: Session) -> None:
     """Raise DdlError for a unique key that is not GLOBAL and lacks a partitioning column."""
     if key.kind not in ("primary", "unique"):
         return
@@ -177,11 +176,11 @@ def check_partitioned(key: KeyDefinition, name: str, table: Table, session: Sess
         raise tidb_error("ddl:8264", name)
 
 
-def unprefixed_parts(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
+def unprefixed_parts(parts: tuple[syntax.KeyPart, ...]) -> tuple[syntax.KeyPart, ...]:
     return tuple(part for part in parts if part.length < 0)
 
 
-def drop_key(spec: DropKey, alteration: Alteration) -> SubJobs:
+def drop_key(spec: syntax.DropKey, alteration: Alteration) -> SubJobs:
     """Return the sub-jobs of DROP for an index, the primary key, a foreign key or a CHECK. Raises DdlError."""
     if spec.kind == "check":
         return drop_check(spec.name, alteration)
@@ -225,7 +224,7 @@ def without_index(table: Table, id: int, primary: bool) -> Table:
     )
 
 
-def rename_index(spec: RenameIndex, alteration: Alteration) -> SubJobs:
+def rename_index(spec: syntax.RenameIndex, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of RENAME INDEX, which may change case only (TiDB: ValidateRenameIndex)."""
     target = alteration.target
     index = find_index(target.table, spec.old) if target else None
@@ -242,7 +241,7 @@ def rename_index(spec: RenameIndex, alteration: Alteration) -> SubJobs:
     yield SubJob(Action.RENAME_INDEX, lambda before: with_changed_index(before, id, spec.new, None), affected)
 
 
-def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> SubJobs:
+def alter_visibility(spec: syntax.IndexVisibility, alteration: Alteration) -> SubJobs:
     affected = AffectedNames(altered_keys=(spec.name.lower(),))
     if alteration.target is None:
         yield SubJob(Action.ALTER_INDEX_VISIBILITY, affected=affected)

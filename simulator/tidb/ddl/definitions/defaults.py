@@ -6,45 +6,45 @@ import struct
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.parser.types import literal_bytes
-from simulator.tidb.syntax.definitions import ColumnDefault
 from simulator.tidb.values import spellings
 
 
-def default_text(syntax: ColumnDefault | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
+def default_text(default: syntax.ColumnDefault | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
     """Return the text of the default, None for NULL or no default, and whether it is an expression.
 
     Raises SchemaError, with a text that begins with `where`, for a value that the type does not have.
     """
-    if syntax is None or syntax.kind == "null":
+    if default is None or default.kind == "null":
         return None, False
-    if syntax.kind == "expression":
-        return syntax.text, True
-    text = value_text(syntax, type)
+    if default.kind == "expression":
+        return default.text, True
+    text = value_text(default, type)
     if text is None:
-        raise SchemaError(f"{where}: invalid default {syntax.text!r} for a column of type {type.name}")
+        raise SchemaError(f"{where}: invalid default {default.text!r} for a column of type {type.name}")
     return text, False
 
 
-def value_text(syntax: ColumnDefault, type: ColumnType) -> str | None:
+def value_text(default: syntax.ColumnDefault, type: ColumnType) -> str | None:
     """Return a literal as TiDB text of the type; None if the type has no such value."""
     kind = family(type)
-    if syntax.kind in ("hex", "bit"):
-        return bytes_text(literal_bytes(syntax.kind, syntax.text), type)
-    text = syntax.text
-    if syntax.kind == "boolean":
+    if default.kind in ("hex", "bit"):
+        return bytes_text(literal_bytes(default.kind, default.text), type)
+    text = default.text
+    if default.kind == "boolean":
         text = "1" if text == "TRUE" else "0"
-    if kind == "bit" and syntax.kind == "string":
+    if kind == "bit" and default.kind == "string":
         return bytes_to_number(text.encode())
     if kind in ("integer", "bit", "decimal"):
         return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
     if kind == "float":
         return float_text(text, type)
     if kind in ("enum", "set"):
-        return numbered_members(text, type) if syntax.kind == "number" else member_text(text, type)
+        return numbered_members(text, type) if default.kind == "number" else member_text(text, type)
     if kind in ("date", "datetime", "time"):
-        return _time_text(spellings.number(text) if syntax.kind == "number" and kind != "time" else text, type)
+        return _time_text(spellings.number(text) if default.kind == "number" and kind != "time" else text, type)
     if kind == "year":
         return year_text(text)
     if type.name == "char" and is_binary(type):

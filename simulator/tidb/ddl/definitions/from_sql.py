@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.columns import parse_column
@@ -12,8 +13,6 @@ from simulator.tidb.parser.create_table import begins_other_statement, parse_cre
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.splitting import begins_with, parse_tokens, split_tokens, statement_text
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.definitions import ColumnDefinition
-from simulator.tidb.syntax.tables import CreateTable
 
 CACHED_TABLES = 1 << 16
 """Cached tables: two snapshots of a database define most of their tables with the same text."""
@@ -53,11 +52,11 @@ def parse_column_definition(text: str) -> Column:
     return build_column(parse_tokens(text, tokenize(text), _parse_column_in_prose), DEFAULT_CHARSET, text, prose=True)
 
 
-def _parse_column_in_prose(parser: Cursor) -> ColumnDefinition:
+def _parse_column_in_prose(parser: Cursor) -> syntax.ColumnDefinition:
     return parse_column(parser, prose=True)
 
 
-def _parse_complete_table(parser: Cursor) -> CreateTable:
+def _parse_complete_table(parser: Cursor) -> syntax.CreateTable:
     """Parse a CREATE TABLE that defines its table completely. Raises SchemaError for LIKE, SELECT and INTERVAL."""
     table = parse_create_table(parser)
     if table.like:

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from simulator.errors import SchemaError, did_you_mean
+from simulator.tidb import syntax
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
-from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart, References, TableName
-from simulator.tidb.syntax.tables import CreateTable
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ INDEX_KINDS = ("primary", "unique", "key", *COLUMNAR_KINDS)
 
 
 def build_keys(
-    syntax: CreateTable,
+    definition: syntax.CreateTable,
     columns: tuple[Column, ...],
     names: dict[str, str],
     text: str,
@@ -46,14 +45,14 @@ def build_keys(
     clustered_index: str = "ON",
 ) -> TableKeys:
     """Return the keys of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
-    keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
+    keys = tuple(chain(definition.keys, chain.from_iterable(column.keys for column in definition.columns)))
     types = {column.name: column.type for column in columns}
     resolved = [(key, tuple(resolve_part(part, names, text) for part in key.parts)) for key in keys]
     check_parts(resolved, types, text)
     primary = find_primary(keys, text)
     primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
     if primary:
-        columns = with_primary_key(syntax, columns, primary, primary_key, text)
+        columns = with_primary_key(definition, columns, primary, primary_key, text)
     integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
     clustered = primary is not None and is_clustered(primary, integer, clustered_index)
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
@@ -71,14 +70,14 @@ def build_keys(
     )
 
 
-def is_clustered(primary: KeyDefinition, integer: bool, clustered_index: str) -> bool:
+def is_clustered(primary: syntax.KeyDefinition, integer: bool, clustered_index: str) -> bool:
     """Return whether a primary key is clustered. INT_ONLY of tidb_enable_clustered_index means one integer column."""
     if primary.clustered is not None:
         return primary.clustered
     return clustered_index == "ON" or clustered_index == "INT_ONLY" and integer
 
 
-def resolve_part(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
+def resolve_part(part: syntax.KeyPart, names: dict[str, str], text: str) -> syntax.KeyPart:
     """Return the part with its column spelled as in the table. Raises SchemaError for an unknown column."""
     if part.expression:
         return part
@@ -89,7 +88,9 @@ def resolve_part(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
     return replace(part, column=spelled)
 
 
-def check_parts(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str) -> None:
+def check_parts(
+    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]], types: dict[str, ColumnType], text: str
+) -> None:
     """Raise SchemaError for a column that cannot be a key (a TEXT without prefix, a JSON) and a prefix of a number."""
     parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
     for part in parts:
@@ -103,7 +104,7 @@ def check_parts(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], types: di
             raise SchemaError(f"{where}: only text and binary columns take a prefix length")
 
 
-def find_primary(keys: tuple[KeyDefinition, ...], text: str) -> KeyDefinition | None:
+def find_primary(keys: tuple[syntax.KeyDefinition, ...], text: str) -> syntax.KeyDefinition | None:
     """Return the primary key. Raises SchemaError for two, and for one with an expression."""
     primary = [key for key in keys if key.kind == "primary"]
     if len(primary) > 1:
@@ -114,13 +115,17 @@ def find_primary(keys: tuple[KeyDefinition, ...], text: str) -> KeyDefinition | 
 
 
 def with_primary_key(
-    syntax: CreateTable, columns: tuple[Column, ...], primary: KeyDefinition, names: tuple[str, ...], text: str
+    definition: syntax.CreateTable,
+    columns: tuple[Column, ...],
+    primary: syntax.KeyDefinition,
+    names: tuple[str, ...],
+    text: str,
 ) -> tuple[Column, ...]:
     """Return the columns, with those of the primary key NOT NULL. Raises SchemaError if one is NULL or virtual."""
     where = position(text, primary.at)
     if len(set(names)) < len(names):
         raise SchemaError(f"{where}: the primary key names a column twice")
-    for read in syntax.columns:
+    for read in definition.columns:
         if read.name in names and (read.null or read.generated == "virtual"):
             what = "NULL" if read.null else "virtual"
             raise SchemaError(f"{where}: column {read.name!r} of the primary key is {what}; accepted: NOT NULL, stored")
@@ -128,13 +133,15 @@ def with_primary_key(
 
 
 def indexed_keys(
-    keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]],
-) -> list[tuple[KeyDefinition, tuple[KeyPart, ...]]]:
+    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]],
+) -> list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]]:
     """Return the keys that are indexes."""
     return [(key, parts) for key, parts in keys if key.kind in INDEX_KINDS]
 
 
-def build_indexes(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], names: Mapping[int, str]) -> list[Index]:
+def build_indexes(
+    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]], names: Mapping[int, str]
+) -> list[Index]:
     """Return the indexes with their ids; `names` are those of `key_names`."""
     return [
         build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
@@ -142,7 +149,7 @@ def build_indexes(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], names: 
     ]
 
 
-def key_names(keys: Iterable[KeyDefinition], text: str = "") -> dict[int, str]:
+def key_names(keys: Iterable[syntax.KeyDefinition], text: str = "") -> dict[int, str]:
     """Return the names of keys by identity, with TiDB's names for unnamed ones. Raises SchemaError for duplicates.
 
     A primary key takes its first column's name like any other (TiDB: checkConstraintNames, setEmptyConstraintName).
@@ -152,7 +159,7 @@ def key_names(keys: Iterable[KeyDefinition], text: str = "") -> dict[int, str]:
     return {id(key): key.name or free_name(key.parts, taken) if key.parts else key.name for key in keys}
 
 
-def build_index(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
+def build_index(key: syntax.KeyDefinition, parts: tuple[syntax.KeyPart, ...], id: int, name: str) -> Index:
     """Return the index of a key, whose parts are resolved."""
     primary = key.kind == "primary"
     return Index(
@@ -167,7 +174,7 @@ def build_index(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, name: s
     )
 
 
-def check_names(keys: list[KeyDefinition], text: str) -> set[str]:
+def check_names(keys: list[syntax.KeyDefinition], text: str) -> set[str]:
     """Return the names of keys in lower case. Raises SchemaError for duplicates."""
     taken: set[str] = set()
     for key in keys:
@@ -178,7 +185,7 @@ def check_names(keys: list[KeyDefinition], text: str) -> set[str]:
     return taken
 
 
-def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
+def free_name(parts: tuple[syntax.KeyPart, ...], taken: set[str]) -> str:
     """Return TiDB's name for an unnamed key: its first column or `expression_index`, numbered from 2 if it is taken.
 
     `taken` are the explicit names in lower case, and TiDB's own, which it compares case-sensitively.
@@ -193,21 +200,23 @@ def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
     return name
 
 
-def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn:
+def index_column(part: syntax.KeyPart, index: str, position_in_key: int) -> IndexColumn:
     """Return a column of an index; an expression is TiDB's hidden column `_V$_index_0`."""
     if part.expression:
         return IndexColumn(f"_V$_{index}_{position_in_key}", expression=part.expression)
     return IndexColumn(part.column, part.length)
 
 
-def build_foreign_keys(keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]], schema: str) -> tuple[ForeignKey, ...]:
+def build_foreign_keys(
+    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]], schema: str
+) -> tuple[ForeignKey, ...]:
     """Return the foreign keys, with TiDB's names for unnamed ones; `schema` is that of the table."""
     foreign = [(key, parts) for key, parts in keys if key.kind == "foreign"]
     return tuple(build_foreign_key(key, parts, number, schema) for number, (key, parts) in enumerate(foreign, 1))
 
 
-def build_foreign_key(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, schema: str) -> ForeignKey:
-    refers = key.references or References(TableName("", ""), ())
+def build_foreign_key(key: syntax.KeyDefinition, parts: tuple[syntax.KeyPart, ...], id: int, schema: str) -> ForeignKey:
+    refers = key.references or syntax.References(syntax.TableName("", ""), ())
     return ForeignKey(
         id,
         key.name or f"fk_{id}",
@@ -221,7 +230,7 @@ def build_foreign_key(key: KeyDefinition, parts: tuple[KeyPart, ...], id: int, s
 
 
 def foreign_indexes(
-    keys: list[tuple[KeyDefinition, tuple[KeyPart, ...]]],
+    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]],
     indexes: list[Index],
     columnar: Collection[int],
     handle: tuple[str, ...],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.errors import SchemaError, did_you_mean
+from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.checks import build_checks
 from simulator.tidb.ddl.definitions.defaults import default_text
 from simulator.tidb.ddl.definitions.keys import build_keys
@@ -16,8 +17,6 @@ from simulator.tidb.ddl.definitions.types import build_type
 from simulator.tidb.model.charsets import resolve_charset_and_collation
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 from simulator.tidb.parser.cursor import position
-from simulator.tidb.syntax.definitions import ColumnDefinition
-from simulator.tidb.syntax.tables import CreateTable, PartitionClause
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
 STORED_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
@@ -26,7 +25,7 @@ DEFAULT_SHARD_BITS = 5
 
 
 def build_table(
-    syntax: CreateTable,
+    definition: syntax.CreateTable,
     schema: str,
     text: str,
     statement: str,
@@ -37,16 +36,18 @@ def build_table(
 
     Positions point into `text`; `default` is the charset and collation of the database.
     """
-    options = {option.name: option.value for option in syntax.options}
-    where = f"{position(text, syntax.at)}: table {syntax.name!r}"
+    options = {option.name: option.value for option in definition.options}
+    where = f"{position(text, definition.at)}: table {definition.name!r}"
     charset = resolve_charset_and_collation(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
-    columns = tuple(build_column(column, charset, text, id=number) for number, column in enumerate(syntax.columns, 1))
-    names = column_names(columns, syntax, text)
-    keys = build_keys(syntax, columns, names, text, syntax.schema or schema, clustered_index)
-    partitioning = build_partitioning(syntax.partitioning, names, keys.primary_key, text)
+    columns = tuple(
+        build_column(column, charset, text, id=number) for number, column in enumerate(definition.columns, 1)
+    )
+    names = column_names(columns, definition, text)
+    keys = build_keys(definition, columns, names, text, definition.schema or schema, clustered_index)
+    partitioning = build_partitioning(definition.partitioning, names, keys.primary_key, text)
     return Table(
-        schema=syntax.schema or schema,
-        name=syntax.name,
+        schema=definition.schema or schema,
+        name=definition.name,
         columns=keys.columns,
         indexes=keys.indexes,
         primary_key=keys.primary_key,
@@ -59,9 +60,9 @@ def build_table(
         foreign_keys=keys.foreign_keys,
         ttl=build_ttl(options),
         columnar_indexes=keys.columnar_indexes,
-        temporary=syntax.temporary,
+        temporary=definition.temporary,
         options=tuple((name, options[name]) for name in STORED_OPTIONS if name in options),
-        checks=build_checks(syntax),
+        checks=build_checks(definition),
         last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
     )
 
@@ -83,75 +84,75 @@ def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
 
 
 def build_column(
-    syntax: ColumnDefinition, default: tuple[str, str], text: str, prose: bool = False, id: int = 0
+    definition: syntax.ColumnDefinition, default: tuple[str, str], text: str, prose: bool = False, id: int = 0
 ) -> Column:
     """Return a column with its complete type; keys may make it NOT NULL later. Raises SchemaError."""
-    where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
-    type = build_type(syntax.type, syntax.collation, default, where, prose)
-    value, is_expression = default_text(syntax.default, type, where)
+    where = f"{position(text, definition.type.at)}: column {definition.name!r}"
+    type = build_type(definition.type, definition.collation, default, where, prose)
+    value, is_expression = default_text(definition.default, type, where)
     return Column(
-        name=syntax.name,
+        name=definition.name,
         type=type,
-        not_null=syntax.null is False or syntax.auto_increment,
+        not_null=definition.null is False or definition.auto_increment,
         default=value,
         default_expression=is_expression,
-        on_update=syntax.on_update,
-        generated=syntax.generated,
-        generated_expression=syntax.generated_expression,
-        auto_increment=syntax.auto_increment,
-        auto_random=syntax.auto_random,
-        comment=syntax.comment,
-        shard_bits=shard_bits(syntax),
+        on_update=definition.on_update,
+        generated=definition.generated,
+        generated_expression=definition.generated_expression,
+        auto_increment=definition.auto_increment,
+        auto_random=definition.auto_random,
+        comment=definition.comment,
+        shard_bits=shard_bits(definition),
         id=id,
     )
 
 
-def shard_bits(syntax: ColumnDefinition) -> int:
+def shard_bits(definition: syntax.ColumnDefinition) -> int:
     """Return the shard bits of AUTO_RANDOM; 0 without it."""
-    option = syntax.option("auto_random")
+    option = definition.option("auto_random")
     return (option.numbers or (DEFAULT_SHARD_BITS,))[0] if option else 0
 
 
-def column_names(columns: tuple[Column, ...], syntax: CreateTable, text: str) -> dict[str, str]:
+def column_names(columns: tuple[Column, ...], definition: syntax.CreateTable, text: str) -> dict[str, str]:
     """Return the columns' names by lower case. Raises SchemaError for no columns and for duplicates."""
     if not columns:
-        raise SchemaError(f"{position(text, syntax.at)}: table {syntax.name!r} has no columns")
+        raise SchemaError(f"{position(text, definition.at)}: table {definition.name!r} has no columns")
     names: dict[str, str] = {}
-    for column, read in zip(columns, syntax.columns):
+    for column, read in zip(columns, definition.columns):
         if names.setdefault(column.name.lower(), column.name) is not column.name:
-            raise SchemaError(f"{position(text, read.at)}: table {syntax.name!r} has column {column.name!r} twice")
+            raise SchemaError(f"{position(text, read.at)}: table {definition.name!r} has column {column.name!r} twice")
     return names
 
 
 def build_partitioning(
-    syntax: PartitionClause | None, names: dict[str, str], primary_key: tuple[str, ...], text: str
+    clause: syntax.PartitionClause | None, names: dict[str, str], primary_key: tuple[str, ...], text: str
 ) -> Partitioning | None:
     """Return the partitioning; partitions of HASH and KEY are named p0, p1, … Raises SchemaError."""
-    if syntax is None:
+    if clause is None:
         return None
-    where = position(text, syntax.at)
-    columns = tuple(resolve_column(name, names, where) for name in syntax.columns)
-    partitions = tuple(Partition(name, values) for name, values in syntax.partitions)
-    if syntax.kind in ("hash", "key"):
-        partitions = partitions or tuple(Partition(f"p{number}") for number in range(min(syntax.count or 1, 8192)))
-        columns = columns or primary_key if syntax.kind == "key" else ()
-    check_partitions(syntax, partitions, len(columns) or 1, where)
-    return Partitioning(syntax.kind, syntax.expression, columns, partitions)
+    where = position(text, clause.at)
+    columns = tuple(resolve_column(name, names, where) for name in clause.columns)
+    partitions = tuple(Partition(name, values) for name, values in clause.partitions)
+    if clause.kind in ("hash", "key"):
+        partitions = partitions or tuple(Partition(f"p{number}") for number in range(min(clause.count or 1, 8192)))
+        columns = columns or primary_key if clause.kind == "key" else ()
+    check_partitions(clause, partitions, len(columns) or 1, where)
+    return Partitioning(clause.kind, clause.expression, columns, partitions)
 
 
-def check_partitions(syntax: PartitionClause, partitions: tuple[Partition, ...], width: int, where: str) -> None:
+def check_partitions(clause: syntax.PartitionClause, partitions: tuple[Partition, ...], width: int, where: str) -> None:
     """Raise SchemaError for missing or surplus values and partitions, and for duplicate names."""
-    if syntax.count and syntax.count != len(partitions):
-        raise SchemaError(f"{where}: PARTITIONS {syntax.count}, but {len(partitions)} are possible or written out")
+    if clause.count and clause.count != len(partitions):
+        raise SchemaError(f"{where}: PARTITIONS {clause.count}, but {len(partitions)} are possible or written out")
     if len({partition.name.lower() for partition in partitions}) < len(partitions):
         raise SchemaError(f"{where}: the same partition name twice")
-    valued = syntax.kind in ("range", "list")
+    valued = clause.kind in ("range", "list")
     if valued and not partitions:
-        raise SchemaError(f"{where}: {syntax.kind.upper()} partitioning needs its partitions written out")
+        raise SchemaError(f"{where}: {clause.kind.upper()} partitioning needs its partitions written out")
     for partition in partitions:
         if bool(partition.values) is not valued:
-            needs = {"range": "VALUES LESS THAN", "list": "VALUES IN"}.get(syntax.kind, "no VALUES")
-            raise SchemaError(f"{where}: partition {partition.name!r} of {syntax.kind.upper()} needs {needs}")
+            needs = {"range": "VALUES LESS THAN", "list": "VALUES IN"}.get(clause.kind, "no VALUES")
+            raise SchemaError(f"{where}: partition {partition.name!r} of {clause.kind.upper()} needs {needs}")
         if any(len(values) != width and values not in SINGLE_VALUES for values in partition.values):
             raise SchemaError(f"{where}: partition {partition.name!r} needs {width} values at a time")
 

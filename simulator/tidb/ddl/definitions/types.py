@@ -8,82 +8,80 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.model.charsets import CHARSETS, canonical_collation, charset_of, resolve_charset_and_collation
 from simulator.tidb.model.types import TYPES, ColumnType, TypeInfo
-from simulator.tidb.syntax.definitions import FieldType
 
 TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "mediumtext", "longtext"))
 
 
 def build_type(
-    syntax: FieldType, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
+    field: syntax.FieldType, collation_name: str, default: tuple[str, str], where: str, prose: bool = False
 ) -> ColumnType:
     """Return the complete type of a column. Raises SchemaError, with a text that begins with `where`.
 
     `default` is the charset and collation of the table. With `prose`, arguments that TiDB requires (VARCHAR's length,
     ENUM's members) may be missing.
     """
-    built = complete_type(syntax, collation_name, default, where)
-    check_type(built, TYPES[built.name], syntax, where, prose)
+    built = complete_type(field, collation_name, default, where)
+    check_type(built, TYPES[built.name], field, where, prose)
     return built
 
 
-def complete_type(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
+def complete_type(field: syntax.FieldType, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
     """Return the complete type of a column without a check of sizes and members."""
-    row = TYPES[syntax.name]
+    row = TYPES[field.name]
     if row.family == "float":
-        syntax = sized_float(syntax, where)
+        field = sized_float(field, where)
     charset, collate = ("binary", "binary")
     if row.family in ("string", "text", "enum", "set"):
-        charset, collate = text_charset(syntax, collation_name, default, where)
+        charset, collate = text_charset(field, collation_name, default, where)
     elif collation_name:
         charset_of(collation_name, where)
-    length, decimal, name = complete_sizes(syntax, TYPES[syntax.name], charset)
-    return ColumnType(name, length, decimal, syntax.unsigned, syntax.zerofill, charset, collate, syntax.elements)
+    length, decimal, name = complete_sizes(field, TYPES[field.name], charset)
+    return ColumnType(name, length, decimal, field.unsigned, field.zerofill, charset, collate, field.elements)
 
 
-def text_charset(syntax: FieldType, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
+def text_charset(field: syntax.FieldType, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
     """Return the charset and collation of a text column. The attribute BINARY means the default collation here."""
-    if syntax.charset == "binary" and syntax.spelled.split("(")[0].split()[0].upper() not in ("ENUM", "SET"):
+    if field.charset == "binary" and field.spelled.split("(")[0].split()[0].upper() not in ("ENUM", "SET"):
         if collation_name and canonical_collation(collation_name) != "binary":
-            raise SchemaError(f"{where}: type {syntax.spelled} takes no collation {collation_name!r}")
+            raise SchemaError(f"{where}: type {field.spelled} takes no collation {collation_name!r}")
         return "binary", "binary"
-    charset, collate = resolve_charset_and_collation(syntax.charset, collation_name, default, where)
-    if syntax.binary_collation and not (syntax.charset and collation_name):
+    charset, collate = resolve_charset_and_collation(field.charset, collation_name, default, where)
+    if field.binary_collation and not (field.charset and collation_name):
         collate = CHARSETS[charset][0]
     return charset, collate
 
 
-def sized_float(syntax: FieldType, where: str) -> FieldType:
+def sized_float(field: syntax.FieldType, where: str) -> syntax.FieldType:
     """Return the type of FLOAT(p), which is FLOAT up to 24 bits and DOUBLE up to 53, or another type unchanged."""
-    if syntax.length < 0 or syntax.decimal >= 0:
-        return syntax
-    if syntax.name == "double":
-        raise SchemaError(f"{where}: DOUBLE({syntax.length}) is not a type; accepted: DOUBLE, DOUBLE(m,d)")
-    if syntax.length > 53:
-        raise SchemaError(f"{where}: FLOAT({syntax.length}) is too wide; accepted: up to FLOAT(53)")
-    return replace(syntax, name="float" if syntax.length <= 24 else "double", length=-1)
+    if field.length < 0 or field.decimal >= 0:
+        return field
+    if field.name == "double":
+        raise SchemaError(f"{where}: DOUBLE({field.length}) is not a type; accepted: DOUBLE, DOUBLE(m,d)")
+    if field.length > 53:
+        raise SchemaError(f"{where}: FLOAT({field.length}) is too wide; accepted: up to FLOAT(53)")
+    return replace(field, name="float" if field.length <= 24 else "double", length=-1)
 
 
-def complete_sizes(syntax: FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
+def complete_sizes(field: syntax.FieldType, row: TypeInfo, charset: str) -> tuple[int, int, str]:
     """Return length, decimal and name with TiDB's defaults; TEXT(n) and BLOB(n) become the smallest type that fits."""
     if row.family == "text":
-        bytes_needed = (
-            syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
-        )
+        bytes_needed = field.length * CHARSETS[charset][1] if field.name == "text" and field.length >= 0 else row.length
         size, name = next((size for size in TEXT_SIZES if bytes_needed <= size[0]), TEXT_SIZES[-1])
         return size, -1, name
     if row.family in ("time", "datetime"):
-        return -1, max(syntax.decimal, 0), row.name
-    length = syntax.length
+        return -1, max(field.decimal, 0), row.name
+    length = field.length
     if length < 0 or length == 0 and row.family in ("bit", "decimal"):
-        length = row.unsigned_length if syntax.unsigned else row.length
-    return length, max(syntax.decimal, 0) if row.family == "decimal" else syntax.decimal, row.name
+        length = row.unsigned_length if field.unsigned else row.length
+    return length, max(field.decimal, 0) if row.family == "decimal" else field.decimal, row.name
 
 
-def check_type(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, prose: bool) -> None:
+def check_type(type: ColumnType, row: TypeInfo, field: syntax.FieldType, where: str, prose: bool) -> None:
     """Raise SchemaError for invalid sizes and members."""
-    spelled = syntax.spelled
+    spelled = field.spelled
     if row.family in ("enum", "set"):
         return check_members(type, row, where, prose)
     if type.name == "varchar":
@@ -91,7 +89,7 @@ def check_type(type: ColumnType, row: TypeInfo, syntax: FieldType, where: str, p
     limited = row.maximum >= 0 and row.family != "integer"
     if limited and type.length > row.maximum or row.family == "year" and type.length != 4:
         raise SchemaError(f"{where}: {spelled} is too long or too wide; accepted: up to {row.maximum}")
-    if row.family == "text" and syntax.length > 4294967295:
+    if row.family == "text" and field.length > 4294967295:
         raise SchemaError(f"{where}: {spelled} is too long; accepted: up to 4294967295")
     if row.family in ("time", "datetime") and type.decimal > 6:
         raise SchemaError(f"{where}: {spelled} has too many digits of a second; accepted: 0 to 6")

@@ -6,11 +6,10 @@ expression is evaluated at once (TiDB: pkg/ddl/ddl_api.go, SetDefaultValue, getD
 
 from __future__ import annotations
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.constants import evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
-from simulator.tidb.syntax.definitions import ColumnDefault
-from simulator.tidb.syntax.expressions import Call, ContextExpression
 
 OTHER_NOW_FUNCTIONS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
 LITERALS = {
@@ -24,12 +23,12 @@ LITERALS = {
 """Kinds of literals by kinds of values."""
 
 
-def evaluate_default(default: ColumnDefault, column: str) -> ColumnDefault:
+def evaluate_default(default: syntax.ColumnDefault, column: str) -> syntax.ColumnDefault:
     """Return the default as a literal or a call. Raises DdlError."""
     tree = parse_or_none(default.text) if default.kind == "expression" else None
-    if tree is None or isinstance(tree, ContextExpression) and tree.kind == "a sequence":
+    if tree is None or isinstance(tree, syntax.ContextExpression) and tree.kind == "a sequence":
         return default
-    if isinstance(tree, Call):
+    if isinstance(tree, syntax.Call):
         if tree.name in OTHER_NOW_FUNCTIONS:
             raise tidb_error("ddl:3770", column, default.text.partition("(")[0].strip())
         return default
@@ -38,4 +37,4 @@ def evaluate_default(default: ColumnDefault, column: str) -> ColumnDefault:
         raise error_with_text(
             "ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls"
         )
-    return ColumnDefault(LITERALS[result.kind], result.text)
+    return syntax.ColumnDefault(LITERALS[result.kind], result.text)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.model.table import Column, Index, Partitioning, Table
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.expressions import names_in
 
 
 @lru_cache(maxsize=4096)
@@ -19,7 +19,7 @@ def qualified_names(expression: str) -> frozenset[tuple[str, ...]]:
         tree = parse_tokens(expression, tokenize(expression), parse_node)
     except (SchemaError, RecursionError):
         return frozenset()
-    return frozenset(name.parts for name in names_in(tree))
+    return frozenset(name.parts for name in syntax.names_in(tree))
 
 
 def column_names(expression: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import walk_in_order
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
@@ -16,7 +17,6 @@ from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import definition_tree, parse_expression, strip_parentheses
 from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node, Unary, names_in
 
 NO_TABLE = Table("", "", ())
 TIME_FUNCTIONS = tuple(
@@ -50,22 +50,26 @@ def evaluate_constant(expression: str) -> ConstantValue:
     """Return the value of an expression. Raises DdlError 1054 for a column in it."""
     tree = strip_parentheses(parse_expression(expression))
     for node in walk_in_order(tree):
-        if isinstance(node, ContextExpression) and node.kind in UNPLANNED_NODES:
+        if isinstance(node, syntax.ContextExpression) and node.kind in UNPLANNED_NODES:
             raise error_with_text(
                 "ddl:1105",
                 f"node '*ast.{UNPLANNED_NODES[node.kind]}' is not allowed when building an expression without planner",
             )
-    for name in names_in(tree):
+    for name in syntax.names_in(tree):
         raise tidb_error("ddl:1054", name.parts[-1], "expression")
     return literal_constant(tree) or computed_constant(expression, tree)
 
 
-def literal_constant(tree: Node) -> ConstantValue | None:
+def literal_constant(tree: syntax.Node) -> ConstantValue | None:
     """Return the value of a literal; None for another expression."""
     sign = ""
-    if isinstance(tree, Unary) and tree.operator == "-" and isinstance(strip_parentheses(tree.operand), Literal):
+    if (
+        isinstance(tree, syntax.Unary)
+        and tree.operator == "-"
+        and isinstance(strip_parentheses(tree.operand), syntax.Literal)
+    ):
         sign, tree = "-", strip_parentheses(tree.operand)
-    if not isinstance(tree, Literal):
+    if not isinstance(tree, syntax.Literal):
         return None
     if tree.kind == "integer":
         number = int(sign + tree.text)
@@ -95,10 +99,10 @@ CONSTANT_KINDS = {
 }
 
 
-def computed_constant(expression: str, tree: Node) -> ConstantValue:
-    if isinstance(tree, Call) and tree.name in TIME_FUNCTIONS:
+def computed_constant(expression: str, tree: syntax.Node) -> ConstantValue:
+    if isinstance(tree, syntax.Call) and tree.name in TIME_FUNCTIONS:
         return ConstantValue("moment")
-    if isinstance(tree, Call) and tree.name in RANDOM_FUNCTIONS:
+    if isinstance(tree, syntax.Call) and tree.name in RANDOM_FUNCTIONS:
         return ConstantValue(RANDOM_FUNCTIONS[tree.name])
     try:
         value = translate(definition_tree(expression, NO_TABLE), TableScope(NO_TABLE, {}))
@@ -107,6 +111,6 @@ def computed_constant(expression: str, tree: Node) -> ConstantValue:
         return ConstantValue("unknown")
     if result is None:
         return NULL
-    if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP" and not str(result).partition(".")[2].strip("0"):
+    if isinstance(tree, syntax.Call) and tree.name == "UNIX_TIMESTAMP" and not str(result).partition(".")[2].strip("0"):
         return ConstantValue("int", str(result).partition(".")[0])
     return ConstantValue(CONSTANT_KINDS.get(value.kind, "unknown"), str(result))

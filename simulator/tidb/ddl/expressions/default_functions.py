@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.native_functions import MANY, NATIVE_FUNCTIONS
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.syntax.definitions import ColumnDefault
-from simulator.tidb.syntax.expressions import Call, ContextExpression, Literal, Node
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 TODAY = ("CURRENT_DATE", "CURDATE")
 DATE_FORMATS = ("%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s")
 
 
-def check_default_function(column: str, type: ColumnType, default: ColumnDefault, newer: frozenset[str]) -> None:
+def check_default_function(column: str, type: ColumnType, default: syntax.ColumnDefault, newer: frozenset[str]) -> None:
     """Raise DdlError for a function that may not be the column's default; `newer` are further ones of the release."""
     spelled = default.text.partition("(")[0].strip()
     name = spelled.upper()
@@ -30,11 +29,11 @@ def check_default_function(column: str, type: ColumnType, default: ColumnDefault
             raise tidb_error("types:1067", column)
         return
     tree = parse_or_none(default.text)
-    if isinstance(tree, ContextExpression) and tree.kind == "a sequence" or name.startswith("NEXT"):
+    if isinstance(tree, syntax.ContextExpression) and tree.kind == "a sequence" or name.startswith("NEXT"):
         if family(type) != "integer":
             raise tidb_error("ddl:8228", column)
         return
-    if not isinstance(tree, Call):
+    if not isinstance(tree, syntax.Call):
         raise tidb_error("ddl:3770", column, spelled)
     if tree.name in newer:
         return
@@ -53,42 +52,42 @@ def digits(text: str) -> int:
     return int(inside) if inside.isdecimal() else 0
 
 
-def call_arguments(node: Node, name: str) -> tuple[Node, ...] | None:
+def call_arguments(node: syntax.Node, name: str) -> tuple[syntax.Node, ...] | None:
     """Return the arguments of that function; None for anything else."""
-    return node.arguments if isinstance(node, Call) and node.name == name else None
+    return node.arguments if isinstance(node, syntax.Call) and node.name == name else None
 
 
-def literal_text(node: Node) -> str | None:
-    return node.text if isinstance(node, Literal) else None
+def literal_text(node: syntax.Node) -> str | None:
+    return node.text if isinstance(node, syntax.Literal) else None
 
 
-def is_date_format(arguments: tuple[Node, ...]) -> bool:
+def is_date_format(arguments: tuple[syntax.Node, ...]) -> bool:
     """Return whether the arguments are those of `DATE_FORMAT(NOW(), '%Y-%m')`."""
     return call_arguments(arguments[0], "NOW") is not None and literal_text(arguments[1]) in DATE_FORMATS
 
 
-def is_replaced_uuid(arguments: tuple[Node, ...]) -> bool:
+def is_replaced_uuid(arguments: tuple[syntax.Node, ...]) -> bool:
     """Return whether the arguments are those of `REPLACE(UPPER(UUID()), '-', '')`, with or without CONVERT."""
     first = (call_arguments(arguments[0], "CONVERT") or arguments)[0]
     upper = call_arguments(first, "UPPER")
     return upper is not None and call_arguments(upper[0], "UUID") is not None
 
 
-def is_user_name(arguments: tuple[Node, ...]) -> bool:
+def is_user_name(arguments: tuple[syntax.Node, ...]) -> bool:
     """Return whether the arguments are those of `UPPER(SUBSTRING_INDEX(USER(), '@', 1))`."""
     inner = call_arguments(arguments[0], "SUBSTRING_INDEX")
     return inner is not None and call_arguments(inner[0], "USER") is not None and literal_text(inner[1]) == "@"
 
 
-def are_literals(arguments: tuple[Node, ...]) -> bool:
-    return all(isinstance(argument, Literal) for argument in arguments)
+def are_literals(arguments: tuple[syntax.Node, ...]) -> bool:
+    return all(isinstance(argument, syntax.Literal) for argument in arguments)
 
 
-def any_arguments(arguments: tuple[Node, ...]) -> bool:
+def any_arguments(arguments: tuple[syntax.Node, ...]) -> bool:
     return True
 
 
-ALLOWED: Mapping[str, Callable[[tuple[Node, ...]], bool]] = {
+ALLOWED: Mapping[str, Callable[[tuple[syntax.Node, ...]], bool]] = {
     "RAND": any_arguments,
     "UUID": any_arguments,
     "UUID_TO_BIN": any_arguments,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
@@ -17,8 +18,6 @@ from simulator.tidb.ddl.tidb_errors import unsupported_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.syntax.alter import IntervalPartitionSpec
-from simulator.tidb.syntax.tables import CreateTable, PartitionClause, PartitionDefinition
 
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
@@ -27,37 +26,37 @@ LOWEST = "-9223372036854775808"
 Bound = int | date
 
 
-def expand_interval(syntax: PartitionClause, table: Table) -> PartitionClause:
+def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.PartitionClause:
     """Return the partitioning with the partitions of its INTERVAL. Raises DdlError."""
-    interval = syntax.interval
+    interval = clause.interval
     if interval is None:
-        return syntax
-    if syntax.definitions:
-        return replace(syntax, interval=None)
+        return clause
+    if clause.definitions:
+        return replace(clause, interval=None)
     if interval.first is None or interval.last is None:
         raise unsupported_error("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
     first, last = parse_bound(interval.first.text), parse_bound(interval.last.text)
     following = bound_stepper(interval.every.text, interval.unit)
     bounds = list(bounds_between(first, last, following))
-    column = find_column(table, syntax.columns[0]) if syntax.columns else None
-    lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(syntax, column, table)
+    column = find_column(table, clause.columns[0]) if clause.columns else None
+    lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(clause, column, table)
     midnight = " 00:00:00" if isinstance(first, date) and column and column.type.name == "datetime" else ""
     definitions = [range_partition("P_NULL", lowest)] * interval.null_partition
     definitions += [range_partition(f"P_LT_{value}{midnight}", bound_text(value, midnight)) for value in bounds]
     definitions += [range_partition("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
-    return replace(syntax, definitions=tuple(definitions), interval=None)
+    return replace(clause, definitions=tuple(definitions), interval=None)
 
 
-def lowest_number(syntax: PartitionClause, column: Column | None, table: Table) -> str:
+def lowest_number(clause: syntax.PartitionClause, column: Column | None, table: Table) -> str:
     """Return the lowest number of the column's type, or of 64 bits for an expression (TiDB: getLowerBoundInt)."""
     if column is None:
-        return "0" if is_unsigned(syntax.expression, table) else LOWEST
+        return "0" if is_unsigned(clause.expression, table) else LOWEST
     bits = INTEGER_BITS.get(column.type.name, 64)
     return "0" if column.type.unsigned else str(-(1 << bits - 1))
 
 
-def range_partition(name: str, value: str) -> PartitionDefinition:
-    return PartitionDefinition(name, ((value,),), "less than")
+def range_partition(name: str, value: str) -> syntax.PartitionDefinition:
+    return syntax.PartitionDefinition(name, ((value,),), "less than")
 
 
 def parse_bound(text: str) -> Bound:
@@ -73,10 +72,10 @@ def bound_text(value: Bound, midnight: str = "") -> str:
     return f"'{value}{midnight}'" if isinstance(value, date) else str(value)
 
 
-def rewrite_statement(syntax: CreateTable, text: str, table: Table) -> str:
+def rewrite_statement(definition: syntax.CreateTable, text: str, table: Table) -> str:
     """Return the statement of the job, with the partitions in place of INTERVAL (TiDB: buildTablePartitionInfo,
     AppendPartitionDefs)."""
-    interval = syntax.partitioning.interval if syntax.partitioning else None
+    interval = definition.partitioning.interval if definition.partitioning else None
     if interval is None or table.partitioning is None:
         return text
     definitions = ",\n ".join(
@@ -146,7 +145,7 @@ def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
     return bound_stepper(str(last - before), "")
 
 
-def last_partition(spec: IntervalPartitionSpec, alteration: Alteration) -> SubJobs:
+def last_partition(spec: syntax.IntervalPartitionSpec, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of FIRST or LAST PARTITION LESS THAN. Raises DdlError."""
     if spec.verb not in INTERVALS:
         what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
@@ -22,15 +23,12 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
-from simulator.tidb.syntax.definitions import KeyOptions
-from simulator.tidb.syntax.tables import PartitionClause
 
 PARTITION_COLUMN_FAMILIES = ("integer", "date", "datetime", "time", "string")
 """Types of columns of RANGE COLUMNS and LIST COLUMNS; KEY allows almost any."""
 
 
-def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
+def partition_by(spec: syntax.PartitionBy, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of PARTITION BY. Raises DdlError."""
     target = alteration.target
     if target is None:
@@ -46,31 +44,31 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> SubJobs:
     )
 
 
-def new_partitioning(syntax: PartitionClause, table: Table, session: Session) -> Partitioning | None:
+def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Session) -> Partitioning | None:
     """Return the partitioning of a clause, or None if TiDB ignores it. Raises DdlError (TiDB: buildTablePartitionInfo,
     checkPartitionDefinitionConstraints, checkPartitioningKeysConstraints)."""
-    if syntax.kind == "system_time":
+    if clause.kind == "system_time":
         return None
-    if syntax.kind in ("hash", "key") and syntax.subpartition:
+    if clause.kind in ("hash", "key") and clause.subpartition:
         raise tidb_error("ddl:1500")
-    if syntax.expression:
-        check_partition_function(syntax.expression, table)
-    columns = syntax.columns or (key_columns(table) if syntax.kind == "key" else ())
+    if clause.expression:
+        check_partition_function(clause.expression, table)
+    columns = clause.columns or (key_columns(table) if clause.kind == "key" else ())
     for name in columns:
-        check_partition_column(name, syntax.kind, table)
-    syntax = expand_interval(syntax, table)
-    if max(syntax.count, len(syntax.definitions)) > MAX_PARTITIONS:
+        check_partition_column(name, clause.kind, table)
+    clause = expand_interval(clause, table)
+    if max(clause.count, len(clause.definitions)) > MAX_PARTITIONS:
         raise tidb_error("ddl:1499")
     names = {column.name.lower(): column.name for column in table.columns}
-    partitions = tuple(build_partition(definition, syntax.kind, session) for definition in syntax.definitions)
-    if syntax.kind in ("hash", "key"):
-        partitions = partitions or tuple(Partition(f"p{number}") for number in range(syntax.count or 1))
+    partitions = tuple(build_partition(definition, clause.kind, session) for definition in clause.definitions)
+    if clause.kind in ("hash", "key"):
+        partitions = partitions or tuple(Partition(f"p{number}") for number in range(clause.count or 1))
     partitioning = Partitioning(
-        syntax.kind, syntax.expression, tuple(names[name.lower()] for name in columns), partitions
+        clause.kind, clause.expression, tuple(names[name.lower()] for name in columns), partitions
     )
     for partition in partitions:
         check_types(partition, partitioning, table)
-        if len(partition.name) > MAX_NAME_LENGTH and syntax.kind in ("range", "list"):
+        if len(partition.name) > MAX_NAME_LENGTH and clause.kind in ("range", "list"):
             raise tidb_error("ddl:1059", partition.name)
     if not partitioning.columns and not partitioning.expression:
         raise error_with_text(
@@ -91,7 +89,7 @@ def key_columns(table: Table) -> tuple[str, ...]:
     return table.primary_key or next((names for names in unique if filled.issuperset(names)), ())
 
 
-def with_index_scopes(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
+def with_index_scopes(table: Table, scopes: Mapping[str, syntax.KeyOptions]) -> Table:
     """Return the table with keys made GLOBAL or LOCAL by UPDATE INDEXES."""
 
     def changed(index: Index) -> Index:
@@ -128,7 +126,7 @@ def check_partition_column(name: str, kind: str, table: Table) -> None:
         raise tidb_error("ddl:1659", name)
 
 
-def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> SubJobs:
+def remove_partitioning(spec: syntax.RemovePartitioning, alteration: Alteration) -> SubJobs:
     if alteration.target is not None:
         table_partitioning(alteration.target.table)
 
@@ -139,14 +137,14 @@ def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Sub
     yield SubJob(Action.REMOVE_PARTITIONING, apply)
 
 
-def exchange(spec: ExchangePartition, alteration: Alteration) -> SubJobs:
+def exchange(spec: syntax.ExchangePartition, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of EXCHANGE PARTITION. Raises DdlError if the definitions differ."""
     if alteration.target is not None:
         check_exchange(spec, alteration.session.qualified_name(spec.table).schema, alteration.target)
     yield SubJob(Action.EXCHANGE_TABLE_PARTITION)
 
 
-def check_exchange(spec: ExchangePartition, schema: str, target: TargetTable) -> None:
+def check_exchange(spec: syntax.ExchangePartition, schema: str, target: TargetTable) -> None:
     table = target.table
     if target.catalog.database(schema) is None:
         raise tidb_error("schema:1049", schema)

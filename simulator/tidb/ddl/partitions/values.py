@@ -11,6 +11,7 @@ from itertools import pairwise
 import pyarrow as pa
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.collations import compare
 from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.columns.definitions import is_valid_literal
@@ -21,7 +22,6 @@ from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.definitions import ColumnDefault
 
 MAXVALUE, DEFAULT = "MAXVALUE", ("DEFAULT",)
 COLUMN_CONSTANT_KINDS = {
@@ -78,9 +78,9 @@ def check_column_value(value: ConstantValue, column: Column) -> None:
 
 def stored_text(value: ConstantValue, column: Column) -> str | None:
     """Return the constant as TiDB text of the column; None if it is no value of the column."""
-    syntax = ColumnDefault("string" if value.kind in ("string", "bytes") else "number", value.text)
+    default = syntax.ColumnDefault("string" if value.kind in ("string", "bytes") else "number", value.text)
     try:
-        text = value_text(syntax, column.type)
+        text = value_text(default, column.type)
     except SchemaError:
         return None
     return text if text is not None and is_valid_literal(text, column.type) else None

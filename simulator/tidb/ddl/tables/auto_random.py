@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.tidb_errors import tidb_error
-from simulator.tidb.syntax.definitions import ColumnDefinition, KeyDefinition
-from simulator.tidb.syntax.tables import CreateTable
 
 SHARD_BITS, RANGE_BITS = 5, 64
 MOST_SHARD_BITS = 15
@@ -13,9 +12,9 @@ LEAST_BITS = 27
 """Bits of the incremental part."""
 
 
-def check_auto_random(syntax: CreateTable, handle: KeyDefinition | None) -> None:
+def check_auto_random(definition: syntax.CreateTable, handle: syntax.KeyDefinition | None) -> None:
     """Raise DdlError 8216 for invalid AUTO_RANDOM; `handle` is the clustered primary key."""
-    for column in syntax.columns:
+    for column in definition.columns:
         option = column.option("auto_random")
         if option is None:
             continue
@@ -35,7 +34,7 @@ def check_auto_random(syntax: CreateTable, handle: KeyDefinition | None) -> None
         check_bits(column, option.numbers)
 
 
-def check_bits(column: ColumnDefinition, numbers: tuple[int, ...]) -> None:
+def check_bits(column: syntax.ColumnDefinition, numbers: tuple[int, ...]) -> None:
     shard = numbers[0] if numbers else SHARD_BITS
     bits = numbers[1] if len(numbers) > 1 else RANGE_BITS
     if shard == 0:
@@ -55,6 +54,6 @@ def check_bits(column: ColumnDefinition, numbers: tuple[int, ...]) -> None:
         )
 
 
-def type_name(column: ColumnDefinition) -> str:
+def type_name(column: syntax.ColumnDefinition) -> str:
     """Return TiDB's name of the type (TiDB: pkg/parser/types/etc.go, TypeStr)."""
     return {"text": "text", "mediumtext": "mediumtext"}.get(column.type.name, column.type.name)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.errors import SchemaError
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_policy, with_table
@@ -37,8 +38,6 @@ from simulator.tidb.model.table import Table
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.tables import CreateTable
 
 TEMPORARY = "a local temporary table lives in its session alone: no job"
 
@@ -53,11 +52,11 @@ def existing_table(catalog: Catalog, schema: str, name: str) -> Table:
     return table
 
 
-def create_table(statement: CreateTable, text: str, session: Session) -> ExecutionResult:
+def create_table(statement: syntax.CreateTable, text: str, session: Session) -> ExecutionResult:
     """Execute CREATE TABLE. A local temporary table is no job. Raises DdlError."""
     catalog = session.catalog
     check_grammar(statement, statement.schema or session.database)
-    written = session.qualified_name(TableName(statement.schema, statement.name))
+    written = session.qualified_name(syntax.TableName(statement.schema, statement.name))
     database = catalog.database(written.schema) if catalog else DatabaseInfo(written.schema)
     if database is None:
         raise tidb_error("schema:1049", written.schema)
@@ -83,7 +82,7 @@ def create_table(statement: CreateTable, text: str, session: Session) -> Executi
     )
 
 
-def parse_rewritten(statement: CreateTable, text: str, query: str) -> CreateTable:
+def parse_rewritten(statement: syntax.CreateTable, text: str, query: str) -> syntax.CreateTable:
     """Return the statement of a rewritten query, as TiCDC reads it in the job."""
     if query == text:
         return statement
@@ -93,16 +92,16 @@ def parse_rewritten(statement: CreateTable, text: str, query: str) -> CreateTabl
         return statement
 
 
-def new_job(statement: CreateTable, text: str, session: Session) -> Job:
-    name = session.new_name(session.qualified_name(TableName(statement.schema, statement.name)))
+def new_job(statement: syntax.CreateTable, text: str, session: Session) -> Job:
+    name = session.new_name(session.qualified_name(syntax.TableName(statement.schema, statement.name)))
     copied = session.existing_name(statement.like) if statement.like else None
     return Job(Action.CREATE_TABLE, text, statement, *name, like=copied)
 
 
-def create_tables(statements: Sequence[CreateTable], text: str, session: Session) -> ExecutionResult:
+def create_tables(statements: Sequence[syntax.CreateTable], text: str, session: Session) -> ExecutionResult:
     """Execute several CREATE TABLE of one database as one job (CREATE TABLES), as restore tools queue it. Raises
     DdlError."""
-    names = [session.new_name(TableName(statement.schema, statement.name)) for statement in statements]
+    names = [session.new_name(syntax.TableName(statement.schema, statement.name)) for statement in statements]
     notes: list[str] = []
     current = session
     for statement in statements:
@@ -116,24 +115,24 @@ def create_tables(statements: Sequence[CreateTable], text: str, session: Session
 
 
 def build_new_table(
-    catalog: Catalog, syntax: CreateTable, database: DatabaseInfo, text: str, session: Session
+    catalog: Catalog, definition: syntax.CreateTable, database: DatabaseInfo, text: str, session: Session
 ) -> Table:
     """Check a definition and return its table. Raises DdlError (TiDB: BuildTableInfoWithStmt,
     checkTableInfoValidWithStmt)."""
-    if syntax.like is not None:
-        return copy_table(catalog, syntax, database.name, session)
-    charset = check_charset(syntax, (database.charset, database.collation), session)
-    check_columns(syntax, charset, session)
-    check_keys(syntax, charset, database.name, session)
-    check_options(syntax, session)
-    check_same_names(syntax)
-    definitions = syntax.partitioning.definitions if syntax.partitioning else ()
+    if definition.like is not None:
+        return copy_table(catalog, definition, database.name, session)
+    charset = check_charset(definition, (database.charset, database.collation), session)
+    check_columns(definition, charset, session)
+    check_keys(definition, charset, database.name, session)
+    check_options(definition, session)
+    check_same_names(definition)
+    definitions = definition.partitioning.definitions if definition.partitioning else ()
     check_placement_policy(
-        catalog, [*syntax.options, *(option for definition in definitions for option in definition.options)]
+        catalog, [*definition.options, *(option for definition in definitions for option in definition.options)]
     )
     with converting_errors("ddl:1105"):
         table = build_table(
-            replace(syntax, schema="", partitioning=None),
+            replace(definition, schema="", partitioning=None),
             database.name,
             text,
             text,
@@ -141,12 +140,12 @@ def build_new_table(
             session.clustered_index,
         )
     if session.check_constraints:
-        check_new_checks(syntax, table)
-    partitioning = new_partitioning(syntax.partitioning, table, session) if syntax.partitioning else None
+        check_new_checks(definition, table)
+    partitioning = new_partitioning(definition.partitioning, table, session) if definition.partitioning else None
     if partitioning and table.temporary:
         raise tidb_error("ddl:1562")
     table = replace(table, partitioning=partitioning)
-    check_generated_columns(syntax, database.name)
+    check_generated_columns(definition, database.name)
     if table.ttl is not None and table.temporary:
         raise tidb_error("ddl:8151")
     if table.ttl is not None:
@@ -157,40 +156,40 @@ def build_new_table(
     return table
 
 
-def check_unknown(syntax: CreateTable, session: Session) -> None:
+def check_unknown(definition: syntax.CreateTable, session: Session) -> None:
     """Check a definition as far as it is possible without a catalog."""
-    if syntax.like is None:
-        charset = check_charset(syntax, DEFAULT_CHARSET, session)
-        check_columns(syntax, charset, session)
-        check_keys(syntax, charset, "", session)
+    if definition.like is None:
+        charset = check_charset(definition, DEFAULT_CHARSET, session)
+        check_columns(definition, charset, session)
+        check_keys(definition, charset, "", session)
 
 
-def copy_table(catalog: Catalog, syntax: CreateTable, schema: str, session: Session) -> Table:
+def copy_table(catalog: Catalog, definition: syntax.CreateTable, schema: str, session: Session) -> Table:
     """Return the table of CREATE TABLE … LIKE, which has no foreign keys."""
-    assert syntax.like is not None
-    model = existing_table(catalog, *session.qualified_name(syntax.like))
-    check_copied(syntax, model)
+    assert definition.like is not None
+    model = existing_table(catalog, *session.qualified_name(definition.like))
+    check_copied(definition, model)
     return replace(
         model,
         schema=schema,
-        name=syntax.name,
+        name=definition.name,
         foreign_keys=(),
         cached=False,
-        temporary=syntax.temporary,
+        temporary=definition.temporary,
         statement="",
-        checks=copy_checks(model, syntax.name),
+        checks=copy_checks(model, definition.name),
         columns=tuple(replace(column, origin_default=None) for column in model.columns),
         last_ids=replace(model.last_ids, foreign_key=0),
     )
 
 
-def check_copied(syntax: CreateTable, model: Table) -> None:
+def check_copied(definition: syntax.CreateTable, model: Table) -> None:
     """Raise DdlError for LIKE a temporary table, and for a temporary copy of a table with partitions or options of
     stored tables (TiDB: checkCreateTableGrammar, checkReferInfoForTemporaryTable)."""
     if model.temporary:
         raise tidb_error("planner:8006", "create table like")
     options = dict(model.options)
-    if not syntax.temporary:
+    if not definition.temporary:
         return
     if any(column.auto_random for column in model.columns):
         raise tidb_error("planner:8006", "auto_random")
@@ -200,7 +199,7 @@ def check_copied(syntax: CreateTable, model: Table) -> None:
         raise tidb_error("ddl:1562")
     if options.get("SHARD_ROW_ID_BITS", "0").strip("0"):
         raise tidb_error("planner:8006", "shard_row_id_bits")
-    check_on_commit(syntax)
+    check_on_commit(definition)
 
 
 def check_children(table: Table, catalog: Catalog) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
 from simulator.tidb.ddl.columns.definitions import (
@@ -26,18 +27,16 @@ from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, t
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.definitions import KeyDefinition
-from simulator.tidb.syntax.tables import CreateTable
 
 MOST_COLUMNS = 1017
 MOST_KEYS = 64
 
 
-def check_charset(syntax: CreateTable, default: tuple[str, str], session: Session) -> tuple[str, str]:
+def check_charset(definition: syntax.CreateTable, default: tuple[str, str], session: Session) -> tuple[str, str]:
     """Return the charset and collation of the table, by default those of its database. Raises DdlError (TiDB:
     GetCharsetAndCollateInTableOption)."""
     charset, collated = "", ""
-    for option in syntax.options:
+    for option in definition.options:
         if option.default:
             continue
         if option.name == "CHARSET":
@@ -55,25 +54,25 @@ def check_charset(syntax: CreateTable, default: tuple[str, str], session: Sessio
     return (charset, collated) if charset else default
 
 
-def check_columns(syntax: CreateTable, charset: tuple[str, str], session: Session) -> None:
+def check_columns(definition: syntax.CreateTable, charset: tuple[str, str], session: Session) -> None:
     """Check the definition of each column."""
-    primary = {part.column.lower() for key in syntax.keys if key.kind == "primary" for part in key.parts}
-    for column in syntax.columns:
+    primary = {part.column.lower() for key in definition.keys if key.kind == "primary" for part in key.parts}
+    for column in definition.columns:
         check_definition(column, charset, session, column.name.lower() in primary)
 
 
-def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
+def check_keys(definition: syntax.CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
     """Check the names of keys, then keys of the table, then keys of columns (TiDB: checkConstraintNames,
     BuildTableInfo)."""
-    keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
+    keys = [*definition.keys, *(key for column in definition.columns for key in column.keys)]
     check_constraint_names(keys)
     names = key_names(keys)
     with converting_errors("ddl:1105"):
         table = Table(
             schema,
-            syntax.name,
-            tuple(build_column(column, charset, "") for column in syntax.columns),
-            temporary=syntax.temporary,
+            definition.name,
+            tuple(build_column(column, charset, "") for column in definition.columns),
+            temporary=definition.temporary,
         )
     primary = {part.column.lower() for key in keys if key.kind == "primary" for part in key.parts}
     table = replace(
@@ -95,7 +94,7 @@ def check_keys(syntax: CreateTable, charset: tuple[str, str], schema: str, sessi
     check_foreign_indexes(keys, taken, table)
 
 
-def check_constraint_names(keys: Sequence[KeyDefinition]) -> None:
+def check_constraint_names(keys: Sequence[syntax.KeyDefinition]) -> None:
     """Raise DdlError for duplicate names (TiDB: checkDuplicateConstraint)."""
     taken: dict[bool, set[str]] = {True: set(), False: set()}
     for key in keys:
@@ -105,7 +104,7 @@ def check_constraint_names(keys: Sequence[KeyDefinition]) -> None:
         taken[is_foreign].add(key.name.lower())
 
 
-def check_key(key: KeyDefinition, name: str, table: Table, session: Session) -> None:
+def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Session) -> None:
     """Raise DdlError for a key that the columns cannot have."""
     if key.kind in ("check", "fulltext", "spatial"):
         return
@@ -126,7 +125,7 @@ def check_key(key: KeyDefinition, name: str, table: Table, session: Session) -> 
         raise tidb_error("ddl:1688", "PRIMARY" if key.kind == "primary" else name)
 
 
-def check_primary_key(key: KeyDefinition, table: Table) -> bool:
+def check_primary_key(key: syntax.KeyDefinition, table: Table) -> bool:
     """Check a primary key; return whether it is one clustered integer column, and so no index."""
     for part in key.parts:
         if part.expression:
@@ -142,7 +141,7 @@ def check_primary_key(key: KeyDefinition, table: Table) -> bool:
     return clustered and len(key.parts) == 1 and column is not None and family(column.type) == "integer"
 
 
-def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table: Table) -> None:
+def check_foreign_indexes(keys: Sequence[syntax.KeyDefinition], taken: set[str], table: Table) -> None:
     """Check the name and columns of the index that a foreign key gets (TiDB: addIndexForForeignKey)."""
     beginnings = [
         tuple(part.column.lower() if part.length < 0 else "" for part in key.parts)
@@ -156,51 +155,51 @@ def check_foreign_indexes(keys: Sequence[KeyDefinition], taken: set[str], table:
         name = key.name or f"fk_{number}"
         if name.lower() in taken:
             raise error_with_text("ddl:1061", f"duplicate key name {name}")
-        check_parts(KeyDefinition("key", name, key.parts), table)
+        check_parts(syntax.KeyDefinition("key", name, key.parts), table)
         taken.add(name.lower())
         beginnings.append(columns)
 
 
-def check_on_commit(syntax: CreateTable) -> None:
-    if syntax.temporary == "global" and not syntax.on_commit_delete:
+def check_on_commit(definition: syntax.CreateTable) -> None:
+    if definition.temporary == "global" and not definition.on_commit_delete:
         raise error_with_text("ddl:8200", "TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
 
 
-def check_options(syntax: CreateTable, session: Session) -> None:
+def check_options(definition: syntax.CreateTable, session: Session) -> None:
     """Check table options (TiDB: setTemporaryType, setTableAutoRandomBits, handleTableOptions)."""
-    check_on_commit(syntax)
-    handle = handle_key(syntax)
-    check_auto_random(syntax, handle)
-    options = {option.name: option.value for option in syntax.options}
-    for option in syntax.options:
+    check_on_commit(definition)
+    handle = handle_key(definition)
+    check_auto_random(definition, handle)
+    options = {option.name: option.value for option in definition.options}
+    for option in definition.options:
         if option.name == "SHARD_ROW_ID_BITS" and option.value.strip("0") and handle is not None:
             raise unsupported_error("shard_row_id_bits for table with primary key as row id")
-        if option.name == "PRE_SPLIT_REGIONS" and syntax.temporary:
+        if option.name == "PRE_SPLIT_REGIONS" and definition.temporary:
             raise tidb_error("planner:8006", "pre split regions")
         if option.name == "AUTO_ID_CACHE" and int(option.value) >= 1 << 63:
             raise error_with_text("ddl:1105", "table option auto_id_cache overflows int64")
         if option.name in ("TTL_ENABLE", "TTL_JOB_INTERVAL") and "TTL" not in options:
             raise tidb_error("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in options else "TTL_JOB_INTERVAL")
     if session.is_strict and len(options.get("COMMENT", "").encode()) > 2 * MAX_COMMENT_BYTES:
-        raise tidb_error("ddl:1628", syntax.name.lower())
+        raise tidb_error("ddl:1628", definition.name.lower())
 
 
-def handle_key(syntax: CreateTable) -> KeyDefinition | None:
+def handle_key(definition: syntax.CreateTable) -> syntax.KeyDefinition | None:
     """Return the clustered primary key."""
-    keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
+    keys = [*definition.keys, *(key for column in definition.columns for key in column.keys)]
     return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
 
 
-def check_generated_columns(syntax: CreateTable, schema: str) -> None:
+def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None:
     """Check the expressions of generated columns, which may depend on earlier generated columns only (TiDB:
     checkGeneratedColumn, verifyColumnGeneration)."""
-    places = {column.name.lower(): place for place, column in enumerate(syntax.columns)}
-    counting = next((column.name.lower() for column in reversed(syntax.columns) if column.auto_increment), "")
+    places = {column.name.lower(): place for place, column in enumerate(definition.columns)}
+    counting = next((column.name.lower() for column in reversed(definition.columns) if column.auto_increment), "")
     depends = {}
-    for column in syntax.columns:
+    for column in definition.columns:
         if column.generated:
             check_generated_functions(column.name, column.generated_expression)
-            check_names(column.generated_expression, schema, syntax.name)
+            check_names(column.generated_expression, schema, definition.name)
             depends[column.name.lower()] = column_names(column.generated_expression)
     for name, needed in depends.items():
         if counting in needed:
@@ -222,11 +221,11 @@ def check_names(expression: str, schema: str, table: str) -> None:
             raise tidb_error("ddl:1103", parts[-2])
 
 
-def check_limits(syntax: CreateTable, table: Table) -> None:
+def check_limits(definition: syntax.CreateTable, table: Table) -> None:
     """Raise DdlError for long names and too many columns or keys (TiDB: checkTableInfoValidExtra)."""
-    if len(syntax.name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", syntax.name)
-    for column in syntax.columns:
+    if len(definition.name) > MAX_NAME_LENGTH:
+        raise tidb_error("ddl:1059", definition.name)
+    for column in definition.columns:
         if len(column.name) > MAX_NAME_LENGTH:
             raise tidb_error("ddl:1059", column.name)
     hidden = sum(bool(part.expression) for index in table.indexes for part in index.columns)
@@ -238,9 +237,9 @@ def check_limits(syntax: CreateTable, table: Table) -> None:
         raise tidb_error("ddl:3522")
 
 
-def check_same_names(syntax: CreateTable) -> None:
+def check_same_names(definition: syntax.CreateTable) -> None:
     names: set[str] = set()
-    for column in syntax.columns:
+    for column in definition.columns:
         if column.name.lower() in names:
             raise tidb_error("schema:1060", column.name)
         names.add(column.name.lower())

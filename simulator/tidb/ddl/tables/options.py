@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column
 from simulator.tidb.ddl.catalog import check_placement_policy
@@ -21,15 +22,12 @@ from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, t
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
-from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOptions
-from simulator.tidb.syntax.definitions import KeyDefinition, KeyPart
-from simulator.tidb.syntax.tables import TableOption
 
-Values = Mapping[str, TableOption]
+Values = Mapping[str, syntax.TableOption]
 """The options of one spec by name; the last one counts."""
 
 
-def set_options(spec: SetOptions, alteration: Alteration) -> SubJobs:
+def set_options(spec: syntax.SetOptions, alteration: Alteration) -> SubJobs:
     """Yield a sub-job for each option, one for all of charset and one for all of TTL; placement is last.
 
     Raises DdlError.
@@ -59,7 +57,7 @@ def check_charsets(names: Sequence[str]) -> None:
             )
 
 
-def comment(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def comment(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     if len(option.value.encode()) > 2048:
         raise error_with_text(
             "ddl:1628", f"Comment for table '{alteration.name.name.lower()}' is too long (max = 2048)"
@@ -67,14 +65,14 @@ def comment(option: TableOption, values: Values, alteration: Alteration) -> SubJ
     yield SubJob(Action.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
 
 
-def charset(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def charset(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of another default charset, which applies to new columns."""
     named = "" if "CHARSET" not in values or values["CHARSET"].default else values["CHARSET"].value
     collated = values["COLLATE"].value if "COLLATE" in values else ""
     return charset_step(named, collated, False, alteration)
 
 
-def time_to_live(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def time_to_live(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of TTL options. Raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
     target = alteration.target
     if target is None:
@@ -110,14 +108,14 @@ def check_ttl(name: str, table: Table, target: TargetTable) -> None:
         raise error_with_text("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
 
 
-def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> SubJobs:
+def remove_ttl(spec: syntax.RemoveTtl, alteration: Alteration) -> SubJobs:
     if alteration.target is not None and alteration.target.table.ttl is None:
         yield "the table has no TTL: no job"
     else:
         yield SubJob(Action.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
 
 
-def stored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def stored_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Return the function of an option that is stored with the table."""
     if alteration.target is not None:
         table = alteration.target.table
@@ -128,7 +126,7 @@ def stored_option(option: TableOption, values: Values, alteration: Alteration) -
     yield SubJob(KEPT_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
 
 
-def check_stored_option(option: TableOption, table: Table) -> None:
+def check_stored_option(option: syntax.TableOption, table: Table) -> None:
     if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
         raise unsupported_error("shard_row_id_bits for table with primary key as row id")
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
@@ -144,27 +142,27 @@ def with_option(table: Table, name: str, value: str) -> Table:
     return replace(table, options=tuple((option, values[option]) for option in STORED_OPTIONS if option in values))
 
 
-def placement_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def placement_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of placement, which comes after all others."""
     return iter(())
 
 
-def engine_attribute(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def engine_attribute(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     raise tidb_error("ddl:3981")
 
 
-def engine(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def engine(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     if option.value.lower() not in ENGINES:
         raise error_with_text("ddl:1286", f"Unknown storage engine '{option.value}'")
     return ignored_option(option, values, alteration)
 
 
-def ignored_option(option: TableOption, values: Values, alteration: Alteration) -> SubJobs:
+def ignored_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     """Return the function of an option that TiDB accepts without a job."""
     yield f"{option.name} is accepted, no job"
 
 
-def cache(spec: Cache, alteration: Alteration) -> SubJobs:
+def cache(spec: syntax.Cache, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of CACHE or NOCACHE (TiDB: AlterTableCache)."""
     table, on = alteration.target.table if alteration.target else None, spec.on
     if table and table.cached == on:
@@ -183,7 +181,7 @@ KEPT_OPTION_ACTIONS = {
     "SHARD_ROW_ID_BITS": Action.SHARD_ROW_ID,
 }
 
-OPTIONS: Mapping[str, Callable[[TableOption, Values, Alteration], SubJobs]] = {
+OPTIONS: Mapping[str, Callable[[syntax.TableOption, Values, Alteration], SubJobs]] = {
     "COMMENT": comment,
     "CHARSET": charset,
     "COLLATE": charset,
@@ -201,7 +199,7 @@ OPTIONS: Mapping[str, Callable[[TableOption, Values, Alteration], SubJobs]] = {
 }
 
 
-def convert_charset(spec: ConvertCharset, alteration: Alteration) -> SubJobs:
+def convert_charset(spec: syntax.ConvertCharset, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of CONVERT TO, which changes the table and all its text columns.
 
     To TiDB, DEFAULT is a charset without a name (GetCharsetAndCollateInTableOption).
@@ -255,8 +253,10 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
         check_charset(type.charset, type.collation, *wanted)
     changed = with_charset(table, wanted, True)
     for index in table.indexes:
-        parts = (KeyPart("" if part.expression else part.name, part.length, part.expression) for part in index.columns)
-        check_parts(KeyDefinition("key", "", tuple(parts)), changed)
+        parts = (
+            syntax.KeyPart("" if part.expression else part.name, part.length, part.expression) for part in index.columns
+        )
+        check_parts(syntax.KeyDefinition("key", "", tuple(parts)), changed)
 
 
 def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
 from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog, with_dropped, with_table, without_table
@@ -15,21 +16,9 @@ from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter import RenameTo
-from simulator.tidb.syntax.ddl import (
-    DropTable,
-    FlashbackTable,
-    LockTables,
-    RecoverTable,
-    RenameTable,
-    RepairTable,
-    TruncateTable,
-    UnlockTables,
-)
-from simulator.tidb.syntax.definitions import TableName
 
 
-def drop_table(statement: DropTable, text: str, session: Session) -> ExecutionResult:
+def drop_table(statement: syntax.DropTable, text: str, session: Session) -> ExecutionResult:
     """Execute DROP TABLE: a job for each table. Raises DdlError if another table refers to one of them."""
     if statement.temporary == "local":
         return session.without_jobs(TEMPORARY)
@@ -41,14 +30,14 @@ def drop_table(statement: DropTable, text: str, session: Session) -> ExecutionRe
     return drop_each(statement.tables, drop_from_catalog, job, "schema:1051", statement.if_exists, session)
 
 
-def drop_from_catalog(catalog: Catalog, name: TableName) -> Catalog | None:
+def drop_from_catalog(catalog: Catalog, name: syntax.TableName) -> Catalog | None:
     table = catalog.table(*name)
     if table is not None and table.cached:
         raise tidb_error("ddl:8242", "Drop Table")
     return with_dropped(without_table(catalog, table), table) if table else None
 
 
-def truncate_table(statement: TruncateTable, text: str, session: Session) -> ExecutionResult:
+def truncate_table(statement: syntax.TruncateTable, text: str, session: Session) -> ExecutionResult:
     """Execute TRUNCATE TABLE, which keeps the definition but for origin defaults. Raises DdlError."""
     written = session.qualified_name(statement.table)
 
@@ -69,10 +58,10 @@ def truncate_table(statement: TruncateTable, text: str, session: Session) -> Exe
     )
 
 
-def rename_table(statement: RenameTable, text: str, session: Session) -> ExecutionResult:
+def rename_table(statement: syntax.RenameTable, text: str, session: Session) -> ExecutionResult:
     """Execute RENAME TABLE pair by pair, so that names can be swapped. Several pairs are one job RenameTables. Raises
     DdlError."""
-    renames: dict[tuple[str, str], TableName] = {}
+    renames: dict[tuple[str, str], syntax.TableName] = {}
     pairs, catalog = [], session.catalog
     for old, new in statement.pairs:
         before, after = session.existing_name(old), session.new_name(new)
@@ -86,7 +75,7 @@ def rename_table(statement: RenameTable, text: str, session: Session) -> Executi
     return ExecutionResult((job,), (), catalog)
 
 
-def rename_in_catalog(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
+def rename_in_catalog(catalog: Catalog, old: syntax.TableName, new: syntax.TableName) -> Catalog:
     """Return the catalog with a table, view or sequence renamed."""
     check_rename(catalog, old, new)
     place, database = place_of(*old), catalog.databases[new.schema.lower()]
@@ -101,7 +90,7 @@ def rename_in_catalog(catalog: Catalog, old: TableName, new: TableName) -> Catal
     return move_table(catalog, table, replace(table, schema=database.name, name=new.name))
 
 
-def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
+def check_rename(catalog: Catalog, old: syntax.TableName, new: syntax.TableName) -> None:
     """Raise DdlError for an unknown old name or a taken new name (TiDB: ExtractTblInfos)."""
     if not catalog.has(old.schema, old.name):
         if catalog.has(new.schema, new.name):
@@ -120,7 +109,7 @@ def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
         raise tidb_error("ddl:8242", "Rename Table")
 
 
-def rename_to(spec: RenameTo, alteration: Alteration) -> SubJobs:
+def rename_to(spec: syntax.RenameTo, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of ALTER TABLE … RENAME TO. Raises DdlError."""
     target, new = alteration.target, alteration.session.new_name(spec.table)
     if lower_names(new) == lower_names(alteration.name):
@@ -141,26 +130,26 @@ def move_table(catalog: Catalog, table: Table, changed: Table) -> Catalog:
     return with_table(without_table(update_references(catalog, table, changed, {}), table), changed)
 
 
-def recover_table(statement: RecoverTable, text: str, session: Session) -> ExecutionResult:
+def recover_table(statement: syntax.RecoverTable, text: str, session: Session) -> ExecutionResult:
     """Execute RECOVER TABLE. The session knows the table of BY JOB; without a catalog its name may be unknown."""
     name = statement.table or session.dropped.get(statement.job)
     if name is None and session.catalog is not None:
         raise error_with_text(
             "ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table"
         )
-    named = session.existing_name(name) if name else TableName("", "")
+    named = session.existing_name(name) if name else syntax.TableName("", "")
     job = Job(Action.RECOVER_TABLE, text, statement, *named)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, session.qualified_name(named), ""))
 
 
-def flashback_table(statement: FlashbackTable, text: str, session: Session) -> ExecutionResult:
+def flashback_table(statement: syntax.FlashbackTable, text: str, session: Session) -> ExecutionResult:
     """Execute FLASHBACK TABLE; the job has the new name."""
     old = session.new_name(statement.table)
     job = Job(Action.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, old, statement.new_name))
 
 
-def recover_in_catalog(catalog: Catalog, old: TableName, new: str) -> Catalog:
+def recover_in_catalog(catalog: Catalog, old: syntax.TableName, new: str) -> Catalog:
     """Return the catalog with the last dropped or truncated table of a name restored. Raises DdlError."""
     table = catalog.dropped.get(place_of(*old))
     if table is None:
@@ -170,7 +159,7 @@ def recover_in_catalog(catalog: Catalog, old: TableName, new: str) -> Catalog:
     return with_table(catalog, replace(table, name=new or table.name))
 
 
-def repair_table(statement: RepairTable, text: str, session: Session) -> ExecutionResult:
+def repair_table(statement: syntax.RepairTable, text: str, session: Session) -> ExecutionResult:
     """Execute REPAIR TABLE, which takes the definition of the statement."""
 
     def change(catalog: Catalog) -> Catalog:
@@ -184,10 +173,10 @@ def repair_table(statement: RepairTable, text: str, session: Session) -> Executi
     )
 
 
-def lock_tables(statement: LockTables, text: str, session: Session) -> ExecutionResult:
+def lock_tables(statement: syntax.LockTables, text: str, session: Session) -> ExecutionResult:
     """Execute LOCK TABLES: one job for any number of tables."""
     return session.with_jobs([Job(Action.LOCK_TABLE, text, statement, *session.existing_name(statement.locks[0][0]))])
 
 
-def unlock_tables(statement: UnlockTables, text: str, session: Session) -> ExecutionResult:
+def unlock_tables(statement: syntax.UnlockTables, text: str, session: Session) -> ExecutionResult:
     return session.with_jobs([Job(Action.UNLOCK_TABLE, text, statement)])
