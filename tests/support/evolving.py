@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from simulator.errors import DdlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.alteration import lower_names
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.lookups import lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl

@@ -16,7 +16,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.expressions.columns import column_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,6 @@ class SubJob:
 
 SubJobs = Iterator[SubJob | str]
 """The sub-jobs of a spec, and notes on parts that are accepted without a job."""
-
-
-def find_column(table: Table, name: str) -> Column | None:
-    """Return the column of that name, ignoring case."""
-    lowered = name.lower()
-    return next((column for column in table.columns if column.name.lower() == lowered), None)
-
-
-def find_index(table: Table, name: str) -> Index | None:
-    """Return the index of that name, ignoring case; columnar indexes count, too."""
-    lowered = name.lower()
-    return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == lowered), None)
-
-
-def lower_names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name.lower() for name in names)
 
 
 MULTI_SCHEMA_ACTIONS = frozenset(

@@ -16,8 +16,6 @@ from simulator.tidb.model.table import Table
 Key = tuple[str, str]
 """Schema and name in lower case."""
 
-MAX_NAME_LENGTH = 64
-
 
 @dataclass(frozen=True)
 class DatabaseInfo:

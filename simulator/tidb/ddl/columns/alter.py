@@ -10,16 +10,7 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import (
-    AffectedNames,
-    Alteration,
-    SubJob,
-    SubJobs,
-    TargetTable,
-    find_column,
-    lower_names,
-)
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.columns.definitions import (
     NARROWEST_CHARSET,
     build_checked_column,
@@ -32,6 +23,7 @@ from simulator.tidb.ddl.constraints.foreign_keys import check_not_needed
 from simulator.tidb.ddl.constraints.indexes import add_key
 from simulator.tidb.ddl.expressions.altered_defaults import evaluate_default
 from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, partitioning_columns
+from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, lower_names, part_names
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 
@@ -94,9 +86,7 @@ def check_added_generated(column: Column, table: Table, place: syntax.ColumnPosi
     if column.generated == "stored":
         raise tidb_error("ddl:3106", "Adding generated stored column through ALTER TABLE")
     for name in sorted(generation_columns(column)):
-        base = find_column(table, name)
-        if base is None:
-            raise tidb_error("ddl:1054", name, "generated column function")
+        base = existing_column(table, name, tidb_error("ddl:1054", name, "generated column function"))
         if base.auto_increment:
             raise tidb_error("ddl:3109", column.name)
         if base.generated and comes_before(table, place, name):
@@ -157,9 +147,7 @@ def check_droppable(column: Column, target: TargetTable) -> None:
     if len(table.columns) == 1:
         raise error_with_text("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
     for index in (*table.indexes, *table.columnar_indexes):
-        check_droppable_key(
-            name, lower_names(part.name for part in index.columns), index in table.columnar_indexes, index.primary
-        )
+        check_droppable_key(name, part_names(index), index in table.columnar_indexes, index.primary)
     if name in partitioning_columns(table.partitioning):
         raise tidb_error("ddl:3855", name)
     check_not_constrained(name, table, alone=False)
@@ -178,7 +166,7 @@ def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, prima
 
 def without_column(table: Table, name: str) -> Table:
     """Return the table without the column and the keys of it alone."""
-    indexes = tuple(index for index in table.indexes if lower_names(part.name for part in index.columns) != (name,))
+    indexes = tuple(index for index in table.indexes if part_names(index) != (name,))
     ids = replace(table.last_ids, column=last_column_id(table))
     return replace(
         table,
@@ -244,9 +232,7 @@ def alter_default(spec: syntax.AlterDefault, alteration: Alteration) -> SubJobs:
         yield SubJob(Action.SET_DEFAULT_VALUE, affected=affected)
         return
     table = alteration.target.table
-    column = find_column(table, spec.column)
-    if column is None:
-        raise tidb_error("ddl:1054", spec.column, table.name)
+    column = existing_column(table, spec.column, tidb_error("ddl:1054", spec.column, table.name))
     if spec.default is not None and column.auto_random:
         raise tidb_error("ddl:8216", "auto_random is incompatible with default")
     value, is_expression = (None, False)
@@ -271,7 +257,6 @@ def alter_default(spec: syntax.AlterDefault, alteration: Alteration) -> SubJobs:
 
 
 def check_name(name: str) -> None:
-    if len(name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", name)
+    check_length(name)
     if not name or name != name.rstrip() or name.lower() == "_tidb_rowid":
         raise tidb_error("ddl:1166", name)

@@ -11,15 +11,7 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import (
-    AffectedNames,
-    Alteration,
-    SubJob,
-    SubJobs,
-    TargetTable,
-    find_column,
-    lower_names,
-)
+from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.columns.alter import check_rename, with_renamed_column
 from simulator.tidb.ddl.columns.definitions import (
     NARROWEST_CHARSET,
@@ -31,6 +23,7 @@ from simulator.tidb.ddl.columns.type_changes import check_change, needs_reorgani
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_parts
 from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, normalize, partitioning_columns
+from simulator.tidb.ddl.lookups import existing_column, find_column, last_index_id, lower_names, part_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
@@ -181,7 +174,7 @@ def with_redefined_column(
 
 def with_new_keys(table: Table, column: str) -> Table:
     """Return the table with new ids for the keys of the column (TiDB: onModifyColumn)."""
-    last = max(table.last_ids.index, *(index.id for index in table.indexes), 0)
+    last = last_index_id(table)
     having = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
     ids = {id: last + number for number, id in enumerate(having, 1)}
     indexes = tuple(replace(index, id=ids.get(index.id, index.id)) for index in table.indexes)
@@ -189,7 +182,7 @@ def with_new_keys(table: Table, column: str) -> Table:
 
 
 def has_column(index: Index, column: Column) -> bool:
-    return column.name.lower() in lower_names(part.name for part in index.columns)
+    return column.name.lower() in part_names(index)
 
 
 def check_foreign_keys(old: Column, new: Column, target: TargetTable) -> None:
@@ -294,8 +287,7 @@ def check_generation(old: Column, new: Column, table: Table) -> None:
         raise tidb_error("ddl:3106", "Changing the STORED status")
     if new.generated:
         for name in sorted(generation_columns(new)):
-            if find_column(table, name) is None:
-                raise tidb_error("ddl:1054", name, "generated column function")
+            existing_column(table, name, tidb_error("ddl:1054", name, "generated column function"))
         if normalize(old.generated_expression) != normalize(new.generated_expression):
             if new.generated == "stored":
                 raise tidb_error("ddl:3106", "modifying a stored column")

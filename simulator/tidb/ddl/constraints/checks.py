@@ -6,15 +6,17 @@ pkg/ddl/constraint.go; pkg/table/constraint.go; since 7.2.0).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column, lower_names
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.definitions.checks import free_names, name_checks
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
+from simulator.tidb.ddl.lookups import check_length, existing_column, lower_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import CheckConstraint, Table
@@ -51,34 +53,27 @@ def check_new_checks(definition: syntax.CreateTable, table: Table) -> None:
             continue
         check_condition(name, tree)
         names = column_names(tree)
-        if column:
-            check_own_column(name, tree, names, column.lower())
-        else:
-            for named in names:
-                if find_column(table, named) is None:
-                    raise tidb_error("ddl:3820", name, named)
+        for named in names if not column else ():
+            existing_column(table, named, tidb_error("ddl:3820", name, named))
+        if column and not names and not (isinstance(tree, syntax.Literal) and tree.kind == "boolean"):
+            raise error_with_text("ddl:1105", "unsupported expression in check constraint")
+        if column and names and names != [column.lower()]:
+            raise tidb_error("ddl:3813", name)
         check_columns(name, tree, names, table)
-
-
-def check_own_column(name: str, tree: syntax.Node, names: Sequence[str], column: str) -> None:
-    """Raise DdlError for a CHECK of a column that names another column, or none, except TRUE and FALSE."""
-    if not names and not (isinstance(tree, syntax.Literal) and tree.kind == "boolean"):
-        raise error_with_text("ddl:1105", "unsupported expression in check constraint")
-    if names and names != [column]:
-        raise tidb_error("ddl:3813", name)
 
 
 def check_condition(name: str, tree: syntax.Node) -> None:
     """Raise DdlError for the first part of a condition that TiDB does not allow in a CHECK (IsSupportedExpr)."""
     for node in walk_in_order(tree):
-        if isinstance(node, syntax.Call) and node.name in FORBIDDEN_FUNCTIONS:
-            raise tidb_error("ddl:3814", name, node.name.lower())
-        if isinstance(node, syntax.DefaultValue):
-            raise tidb_error("ddl:3814", name, "default")
-        if isinstance(node, syntax.ContextExpression) and node.kind == "a variable":
-            raise tidb_error("ddl:3816", name)
-        if isinstance(node, syntax.ContextExpression) and node.kind in SUBQUERIES:
-            raise tidb_error("ddl:3815", name)
+        match node:
+            case syntax.Call(function) if function in FORBIDDEN_FUNCTIONS:
+                raise tidb_error("ddl:3814", name, function.lower())
+            case syntax.DefaultValue():
+                raise tidb_error("ddl:3814", name, "default")
+            case syntax.ContextExpression(kind="a variable"):
+                raise tidb_error("ddl:3816", name)
+            case syntax.ContextExpression(kind=kind) if kind in SUBQUERIES:
+                raise tidb_error("ddl:3815", name)
 
 
 def check_columns(name: str, tree: syntax.Node, names: Sequence[str], table: Table) -> None:
@@ -90,8 +85,7 @@ def check_columns(name: str, tree: syntax.Node, names: Sequence[str], table: Tab
         for column in columns if foreign.on_delete or foreign.on_update else ():
             if column.name.lower() in lower_names(foreign.columns):
                 raise tidb_error("ddl:3823", column.name.lower(), name)
-    if len(name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", name)
+    check_length(name)
     for node in walk_in_order(tree):
         if isinstance(node, syntax.InsertedValue):
             raise error_with_text("ddl:1105", NOT_PLANNED.format("ValuesExpr"))
@@ -129,9 +123,8 @@ def column_names(node: syntax.Node) -> list[str]:
 def check_name_is_free(name: str, table: Table, catalog: Catalog) -> None:
     """Raise DdlError if a table of the same database has a CHECK of that name (checkConstraintNamesNotExists)."""
     for other in catalog.tables.values():
-        if other.schema.lower() == table.schema.lower() and any(
-            check.name.lower() == name.lower() for check in other.checks
-        ):
+        names = lower_names(check.name for check in other.checks)
+        if other.schema.lower() == table.schema.lower() and name.lower() in names:
             raise tidb_error("ddl:3822", name.lower())
 
 
@@ -152,16 +145,14 @@ def add_check(check: syntax.CheckDefinition, alteration: Alteration) -> SubJobs:
         yield from sub_jobs_without_variable(Action.ADD_CHECK_CONSTRAINT, alteration.session)
         return
     table = target.table
-    taken_names = {other.name.lower() for other in table.checks}
-    if check.name.lower() in taken_names:
+    names = {other.name.lower() for other in table.checks}
+    if check.name.lower() in names:
         raise tidb_error("ddl:3822", check.name.lower())
-    name = check.name or next(free_names(table.name, taken_names))
-    tree = parse_or_none(check.condition.text)
-    if tree is not None:
+    name = check.name or next(free_names(table.name, names))
+    if tree := parse_or_none(check.condition.text):
         check_condition(name, tree)
         for named in column_names(tree):
-            if find_column(table, named) is None:
-                raise tidb_error("ddl:1054", named, f"check constraint {name} expression")
+            existing_column(table, named, tidb_error("ddl:1054", named, f"check constraint {name} expression"))
         check_columns(name, tree, column_names(tree), table)
     check_name_is_free(name, table, target.catalog)
     constraint = CheckConstraint(name, check.condition.text, check.enforced)
@@ -169,40 +160,32 @@ def add_check(check: syntax.CheckDefinition, alteration: Alteration) -> SubJobs:
 
 
 def drop_check(name: str, alteration: Alteration) -> SubJobs:
-    target = alteration.target
-    if target is None or not alteration.session.check_constraints:
-        yield from sub_jobs_without_variable(Action.DROP_CHECK_CONSTRAINT, alteration.session)
-        return
-    check_exists(name, target.table)
-    yield SubJob(
-        Action.DROP_CHECK_CONSTRAINT,
-        lambda before: with_checks(
-            before, tuple(check for check in before.checks if check.name.lower() != name.lower())
-        ),
-    )
+    return change_check(Action.DROP_CHECK_CONSTRAINT, name, lambda check: (), alteration)
 
 
 def alter_check(spec: syntax.AlterCheck, alteration: Alteration) -> SubJobs:
-    target = alteration.target
+    def changed(check: CheckConstraint) -> tuple[CheckConstraint, ...]:
+        return (replace(check, enforced=spec.enforced),)
+
+    return change_check(Action.ALTER_CHECK_CONSTRAINT, spec.name, changed, alteration)
+
+
+def change_check(
+    action: Action, name: str, change: Callable[[CheckConstraint], tuple[CheckConstraint, ...]], alteration: Alteration
+) -> SubJobs:
+    """Yield the sub-job that replaces a CHECK. Raises DdlError for an unknown one."""
+    target, lowered = alteration.target, name.lower()
     if target is None or not alteration.session.check_constraints:
-        yield from sub_jobs_without_variable(Action.ALTER_CHECK_CONSTRAINT, alteration.session)
+        yield from sub_jobs_without_variable(action, alteration.session)
         return
-    check_exists(spec.name, target.table)
-    yield SubJob(
-        Action.ALTER_CHECK_CONSTRAINT,
-        lambda before: with_checks(
-            before,
-            tuple(
-                replace(check, enforced=spec.enforced) if check.name.lower() == spec.name.lower() else check
-                for check in before.checks
-            ),
-        ),
-    )
-
-
-def check_exists(name: str, table: Table) -> None:
-    if name.lower() not in lower_names(check.name for check in table.checks):
+    if lowered not in lower_names(check.name for check in target.table.checks):
         raise tidb_error("ddl:3940", name)
+
+    def apply(before: Table) -> Table:
+        changes = (change(check) if check.name.lower() == lowered else (check,) for check in before.checks)
+        return with_checks(before, tuple(chain.from_iterable(changes)))
+
+    yield SubJob(action, apply)
 
 
 def with_checks(table: Table, checks: tuple[CheckConstraint, ...]) -> Table:

@@ -10,20 +10,13 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import (
-    AffectedNames,
-    Alteration,
-    SubJob,
-    SubJobs,
-    TargetTable,
-    find_column,
-    lower_names,
-)
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog, Key, with_tables
+from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs, TargetTable
+from simulator.tidb.ddl.catalog import Catalog, Key, with_tables
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.constraints.index_parts import resolve_part
 from simulator.tidb.ddl.definitions.keys import build_foreign_key
 from simulator.tidb.ddl.expressions.columns import generation_columns
+from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, last_index_id, lower_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
@@ -43,8 +36,7 @@ def add_foreign_key(key: syntax.KeyDefinition, alteration: Alteration) -> SubJob
         yield SubJob(Action.ADD_FOREIGN_KEY)
         return
     table = target.table
-    if len(key.name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", key.name)
+    check_length(key.name)
     foreign = build_foreign_key(
         key, tuple(resolve_part(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema
     )
@@ -87,15 +79,12 @@ def check_columns(foreign: ForeignKey, table: Table) -> None:
     if len(foreign.columns) != len(foreign.references):
         raise tidb_error("schema:1239", foreign.name)
     for name in (foreign.name, foreign.schema, foreign.table):
-        if len(name) > MAX_NAME_LENGTH:
-            raise tidb_error("ddl:1059", name)
+        check_length(name)
     stored = [column for column in table.columns if column.generated == "stored"]
     bases: frozenset[str] = frozenset().union(*map(generation_columns, stored))
     on_delete, on_update = foreign.on_delete.upper(), foreign.on_update.upper()
     for name in foreign.columns:
-        column = find_column(table, name)
-        if column is None:
-            raise tidb_error("ddl:1072", name)
+        column = existing_column(table, name, tidb_error("ddl:1072", name))
         if column.generated == "virtual":
             raise tidb_error("schema:3733", foreign.name, column.name)
         if column.generated and on_update in CHANGING_ACTIONS:
@@ -111,8 +100,7 @@ def check_columns(foreign: ForeignKey, table: Table) -> None:
         if column.not_null and "SET NULL" in (on_delete, on_update):
             raise tidb_error("schema:1830", column.name, foreign.name)
     for name in foreign.references:
-        if len(name) > MAX_NAME_LENGTH:
-            raise tidb_error("ddl:1059", name)
+        check_length(name)
 
 
 def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
@@ -182,7 +170,7 @@ def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:
 
 
 def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
-    last = max(table.last_ids.index, *(index.id for index in table.indexes), 0)
+    last = last_index_id(table)
     index = Index(last + 1, foreign.name, tuple(IndexColumn(name) for name in foreign.columns))
     return replace(table, indexes=(*table.indexes, index), last_ids=replace(table.last_ids, index=index.id))
 

@@ -8,36 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.alteration import find_column
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS
 from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_key_functions, parse_or_none
 from simulator.tidb.ddl.grammar import check_parts_grammar
+from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, existing_column, find_column
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.model.types import ColumnType, family, is_text
 
 MAX_KEY_BYTES = 3072
-TYPE_BYTES = {
-    "tinyint": 1,
-    "smallint": 2,
-    "mediumint": 3,
-    "int": 4,
-    "bigint": 8,
-    "float": 4,
-    "double": 8,
-    "year": 1,
-    "date": 3,
-    "time": 3,
-    "datetime": 8,
-    "timestamp": 4,
-}
-"""Bytes of a value in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes)."""
-
-BLOB_FUNCTIONS = ("JSON_UNQUOTE",)
-"""Functions whose result is a LONGTEXT."""
+TYPE_BYTES = dict(tinyint=1, smallint=2, mediumint=3, int=4, float=4, year=1, date=3, time=3, timestamp=4)
+"""Bytes of a value in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes). Other types have 8."""
 
 LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
 """Functions whose result is as long as their argument."""
@@ -55,17 +39,16 @@ def check_parts(key: syntax.KeyDefinition, table: Table, name: str = "", strict:
     check_expressions(key, table, name or key.name)
     total = 0
     for part in key.parts:
-        if part.expression or key.kind in COLUMNAR_KINDS:
+        if part.expression or key.kind in COLUMNAR_KINDS and not part.column:
             continue
-        column = find_column(table, part.column)
-        if column is None:
-            raise error_with_text("ddl:1072", f"column does not exist: {part.column}")
+        column = existing_column(
+            table, part.column, error_with_text("ddl:1072", f"column does not exist: {part.column}")
+        )
+        if key.kind in COLUMNAR_KINDS:
+            continue
         total += check_part(column, part.length, strict)
         if total > MAX_KEY_BYTES and (strict or key.kind in ("unique", "primary") or len(key.parts) > 1):
             raise tidb_error("ddl:1071", total, MAX_KEY_BYTES)
-    for part in key.parts if key.kind in COLUMNAR_KINDS else ():
-        if part.column and find_column(table, part.column) is None:
-            raise error_with_text("ddl:1072", f"column does not exist: {part.column}")
 
 
 def check_expressions(key: syntax.KeyDefinition, table: Table, name: str) -> None:
@@ -79,8 +62,8 @@ def check_expressions(key: syntax.KeyDefinition, table: Table, name: str) -> Non
         if len(hidden) > MAX_NAME_LENGTH:
             raise tidb_error("ddl:1059", "hidden column")
         check_key_functions(name, part.expression)
-        if taken_names := find_column(table, hidden):
-            raise tidb_error("schema:1060", taken_names.name)
+        if column := find_column(table, hidden):
+            raise tidb_error("schema:1060", column.name)
         check_expression(part.expression, name, table)
 
 
@@ -91,17 +74,13 @@ def check_expression(expression: str, name: str, table: Table) -> None:
             raise tidb_error("ddl:1054", ".".join(parts), "expression")
     names = sorted(column_names(expression))
     for column in names:
-        if find_column(table, column) is None:
-            raise tidb_error("ddl:1054", column, "expression")
+        existing_column(table, column, tidb_error("ddl:1054", column, "expression"))
     tree = parse_or_none(expression)
-    while isinstance(tree, syntax.Parenthesised):
-        tree = tree.inner
+    tree = tree and strip_parentheses(tree)
     if isinstance(tree, syntax.ColumnName):
         raise tidb_error("ddl:3762")
-    for column in names:
-        result = find_column(table, column)
-        if result and result.auto_increment:
-            raise tidb_error("ddl:3754", name)
+    if any(column.auto_increment and column.name.lower() in names for column in table.columns):
+        raise tidb_error("ddl:3754", name)
     check_result(tree, table)
 
 
@@ -117,24 +96,19 @@ def check_result(tree: syntax.Node | None, table: Table) -> None:
         raise tidb_error("expression:1582", tree.name.lower())
     if tree.name in JSON_FUNCTIONS:
         raise tidb_error("ddl:3753")
-    column = (
-        find_column(table, tree.arguments[0].parts[-1])
-        if tree.arguments and isinstance(tree.arguments[0], syntax.ColumnName)
-        else None
-    )
-    if tree.name in BLOB_FUNCTIONS:
+    if tree.name == "JSON_UNQUOTE":  # its result is a LONGTEXT
         raise tidb_error("ddl:3757")
-    if column and family(column.type) in ("text", "string") and tree.name in LENGTH_PRESERVING_FUNCTIONS:
+    argument = tree.arguments[0] if tree.arguments else None
+    column = find_column(table, argument.parts[-1]) if isinstance(argument, syntax.ColumnName) else None
+    if column and is_text(column.type) and tree.name in LENGTH_PRESERVING_FUNCTIONS:
         bytes = column.type.length * CHARSETS[column.type.charset][1]
         if bytes > MAX_KEY_BYTES:
             raise tidb_error("ddl:1071", bytes, MAX_KEY_BYTES)
 
 
 JSON_FUNCTIONS = frozenset(
-    (
-        "JSON_EXTRACT JSON_ARRAY JSON_OBJECT JSON_SET JSON_INSERT JSON_REPLACE JSON_REMOVE JSON_ARRAY_APPEND "
-        "JSON_ARRAY_INSERT JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_SEARCH JSON_KEYS"
-    ).split()
+    "JSON_EXTRACT JSON_ARRAY JSON_OBJECT JSON_SET JSON_INSERT JSON_REPLACE JSON_REMOVE JSON_ARRAY_APPEND"
+    " JSON_ARRAY_INSERT JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_SEARCH JSON_KEYS".split()
 )
 
 

@@ -10,21 +10,13 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import (
-    AffectedNames,
-    Alteration,
-    SubJob,
-    SubJobs,
-    find_column,
-    find_index,
-    lower_names,
-)
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.constraints.checks import add_check, drop_check
 from simulator.tidb.ddl.constraints.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_parts, resolve_part
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index
 from simulator.tidb.ddl.expressions.columns import column_names, partitioning_columns
+from simulator.tidb.ddl.lookups import check_length, find_column, find_index, last_index_id, lower_names
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.table import Index, Table
@@ -107,8 +99,7 @@ def anonymous_name(key: syntax.KeyDefinition, table: Table) -> str:
 
 
 def check_key_name(name: str) -> None:
-    if len(name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", name)
+    check_length(name)
     if name.lower() == "primary":
         raise error_with_text("ddl:1280", f"Incorrect index name '{name}'")
 
@@ -155,7 +146,7 @@ def with_primary_key(table: Table, key: syntax.KeyDefinition) -> Table:
 
 def with_index(table: Table, key: syntax.KeyDefinition, name: str) -> Table:
     """Return the table with one more index, which gets the next id."""
-    last = max(table.last_ids.index, *(index.id for index in (*table.indexes, *table.columnar_indexes)), 0)
+    last = last_index_id(table)
     index = build_index(key, tuple(resolve_part(part, table) for part in key.parts), last + 1, name)
     ids = replace(table.last_ids, index=index.id)
     if key.kind in COLUMNAR_KINDS:

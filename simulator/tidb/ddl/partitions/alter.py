@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, check_placement_policy
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.catalog import check_placement_policy
 from simulator.tidb.ddl.columns.definitions import MAX_COMMENT_BYTES
+from simulator.tidb.ddl.lookups import check_length, lower_names, partition_names
 from simulator.tidb.ddl.partitions.functions import is_unsigned
 from simulator.tidb.ddl.partitions.values import (
     DEFAULT,
@@ -74,7 +75,7 @@ def add_partitions(spec: syntax.AddPartitions, alteration: Alteration) -> SubJob
             raise unsupported_error(
                 "ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION instead"
             )
-    names = lower_names(partition.name for partition in old.partitions)
+    names = partition_names(old)
     repeated = next((partition.name for partition in new if partition.name.lower() in names), "")
     if spec.if_not_exists and repeated:
         yield f"Duplicate partition name {repeated}: no job"
@@ -95,8 +96,7 @@ def new_partitions(
             single = {"range": tidb_error("ddl:1657", "RANGE"), "list": tidb_error("ddl:1658")}
             raise tidb_error("ddl:1653") if old.columns else single[old.kind]
         check_types(partition, old, table)
-        if len(partition.name) > MAX_NAME_LENGTH:
-            raise tidb_error("ddl:1059", partition.name)
+        check_length(partition.name)
         result.append(partition)
     return tuple(result)
 
@@ -122,7 +122,7 @@ def drop_partitions(spec: syntax.PartitionAction, old: Partitioning) -> SubJobs:
     """Yield the sub-job of DROP PARTITION (TiDB: CheckDropTablePartition)."""
     if old.kind not in ("range", "list"):
         raise tidb_error("ddl:1512", "DROP")
-    dropped, names = lower_names(spec.names), lower_names(partition.name for partition in old.partitions)
+    dropped, names = lower_names(spec.names), partition_names(old)
     if len(names) <= len(dropped):
         raise tidb_error("ddl:1508")
     if len(set(dropped)) < len(dropped) or any(name not in names for name in dropped):
@@ -136,7 +136,7 @@ def drop_partitions(spec: syntax.PartitionAction, old: Partitioning) -> SubJobs:
 
 def truncate_partitions(spec: syntax.PartitionAction, old: Partitioning, table: Table) -> SubJobs:
     """Yield the sub-job of TRUNCATE PARTITION, which leaves the definition unchanged."""
-    names = lower_names(partition.name for partition in old.partitions)
+    names = partition_names(old)
     for name in lower_names(spec.names):
         if name not in names:
             raise tidb_error("table:1735", name, table.name)
@@ -183,7 +183,7 @@ def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJ
 
 def partition_positions(names: tuple[str, ...], old: Partitioning) -> set[int]:
     """Return the positions of partitions. Raises DdlError for unknown names, and for ranges that are not adjacent."""
-    target = lower_names(partition.name for partition in old.partitions)
+    target = partition_names(old)
     places: set[int] = set()
     for name in lower_names(names):
         if name not in target:
@@ -214,9 +214,7 @@ def partition_options(spec: syntax.PartitionOptions, alteration: Alteration) -> 
     """Yield the sub-jobs of options of a partition, which change no rows."""
     if alteration.target is not None:
         table = alteration.target.table
-        if spec.partition.lower() not in lower_names(
-            partition.name for partition in table_partitioning(table).partitions
-        ):
+        if spec.partition.lower() not in partition_names(table_partitioning(table)):
             raise tidb_error("table:1735", spec.partition, table.name)
     names = {option.name for option in spec.options}
     for option in spec.options:

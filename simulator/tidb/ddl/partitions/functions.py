@@ -3,10 +3,13 @@ checkPartitionFuncType; pkg/expression/function_traits.go)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from simulator.tidb import syntax
-from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
+from simulator.tidb.ddl.lookups import existing_column
 from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 
@@ -20,6 +23,13 @@ OPERATORS = ("+", "-", "*", "DIV", "%")
 DATE_UNITS = ("YEAR", "YEAR_MONTH", "QUARTER", "MONTH", "DAY")
 DAY_UNITS = ("DAY_MICROSECOND", "DAY_HOUR", "DAY_MINUTE", "DAY_SECOND")
 DATES, TIMES = ("date", "datetime"), ("time", "datetime")
+ARGUMENT_TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(DATE_FUNCTIONS, DATES),
+    **dict.fromkeys(TIME_FUNCTIONS, TIMES),
+    "UNIX_TIMESTAMP": ("timestamp",),
+    "FROM_DAYS": (*DATES, "time"),
+}
+"""Types of which one argument at least must be a column."""
 
 
 def check_partition_function(expression: str, table: Table) -> None:
@@ -31,66 +41,58 @@ def check_partition_function(expression: str, table: Table) -> None:
             check_arguments(node, table)
         check_allowed(node, table)
         if isinstance(node, syntax.ColumnName):
-            existing_column(node, table)
+            named_column(node, table)
             columns += 1
     if not columns:
         raise tidb_error("ddl:1486")
 
 
-def existing_column(node: syntax.ColumnName, table: Table) -> Column:
-    column = find_column(table, node.parts[-1])
-    if column is None:
-        raise tidb_error("ddl:1054", node.parts[-1].lower(), "partition function")
-    return column
+def named_column(node: syntax.ColumnName, table: Table) -> Column:
+    name = node.parts[-1]
+    return existing_column(table, name, tidb_error("ddl:1054", name.lower(), "partition function"))
 
 
 def column_types(nodes: tuple[syntax.Node, ...], table: Table) -> list[str]:
     """Return the types of those nodes that are columns."""
-    return [existing_column(node, table).type.name for node in nodes if isinstance(node, syntax.ColumnName)]
+    return [named_column(node, table).type.name for node in nodes if isinstance(node, syntax.ColumnName)]
 
 
 def check_arguments(call: syntax.Call, table: Table) -> None:
     """Raise DdlError for a function of time whose argument is no such column, or a number from a TIMESTAMP."""
-    types = column_types(call.arguments, table)
-    if call.name in DATE_FUNCTIONS:
-        right = any(type in DATES for type in types)
-    elif call.name in TIME_FUNCTIONS:
-        right = any(type in TIMES for type in types)
-    elif call.name == "UNIX_TIMESTAMP":
-        right = "timestamp" in types
-    elif call.name == "FROM_DAYS":
-        right = any(type in (*DATES, "time") for type in types)
+    types = set(column_types(call.arguments, table))
+    if call.name in ARGUMENT_TYPES:
+        right = not types.isdisjoint(ARGUMENT_TYPES[call.name])
     elif call.name == "EXTRACT":
         unit = call.arguments[0]
         right = fits_unit(unit.text.upper() if isinstance(unit, syntax.Word) else "", types)
     elif call.name == "DATEDIFF":
-        right = all(type in DATES for type in types)
+        right = types.issubset(DATES)
     else:
         right = call.name not in NUMBER_FUNCTIONS or "timestamp" not in types
     if not right:
         raise tidb_error("ddl:1486")
 
 
-def fits_unit(unit: str, types: list[str]) -> bool:
-    if unit in DATE_UNITS:
-        return any(type in DATES for type in types)
+def fits_unit(unit: str, types: set[str]) -> bool:
     if unit in DAY_UNITS:
         return "datetime" in types
-    return unit != "WEEK" and any(type in TIMES for type in types)
+    return unit != "WEEK" and not types.isdisjoint(DATES if unit in DATE_UNITS else TIMES)
 
 
 def check_allowed(node: syntax.Node, table: Table) -> None:
     """Raise DdlError for a node that is not allowed (TiDB: checkPartitionExprAllowed)."""
-    if isinstance(node, syntax.Call) and node.name in ALLOWED:
-        return
-    if isinstance(node, syntax.Binary) and node.operator in OPERATORS:
-        operands: tuple[syntax.Node, ...] = (node.left, node.right)
-    elif isinstance(node, syntax.Unary) and node.operator in ("+", "-"):
-        operands = (node.operand,)
-    elif isinstance(node, (syntax.ColumnName, syntax.Parenthesised, syntax.Literal, syntax.Word)):
-        return
-    else:
-        raise tidb_error("ddl:1564")
+    operands: tuple[syntax.Node, ...] = ()
+    match node:
+        case syntax.Binary(operator, left, right) if operator in OPERATORS:
+            operands = (left, right)
+        case syntax.Unary("+" | "-", operand):
+            operands = (operand,)
+        case syntax.Call(name) if name in ALLOWED:
+            pass
+        case syntax.ColumnName() | syntax.Parenthesised() | syntax.Literal() | syntax.Word():
+            pass
+        case _:
+            raise tidb_error("ddl:1564")
     if "timestamp" in column_types(operands, table):
         raise tidb_error("ddl:1486")
 
@@ -119,27 +121,27 @@ ORDER = (INT, UNSIGNED, DECIMAL, REAL)
 
 def kind_of(node: syntax.Node, table: Table) -> str:
     """Return the kind of an expression's result (TiDB: pkg/expression/builtin_arithmetic.go, builtin_math.go)."""
-    if isinstance(node, syntax.Parenthesised):
-        return kind_of(node.inner, table)
-    if isinstance(node, syntax.ColumnName):
-        return column_kind(existing_column(node, table))
-    if isinstance(node, syntax.Unary):
-        kind = kind_of(node.operand, table)
-        if kind == OTHER and node.operator == "-":
-            return REAL
-        return INT if kind == UNSIGNED and node.operator == "-" else kind
-    if isinstance(node, syntax.Binary):
-        kinds = number_kind(node.left, table), number_kind(node.right, table)
-        if node.operator == "DIV":
-            return UNSIGNED if UNSIGNED in kinds else INT
-        return (
-            kinds[0]
-            if node.operator == "%" and REAL not in kinds and DECIMAL not in kinds
-            else max(kinds, key=ORDER.index)
-        )
-    if isinstance(node, syntax.Call):
-        return call_kind(node, table)
-    return LITERALS.get(node.kind, REAL) if isinstance(node, syntax.Literal) else INT
+    match node:
+        case syntax.Parenthesised(inner):
+            return kind_of(inner, table)
+        case syntax.ColumnName():
+            return column_kind(named_column(node, table))
+        case syntax.Unary("-", operand):
+            kind = kind_of(operand, table)
+            return {OTHER: REAL, UNSIGNED: INT}.get(kind, kind)
+        case syntax.Unary(_, operand):
+            return kind_of(operand, table)
+        case syntax.Binary(operator, left, right):
+            kinds = number_kind(left, table), number_kind(right, table)
+            if operator == "DIV":
+                return UNSIGNED if UNSIGNED in kinds else INT
+            whole = REAL not in kinds and DECIMAL not in kinds
+            return kinds[0] if operator == "%" and whole else max(kinds, key=ORDER.index)
+        case syntax.Call():
+            return call_kind(node, table)
+        case syntax.Literal(kind):
+            return LITERALS.get(kind, REAL)
+    return INT
 
 
 LITERALS = {"integer": INT, "decimal": DECIMAL, "float": REAL, "string": REAL, "boolean": INT, "null": INT}
@@ -155,12 +157,11 @@ def column_kind(column: Column) -> str:
 def number_kind(node: syntax.Node, table: Table) -> str:
     """Return the kind of an operand as a number; times without digits of a second are integers."""
     kind = kind_of(node, table)
-    while isinstance(node, syntax.Parenthesised):
-        node = node.inner
     if kind != OTHER:
         return kind
+    node = strip_parentheses(node)
     if isinstance(node, syntax.ColumnName):
-        type = existing_column(node, table).type
+        type = named_column(node, table).type
         if family(type) in ("date", "datetime", "time"):
             return DECIMAL if type.decimal > 0 else INT
     return INT if isinstance(node, syntax.Call) else REAL
@@ -170,7 +171,7 @@ def call_kind(call: syntax.Call, table: Table) -> str:
     if call.name == "FROM_DAYS":
         return OTHER
     if call.name == "UNIX_TIMESTAMP":
-        columns = [existing_column(node, table) for node in call.arguments if isinstance(node, syntax.ColumnName)]
+        columns = [named_column(node, table) for node in call.arguments if isinstance(node, syntax.ColumnName)]
         return DECIMAL if any(column.type.decimal > 0 for column in columns) else INT
     if call.name not in NUMBER_FUNCTIONS:
         return INT

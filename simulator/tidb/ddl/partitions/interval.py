@@ -11,7 +11,8 @@ from datetime import date, timedelta
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, find_column
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.lookups import find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
 from simulator.tidb.ddl.tidb_errors import unsupported_error

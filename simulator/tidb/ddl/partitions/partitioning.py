@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column, lower_names
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.expressions.columns import normalize, partitioning_columns
+from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, existing_column, lower_names, partition_names
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, build_partition, check_partitions, table_partitioning
 from simulator.tidb.ddl.partitions.functions import check_function_type, check_partition_function
 from simulator.tidb.ddl.partitions.interval import expand_interval
@@ -117,9 +117,7 @@ def check_unique_keys(table: Table, session: Session) -> None:
 
 def check_partition_column(name: str, kind: str, table: Table) -> None:
     """Raise DdlError for an unknown partitioning column, or one of an unsupported type."""
-    column = find_column(table, name)
-    if column is None:
-        raise tidb_error("ddl:1488")
+    column = existing_column(table, name, tidb_error("ddl:1488"))
     type = family(column.type)
     of_key = type not in ("json", "vector") and (type != "text" or column.type.name == "tinytext")
     if not (of_key if kind == "key" else type in PARTITION_COLUMN_FAMILIES and column.type.name != "timestamp"):
@@ -156,7 +154,7 @@ def check_exchange(spec: syntax.ExchangePartition, schema: str, target: TargetTa
         raise tidb_error("ddl:1732", other.name)
     if other.foreign_keys:
         raise tidb_error("ddl:1740", other.name)
-    if spec.partition.lower() not in lower_names(partition.name for partition in old.partitions):
+    if spec.partition.lower() not in partition_names(old):
         raise tidb_error("table:1735", spec.partition.lower(), table.name)
     check_same_definition(table, other)
 

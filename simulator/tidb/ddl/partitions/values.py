@@ -13,11 +13,11 @@ import pyarrow as pa
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.collations import compare
-from simulator.tidb.ddl.alteration import find_column
 from simulator.tidb.ddl.columns.definitions import is_valid_literal
 from simulator.tidb.ddl.definitions.defaults import value_text
 from simulator.tidb.ddl.expressions.constants import NO_TABLE, ConstantValue, evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
+from simulator.tidb.ddl.lookups import existing_column
 from simulator.tidb.ddl.partitions.functions import check_allowed, is_unsigned
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
@@ -87,9 +87,7 @@ def stored_text(value: ConstantValue, column: Column) -> str | None:
 
 
 def column_of(partitioning: Partitioning, place: int, table: Table) -> Column:
-    column = find_column(table, partitioning.columns[place])
-    if column is None:
-        raise tidb_error("ddl:1488")
+    column = existing_column(table, partitioning.columns[place], tidb_error("ddl:1488"))
     return column
 
 

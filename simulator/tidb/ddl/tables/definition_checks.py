@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.alteration import find_column
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH
 from simulator.tidb.ddl.columns.definitions import (
     MAX_COMMENT_BYTES,
     check_charset_name,
@@ -21,6 +19,7 @@ from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, key
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
+from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, check_length, existing_column
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tables.auto_random import check_auto_random
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
@@ -130,9 +129,7 @@ def check_primary_key(key: syntax.KeyDefinition, table: Table) -> bool:
     for part in key.parts:
         if part.expression:
             raise tidb_error("ddl:3756")
-        column = find_column(table, part.column)
-        if column is None:
-            raise tidb_error("ddl:1072", part.column)
+        column = existing_column(table, part.column, tidb_error("ddl:1072", part.column))
         if column.generated == "virtual":
             raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
     clustered = key.clustered is not False
@@ -223,11 +220,9 @@ def check_names(expression: str, schema: str, table: str) -> None:
 
 def check_limits(definition: syntax.CreateTable, table: Table) -> None:
     """Raise DdlError for long names and too many columns or keys (TiDB: checkTableInfoValidExtra)."""
-    if len(definition.name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", definition.name)
+    check_length(definition.name)
     for column in definition.columns:
-        if len(column.name) > MAX_NAME_LENGTH:
-            raise tidb_error("ddl:1059", column.name)
+        check_length(column.name)
     hidden = sum(bool(part.expression) for index in table.indexes for part in index.columns)
     if len(table.columns) + hidden > MOST_COLUMNS:
         raise tidb_error("ddl:1117")

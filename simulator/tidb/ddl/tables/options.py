@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, find_column
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import check_placement_policy
 from simulator.tidb.ddl.columns.type_changes import check_charset, order_alike
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.ddl.constraints.index_parts import check_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
 from simulator.tidb.ddl.grammar import ENGINES
+from simulator.tidb.ddl.lookups import existing_column
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
@@ -98,9 +99,7 @@ def check_ttl(name: str, table: Table, target: TargetTable) -> None:
     """Raise DdlError for an invalid TTL column (TiDB: checkTTLInfoValid)."""
     if any(referring_keys(target.catalog, table.schema, table.name)):
         raise tidb_error("ddl:8152")
-    column = find_column(table, name)
-    if column is None:
-        raise tidb_error("ddl:1054", name, "TTL config")
+    column = existing_column(table, name, tidb_error("ddl:1054", name, "TTL config"))
     if family(column.type) not in ("date", "datetime"):
         raise tidb_error("ddl:8148", column.name)
     keys = {column.name: column.type for column in table.columns if column.name in table.primary_key}

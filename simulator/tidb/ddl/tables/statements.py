@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, lower_names
-from simulator.tidb.ddl.catalog import MAX_NAME_LENGTH, Catalog, with_dropped, with_table, without_table
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.catalog import Catalog, with_dropped, with_table, without_table
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.constraints.foreign_keys import check_unreferred, update_references
 from simulator.tidb.ddl.definitions.table import build_table
 from simulator.tidb.ddl.drops import drop_each
+from simulator.tidb.ddl.lookups import check_length, lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
@@ -102,8 +103,7 @@ def check_rename(catalog: Catalog, old: syntax.TableName, new: syntax.TableName)
         raise tidb_error("ddl:1025", old.schema, old.name, new.schema, new.name, new.schema)
     if catalog.has(new.schema, new.name):
         raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
-    if len(new.name) > MAX_NAME_LENGTH:
-        raise tidb_error("ddl:1059", new.name)
+    check_length(new.name)
     table = catalog.table(*old)
     if table is not None and table.cached:
         raise tidb_error("ddl:8242", "Rename Table")
@@ -120,8 +120,7 @@ def rename_to(spec: syntax.RenameTo, alteration: Alteration) -> SubJobs:
             raise tidb_error("ddl:1025", *alteration.name, *new, new.schema)
         if target.catalog.has(*new):
             raise tidb_error("schema:1050", f"{new.schema}.{new.name}")
-        if len(new.name) > MAX_NAME_LENGTH:
-            raise tidb_error("ddl:1059", new.name)
+        check_length(new.name)
     yield SubJob(Action.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
 
 
