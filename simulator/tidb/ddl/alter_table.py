@@ -139,7 +139,6 @@ def _sub_jobs(specs: Sequence[syntax.Spec], alteration: Alteration) -> SubJobs:
 
 
 def _depends_on_unknown_variable(sub_job: SubJob, session: Session) -> bool:
-    """Return whether the sub-job depends on a variable whose value is unknown."""
     return sub_job.action in CHECK_ACTIONS and session.check_constraints is None
 
 
@@ -152,7 +151,6 @@ def _alteration(table: syntax.TableName, text: str, session: Session) -> Alterat
 
 
 def _split_columns(spec: syntax.Spec) -> Iterator[syntax.Spec]:
-    """Split ADD COLUMN (…, …) into one spec for each column and key."""
     if isinstance(spec, syntax.AddColumns) and len(spec.columns) + len(spec.keys) > 1:
         yield from (replace(spec, columns=(column,), keys=()) for column in spec.columns)
         yield from map(syntax.AddKey, spec.keys)
@@ -161,7 +159,6 @@ def _split_columns(spec: syntax.Spec) -> Iterator[syntax.Spec]:
 
 
 def _name_foreign_keys(specs: Sequence[syntax.Spec], last: int) -> Iterator[syntax.Spec]:
-    """Yield the specs with TiDB's names for unnamed foreign keys."""
     for spec in specs:
         if isinstance(spec, syntax.AddKey) and spec.key.kind == "foreign" and not spec.key.name:
             last += 1
@@ -178,7 +175,6 @@ def _jobs(sub_jobs: Sequence[SubJob], specs: Sequence[syntax.Spec], whole: Job, 
 
 
 def _job(code: int, spec: syntax.Spec, job: Job, session: Session) -> Job:
-    """Return the job of a single spec."""
     if isinstance(spec, syntax.RenameTo):
         assert isinstance(job.statement, syntax.AlterTable)
         new = session.new_name(spec.table)

@@ -34,8 +34,6 @@ class TargetTable:
 
 @dataclass(frozen=True)
 class Alteration:
-    """The session and the table of an ALTER TABLE."""
-
     session: Session
     name: syntax.TableName
     """The name of the table with its database."""
@@ -155,7 +153,6 @@ def check_key(key: syntax.KeyDefinition, new: set[str]) -> None:
 
 
 def check_allowed_together(sub_job: SubJob) -> None:
-    """Raise DdlError for a job type that cannot be part of a multi-schema change."""
     if sub_job.action not in MULTI_SCHEMA_ACTIONS:
         raise unsupported_error(f"multi schema change for {Action(sub_job.action).text}")
 
@@ -185,7 +182,6 @@ def check_same_columns(sub_jobs: Sequence[SubJob], table: Table | None) -> None:
 
 
 def check_same_keys(sub_jobs: Sequence[SubJob]) -> None:
-    """Raise DdlError if two sub-jobs affect one key."""
     seen: set[str] = set()
     for names in ("added_keys", "dropped_keys", "altered_keys"):
         for name in collect_names(sub_jobs, names):

@@ -146,7 +146,6 @@ def object_key(schema: str, name: str) -> Key:
 
 
 def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInfo] = ()) -> Catalog:
-    """Return a catalog of the tables, their databases and further databases."""
     named = [DatabaseInfo(database) if isinstance(database, str) else database for database in databases]
     tables_by_key = {object_key(table.schema, table.name): table for table in tables}
     target = {
@@ -157,7 +156,6 @@ def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInf
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:
-    """Return the catalog with the table, which replaces one of the same name."""
     return with_tables(catalog, (table,))
 
 
@@ -168,12 +166,10 @@ def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
 
 
 def without_table(catalog: Catalog, table: Table) -> Catalog:
-    """Return the catalog without a renamed table."""
     return replace(catalog, tables=_with_changes(catalog.tables, {object_key(table.schema, table.name): None}))
 
 
 def with_dropped(catalog: Catalog, table: Table) -> Catalog:
-    """Return the catalog with the table among the dropped ones."""
     return replace(catalog, dropped=_with_changes(catalog.dropped, {object_key(table.schema, table.name): table}))
 
 

@@ -34,8 +34,6 @@ class FromColumn:
 
 @dataclass(frozen=True)
 class FromDefault:
-    """The value of a new column in existing rows."""
-
     text: str | None
     """TiDB text, None for NULL."""
 

@@ -52,8 +52,6 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
 
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:
-    """Return the table with columns renamed."""
-
     def new(name: str) -> str:
         return names.get(name, name)
 
@@ -72,7 +70,6 @@ def _charset(before: Table, after: Table) -> list[str]:
 
 
 def _missing_keys(keys: Sequence[K], others: Sequence[K]) -> list[K]:
-    """Return the keys that are not among the others."""
     target = [_comparable_key(key) for key in others]
     return [key for key in keys if _comparable_key(key) not in target]
 
@@ -202,14 +199,12 @@ def type_text(type: ColumnType, charset: str, collation: str) -> str:
 
 
 def _is_usual_width(type: ColumnType) -> bool:
-    """Return whether a number has the default display width."""
     row = TYPES[type.name]
     usual = row.unsigned_length if type.unsigned else row.length
     return row.family in ("integer", "year") and type.length == usual
 
 
 def default_text(column: Column) -> str:
-    """Return `DEFAULT …`, or nothing."""
     if column.default is None:
         return ""
     if column.default_expression:
@@ -252,7 +247,6 @@ def foreign_key_text(key: ForeignKey) -> str:
 
 
 def ttl_text(ttl: TimeToLive) -> str:
-    """Return the table options of a time to live."""
     words = [
         f"TTL = {quote_name(ttl.column)} + INTERVAL {ttl.interval} TTL_ENABLE = '{'ON' if ttl.enabled else 'OFF'}'"
     ]
@@ -260,7 +254,6 @@ def ttl_text(ttl: TimeToLive) -> str:
 
 
 def partitioning_text(rule: Partitioning) -> str:
-    """Return the text after PARTITION BY."""
     columns = f"({', '.join(map(quote_name, rule.columns))})"
     if rule.kind == "hash":
         return f"HASH ({rule.expression}) PARTITIONS {len(rule.partitions)}"

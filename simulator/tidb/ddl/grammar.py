@@ -61,7 +61,6 @@ def check_grammar(definition: syntax.CreateTable, schema: str) -> None:
 
 
 def check_alter_grammar(specs: Sequence[syntax.Spec]) -> None:
-    """Check columns, options and keys of the specs. Raises DdlError."""
     for spec in specs:
         if isinstance(spec, syntax.AddColumns):
             for column in spec.columns:

@@ -61,14 +61,11 @@ class Job:
     """The current database of the session, empty for none."""
 
     def with_object(self, schema: str, table: str) -> Job:
-        """Return the same job for another object."""
         return replace(self, schema=schema, table=table)
 
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """The result of a statement."""
-
     jobs: tuple[Job, ...]
     """Jobs in the order of the queue."""
 
@@ -135,7 +132,6 @@ class Session:
         return syntax.TableName(name.schema or self.database, name.name)
 
     def new_name(self, name: syntax.TableName) -> syntax.TableName:
-        """Return the name of a new object with its database."""
         return syntax.TableName(self.schema_name(name.schema), name.name)
 
     def existing_name(self, name: syntax.TableName) -> syntax.TableName:
@@ -151,11 +147,9 @@ class Session:
         return self.catalog.tables.get(place) or self.catalog.views.get(place) or self.catalog.sequences.get(place)
 
     def without_jobs(self, *notes: str) -> ExecutionResult:
-        """Return the result of a statement without jobs."""
         return ExecutionResult((), notes, self.catalog)
 
     def with_jobs(
         self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog
     ) -> ExecutionResult:
-        """Return the result of jobs that change the catalog."""
         return ExecutionResult(tuple(jobs), (), None if self.catalog is None else change(self.catalog))

@@ -190,17 +190,14 @@ TEXTS = {
 
 
 def tidb_error(code: str, *values: object) -> DdlError:
-    """Return the error of a class and code."""
     return DdlError(TEXTS[code].format(*values), code)
 
 
 def unsupported_error(what: str) -> DdlError:
-    """Return the error of an operation that TiDB does not support."""
     return DdlError(f"Unsupported {what}", "ddl:8200")
 
 
 def error_with_text(code: str, text: str) -> DdlError:
-    """Return an error with a text of its own."""
     return DdlError(text, code)
 
 

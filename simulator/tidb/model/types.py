@@ -97,7 +97,6 @@ def type_code(type: ColumnType) -> int:
 
 
 def family(type: ColumnType) -> str:
-    """Return the family of the type, as in TypeInfo.family."""
     return TYPES[type.name].family
 
 

@@ -36,7 +36,6 @@ def restore_type(type: syntax.FieldType) -> str:
 
 
 def type_name_and_length(type: syntax.FieldType) -> tuple[str, int]:
-    """Return TiDB's name of the type, and its length."""
     if type.name == "float" and type.decimal < 0 and type.length <= WIDEST_DOUBLE:
         return "DOUBLE" if type.length > WIDEST_FLOAT else "FLOAT", -1
     length = 1 if type.name == "bit" and type.length < 0 else type.length
@@ -48,7 +47,6 @@ def type_name_and_length(type: syntax.FieldType) -> tuple[str, int]:
 
 
 def type_arguments(type: syntax.FieldType, length: int) -> str:
-    """Return the arguments of the type in parentheses."""
     if type.name in ("enum", "set"):
         return f"({','.join(map(quote_string, type.elements))})"
     if type.name in ("time", "datetime", "timestamp"):
@@ -58,13 +56,11 @@ def type_arguments(type: syntax.FieldType, length: int) -> str:
 
 
 def restore_check(check: syntax.CheckDefinition) -> str:
-    """Restore a check of a column or a table."""
     name = f"CONSTRAINT {quote_name(check.name)} " if check.name else ""
     return f"{name}CHECK({check.condition.restored}) {'ENFORCED' if check.enforced else 'NOT ENFORCED'}"
 
 
 def restore_references(references: syntax.References) -> str:
-    """Restore the REFERENCES of a foreign key."""
     parts = f"({', '.join(map(restore_part, references.parts))})" if references.parts else ""
     actions = (("MATCH", references.match), ("ON DELETE", references.on_delete), ("ON UPDATE", references.on_update))
     tail = "".join(f" {words} {action}" for words, action in actions if action)
@@ -81,13 +77,11 @@ def restore_part(part: syntax.KeyPart) -> str:
 
 
 def restore_column(definition: syntax.ColumnDefinition) -> str:
-    """Restore a column: name, type and options."""
     options = (f" {OPTIONS[option.kind](option)}" for option in definition.options)
     return f"{restore_column_name(definition.name, definition.qualifier)} {restore_type(definition.type)}{''.join(options)}"
 
 
 def restore_clustering(clustered: bool) -> str:
-    """Restore CLUSTERED or NONCLUSTERED as a comment of the feature."""
     return feature_comment("CLUSTERED" if clustered else "NONCLUSTERED", "clustered_index")
 
 
@@ -151,7 +145,6 @@ WORDS = {
 
 
 def restore_key(key: syntax.KeyDefinition) -> str:
-    """Restore a key or constraint of CREATE TABLE or ADD."""
     if key.check:
         return restore_check(key.check)
     parts = f"({', '.join(map(restore_part, key.parts))})"
@@ -165,7 +158,6 @@ def restore_key(key: syntax.KeyDefinition) -> str:
 
 
 def restore_key_options(options: syntax.KeyOptions) -> str:
-    """Restore the options of a key, with blanks between them."""
     return " ".join(key_option_texts(options))
 
 

@@ -25,7 +25,6 @@ TEMPLATES = {
 
 
 def restore_node(node: syntax.Node) -> str:
-    """Return the text of an expression."""
     return _WRITERS[type(node)](node)
 
 

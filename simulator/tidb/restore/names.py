@@ -45,7 +45,6 @@ def feature_comment(text: str, name: str = "") -> str:
 
 
 def join_words(*parts: str) -> str:
-    """Join the non-empty parts with blanks."""
     return " ".join(part for part in parts if part)
 
 

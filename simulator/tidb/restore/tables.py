@@ -51,19 +51,16 @@ def restore_quoted(option: syntax.TableOption) -> str:
 
 
 def restore_unsupported(kind: str) -> Callable[[syntax.TableOption], str]:
-    """Return the function that restores an option which TiDB does not support."""
     return lambda option: f"{option.name} = DEFAULT /* TableOption{kind} is not supported */ "
 
 
 def restore_in_feature(
     name: str, write: Callable[[syntax.TableOption], str] = restore_plain
 ) -> Callable[[syntax.TableOption], str]:
-    """Return the function that restores an option in a comment of the feature."""
     return lambda option: feature_comment(write(option), name)
 
 
 def restore_with_force(write: Callable[[syntax.TableOption], str]) -> Callable[[syntax.TableOption], str]:
-    """Return the function that restores an option with an optional FORCE."""
     return lambda option: (feature_comment("FORCE", "force_inc") + " " if option.force else "") + write(option)
 
 
@@ -149,7 +146,6 @@ def restore_index_updates(partitioning: syntax.PartitionClause) -> str:
 
 
 def restore_definition(definition: syntax.PartitionDefinition, word: str = "PARTITION") -> str:
-    """Restore a partition with its values, options and subpartitions."""
     options = restore_options(definition.options)
     parts = ",".join(restore_definition(part, "SUBPARTITION") for part in definition.subpartitions)
     text = f"{word} {quote_name(definition.name)}{restore_values(definition)}{options}"

@@ -40,7 +40,6 @@ def add_columns(spec: syntax.AddColumns, alteration: Alteration) -> SubJobs:
 
 
 def add_column(definition: syntax.ColumnDefinition, spec: syntax.AddColumns, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of one column. Raises DdlError."""
     target, place = alteration.target, spec.place
     placed = (place.after.lower(),) if place and place.after else ()
     if target is None:
@@ -94,7 +93,6 @@ def check_added_generated(column: Column, table: Table, place: syntax.ColumnPosi
 
 
 def comes_before(table: Table, place: syntax.ColumnPosition | None, name: str) -> bool:
-    """Return whether a column at that position comes before the named one."""
     names = lower_names(column.name for column in table.columns)
     if place is None or place.after.lower() not in (*names, ""):
         return False
@@ -177,7 +175,6 @@ def without_column(table: Table, name: str) -> Table:
 
 
 def rename_column(spec: syntax.RenameColumn, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of RENAME COLUMN. Raises DdlError."""
     target, old, new = alteration.target, spec.old, spec.new
     if target is not None and find_column(target.table, old) is None:
         raise tidb_error("schema:1054", old, target.table.name)
@@ -226,7 +223,6 @@ def with_renamed_column(table: Table, old: str, new: str) -> Table:
 
 
 def alter_default(spec: syntax.AlterDefault, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of SET DEFAULT and DROP DEFAULT. Raises DdlError."""
     affected = AffectedNames(modified=(spec.column.lower(),))
     if alteration.target is None:
         yield SubJob(Action.SET_DEFAULT_VALUE, affected=affected)

@@ -102,7 +102,6 @@ def check_options(definition: syntax.ColumnDefinition, column: Column, session: 
 
 
 def check_digits(definition: syntax.ColumnDefinition) -> None:
-    """Raise DdlError for more than six digits of a second."""
     if TYPES[definition.type.name].family in ("time", "datetime") and definition.type.decimal > 6:
         raise tidb_error("types:1426", definition.type.decimal, definition.name, 6)
 
@@ -122,13 +121,11 @@ def check_members(definition: syntax.ColumnDefinition, type: ColumnType) -> None
 
 
 def check_charset_name(charset: str, session: Session) -> None:
-    """Raise DdlError for a charset that the release does not have."""
     if charset == "gb18030" and not session.release.gb18030:
         raise tidb_error("ddl:1115", charset)
 
 
 def check_collation(name: str) -> None:
-    """Raise DdlError for a collation that TiDB does not have."""
     if name.partition("_")[0] not in CHARSETS:
         raise tidb_error("ddl:1273", name)
     if name not in COLLATIONS:
@@ -194,13 +191,11 @@ FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999
 
 
 def is_timestamp_in_range(text: str, session: Session) -> bool:
-    """Return whether a TIMESTAMP in the session's time zone is in range."""
     moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(UTC).replace(tzinfo=None)
     return FIRST <= moment <= LAST
 
 
 def is_valid_literal(text: str, type: ColumnType) -> bool:
-    """Return whether the TiDB text of a literal is a value of the type."""
     kind = family(type)
     if kind == "integer":
         span = 1 << INTEGER_BITS[type.name]

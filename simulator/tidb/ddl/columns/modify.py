@@ -49,7 +49,6 @@ def change_column(spec: syntax.ChangeColumn, alteration: Alteration) -> SubJobs:
 
 
 def check_qualifier(qualifier: str, table: syntax.TableName) -> None:
-    """Raise DdlError for a column name qualified with another table."""
     schema, _, name = qualifier.rpartition(".")
     if schema and schema.lower() != table.schema.lower():
         raise tidb_error("ddl:1102", schema)
@@ -64,7 +63,6 @@ def redefine_column(
     if_exists: bool,
     alteration: Alteration,
 ) -> SubJobs:
-    """Yield the sub-job of MODIFY or CHANGE COLUMN. Raises DdlError."""
     target, affected = alteration.target, affected_names(name, definition.name, place)
     if target is None:
         check_options(definition)
@@ -131,7 +129,6 @@ def build_redefined(old: Column, definition: syntax.ColumnDefinition, target: Ta
 
 
 def check_redefined(old: Column, new: Column, target: TargetTable, session: Session) -> None:
-    """Check a new definition in TiDB's order. Raises DdlError."""
     table = target.table
     primary = old.name in table.primary_key
     check_foreign_keys(old, new, target)
@@ -148,7 +145,6 @@ def check_redefined(old: Column, new: Column, target: TargetTable, session: Sess
 
 
 def check_position(old: Column, place: syntax.ColumnPosition | None, table: Table) -> None:
-    """Raise DdlError if the column of AFTER is unknown or the column itself."""
     if place is None or not place.after:
         return
     if place.after.lower() == old.name.lower() or find_column(table, place.after) is None:
@@ -210,7 +206,6 @@ def check_foreign_keys(old: Column, new: Column, target: TargetTable) -> None:
 
 
 def check_reorganized(old: Column, new: Column, table: Table) -> None:
-    """Raise DdlError for a reorganization of a generated or partitioned table, or of a vector index."""
     if old.generated or new.generated or dependent_kind(table, old.name):
         raise unsupported_error("modify column: column has related generated column")
     if table.partitioning is not None:

@@ -99,7 +99,6 @@ def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
 
 
 def needs_reorganization(old: ColumnType, new: ColumnType) -> bool:
-    """Return whether TiDB rewrites every row for the change."""
     old_family, new_family = family(old), family(new)
     if old.name == new.name:
         return same_type_reorganized(old, new)

@@ -116,7 +116,6 @@ def is_boolean(node: syntax.Node) -> bool:
 
 
 def column_names(node: syntax.Node) -> list[str]:
-    """Return the distinct names of columns in lower case."""
     return sorted({name.parts[-1].lower() for name in syntax.names_in(node)})
 
 

@@ -67,7 +67,6 @@ def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, sessi
 
 
 def check_new_foreign_key(key: syntax.KeyDefinition, number: int, table: Table) -> None:
-    """Check a foreign key of a new table."""
     check_columns(build_foreign_key(key, key.parts, number, table.schema), table)
 
 
@@ -197,7 +196,6 @@ def referring_keys(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[T
 
 
 def check_not_needed(column: Column, target: TargetTable) -> None:
-    """Raise DdlError if a foreign key uses the column, or refers to it."""
     name = column.name.lower()
     for foreign in target.table.foreign_keys:
         if name in lower_names(foreign.columns):
@@ -238,7 +236,6 @@ def update_references(catalog: Catalog, table: Table, changed: Table, renames: M
 
 
 def with_updated_references(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
-    """Return the table with its foreign keys to `table` updated."""
     was = lower_names((table.schema, table.name))
     foreign_keys = tuple(
         replace(

@@ -28,7 +28,6 @@ LENGTH_PRESERVING_FUNCTIONS = ("LOWER", "UPPER", "REVERSE")
 
 
 def resolve_part(part: syntax.KeyPart, table: Table) -> syntax.KeyPart:
-    """Return the part with its column spelled as in the table."""
     column = find_column(table, part.column) if part.column else None
     return replace(part, column=column.name) if column else part
 
@@ -139,7 +138,6 @@ def check_part(column: Column, length: int, strict: bool = True) -> int:
 
 
 def value_bytes(type: ColumnType) -> int:
-    """Return the bytes of a value of a type other than text."""
     if type.name == "bit":
         return (type.length + 7) // 8
     if type.name == "decimal":

@@ -51,7 +51,6 @@ def add_key(spec: syntax.AddKey, alteration: Alteration) -> SubJobs:
 
 
 def add_index(key: syntax.KeyDefinition, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of a key other than the primary key. Raises DdlError."""
     action = Action.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR_KINDS else Action.ADD_INDEX
     name = key.name
     if alteration.target is not None:

@@ -19,8 +19,6 @@ from simulator.tidb.parser.cursor import position
 
 @dataclass(frozen=True)
 class TableKeys:
-    """All keys of a table."""
-
     columns: tuple[Column, ...]
     """The table's columns; those of the primary key are NOT NULL."""
 
@@ -135,7 +133,6 @@ def with_primary_key(
 def indexed_keys(
     keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]],
 ) -> list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]]:
-    """Return the keys that are indexes."""
     return [(key, parts) for key, parts in keys if key.kind in INDEX_KINDS]
 
 

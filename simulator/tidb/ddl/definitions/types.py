@@ -80,7 +80,6 @@ def complete_sizes(field: syntax.FieldType, row: TypeInfo, charset: str) -> tupl
 
 
 def check_type(type: ColumnType, row: TypeInfo, field: syntax.FieldType, where: str, prose: bool) -> None:
-    """Raise SchemaError for invalid sizes and members."""
     spelled = field.spelled
     if row.family in ("enum", "set"):
         return check_members(type, row, where, prose)

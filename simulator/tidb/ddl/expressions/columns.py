@@ -28,17 +28,14 @@ def column_names(expression: str) -> frozenset[str]:
 
 
 def generation_columns(column: Column) -> frozenset[str]:
-    """Return the columns that a generated column depends on."""
     return column_names(column.generated_expression) if column.generated else frozenset()
 
 
 def expression_columns(index: Index) -> frozenset[str]:
-    """Return the columns in the expressions of a functional key."""
     return frozenset().union(*(column_names(part.expression) for part in index.columns if part.expression))
 
 
 def partitioning_columns(partitioning: Partitioning | None) -> frozenset[str]:
-    """Return the partitioning columns, in lower case."""
     if partitioning is None:
         return frozenset()
     return frozenset(name.lower() for name in partitioning.columns) | column_names(partitioning.expression or "1")

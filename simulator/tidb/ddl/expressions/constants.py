@@ -33,8 +33,6 @@ RANDOM_FUNCTIONS = {"RAND": "real", "UUID": "string"}
 
 @dataclass(frozen=True)
 class ConstantValue:
-    """The value of a constant expression."""
-
     kind: str
     """`null`, `int`, `uint`, `string`, `bytes` (a hexadecimal or binary literal), `decimal`, `real`, `moment`, or
     `unknown` for a value that cannot be computed here."""

@@ -53,7 +53,6 @@ def digits(text: str) -> int:
 
 
 def call_arguments(node: syntax.Node, name: str) -> tuple[syntax.Node, ...] | None:
-    """Return the arguments of that function; None for anything else."""
     return node.arguments if isinstance(node, syntax.Call) and node.name == name else None
 
 

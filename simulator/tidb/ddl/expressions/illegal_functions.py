@@ -37,7 +37,6 @@ FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a 
 
 
 def check_generated_functions(column: str, expression: str) -> None:
-    """Raise DdlError for an expression that is not allowed in a generated column."""
     tree = parse_or_none(expression)
     if tree is None:
         return
@@ -49,7 +48,6 @@ def check_generated_functions(column: str, expression: str) -> None:
 
 
 def check_key_functions(key: str, expression: str) -> None:
-    """Raise DdlError for an expression that is not allowed in a functional key."""
     tree = parse_or_none(expression)
     if tree is None:
         return

@@ -87,7 +87,6 @@ def add_partitions(spec: syntax.AddPartitions, alteration: Alteration) -> SubJob
 def new_partitions(
     definitions: Iterable[syntax.PartitionDefinition], old: Partitioning, table: Table, session: Session
 ) -> tuple[Partition, ...]:
-    """Return new partitions of a RANGE or LIST table. Raises DdlError."""
     result = []
     for definition in definitions:
         width = len(old.columns) or 1

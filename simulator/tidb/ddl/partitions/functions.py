@@ -33,7 +33,6 @@ ARGUMENT_TYPES: Mapping[str, tuple[str, ...]] = {
 
 
 def check_partition_function(expression: str, table: Table) -> None:
-    """Raise DdlError for an expression that is not allowed in partitioning."""
     tree = parse_or_none(expression)
     columns = 0
     for node in walk_in_order(tree) if tree is not None else ():
@@ -53,7 +52,6 @@ def named_column(node: syntax.ColumnName, table: Table) -> Column:
 
 
 def column_types(nodes: tuple[syntax.Node, ...], table: Table) -> list[str]:
-    """Return the types of those nodes that are columns."""
     return [named_column(node, table).type.name for node in nodes if isinstance(node, syntax.ColumnName)]
 
 
@@ -98,7 +96,6 @@ def check_allowed(node: syntax.Node, table: Table) -> None:
 
 
 def check_function_type(expression: str, table: Table) -> None:
-    """Raise DdlError for an expression that does not return integers."""
     tree = parse_or_none(expression)
     kind = kind_of(tree, table) if tree is not None else INT
     if kind in (INT, UNSIGNED):

@@ -147,7 +147,6 @@ def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
 
 
 def last_partition(spec: syntax.IntervalPartitionSpec, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of FIRST or LAST PARTITION LESS THAN. Raises DdlError."""
     if spec.verb not in INTERVALS:
         what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
         raise unsupported_error(what)
@@ -161,7 +160,6 @@ def last_partition(spec: syntax.IntervalPartitionSpec, alteration: Alteration) -
 
 
 def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
-    """Return the partitions from the bound on."""
     places = [place for place, partition in enumerate(old.partitions) if partition.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
         raise unsupported_error(

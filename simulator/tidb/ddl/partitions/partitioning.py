@@ -29,7 +29,6 @@ PARTITION_COLUMN_FAMILIES = ("integer", "date", "datetime", "time", "string")
 
 
 def partition_by(spec: syntax.PartitionBy, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of PARTITION BY. Raises DdlError."""
     target = alteration.target
     if target is None:
         yield SubJob(Action.ALTER_TABLE_PARTITIONING)
@@ -116,7 +115,6 @@ def check_unique_keys(table: Table, session: Session) -> None:
 
 
 def check_partition_column(name: str, kind: str, table: Table) -> None:
-    """Raise DdlError for an unknown partitioning column, or one of an unsupported type."""
     column = existing_column(table, name, tidb_error("ddl:1488"))
     type = family(column.type)
     of_key = type not in ("json", "vector") and (type != "text" or column.type.name == "tinytext")

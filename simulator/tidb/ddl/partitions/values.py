@@ -36,7 +36,6 @@ WRAP = 1 << 64
 
 
 def check_types(partition: Partition, partitioning: Partitioning, table: Table) -> None:
-    """Raise DdlError for a value of another type than the partitioning."""
     for values in partition.values:
         if values == DEFAULT:
             continue
@@ -51,7 +50,6 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
 
 
 def check_functions(partition: Partition) -> None:
-    """Raise DdlError for a function that is not allowed in bounds and members."""
     for text in {text for values in partition.values for text in values}:
         tree = parse_or_none(text) if text not in (MAXVALUE, *DEFAULT) else None
         for node in walk_in_order(tree) if tree is not None else ():
@@ -66,7 +64,6 @@ def check_number(value: ConstantValue, partition: str, unsigned: bool) -> None:
 
 
 def check_column_value(value: ConstantValue, column: Column) -> None:
-    """Raise DdlError for a constant that is no value of the column."""
     kind = family(column.type)
     if value.kind not in COLUMN_CONSTANT_KINDS.get(kind, (value.kind,)):
         raise tidb_error("ddl:1654")
@@ -177,7 +174,6 @@ def check_lists(partitioning: Partitioning, table: Table) -> None:
 
 
 def member_key(text: str, place: int, partitioning: Partitioning, table: Table, unsigned: bool) -> object:
-    """Return a key that equal members share."""
     value = evaluate_constant(text)
     if value.kind == "null":
         return None

@@ -157,7 +157,6 @@ def build_new_table(
 
 
 def check_unknown(definition: syntax.CreateTable, session: Session) -> None:
-    """Check a definition as far as it is possible without a catalog."""
     if definition.like is None:
         charset = check_charset(definition, DEFAULT_CHARSET, session)
         check_columns(definition, charset, session)

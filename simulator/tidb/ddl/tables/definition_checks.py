@@ -54,7 +54,6 @@ def check_charset(definition: syntax.CreateTable, default: tuple[str, str], sess
 
 
 def check_columns(definition: syntax.CreateTable, charset: tuple[str, str], session: Session) -> None:
-    """Check the definition of each column."""
     primary = {part.column.lower() for key in definition.keys if key.kind == "primary" for part in key.parts}
     for column in definition.columns:
         check_definition(column, charset, session, column.name.lower() in primary)
@@ -104,7 +103,6 @@ def check_constraint_names(keys: Sequence[syntax.KeyDefinition]) -> None:
 
 
 def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Session) -> None:
-    """Raise DdlError for a key that the columns cannot have."""
     if key.kind in ("check", "fulltext", "spatial"):
         return
     if key.kind in COLUMNAR_KINDS and not session.release.vectors:
@@ -182,7 +180,6 @@ def check_options(definition: syntax.CreateTable, session: Session) -> None:
 
 
 def handle_key(definition: syntax.CreateTable) -> syntax.KeyDefinition | None:
-    """Return the clustered primary key."""
     keys = [*definition.keys, *(key for column in definition.columns for key in column.keys)]
     return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
 

@@ -115,7 +115,6 @@ def remove_ttl(spec: syntax.RemoveTtl, alteration: Alteration) -> SubJobs:
 
 
 def stored_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """Return the function of an option that is stored with the table."""
     if alteration.target is not None:
         table = alteration.target.table
         if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:

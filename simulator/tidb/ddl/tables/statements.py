@@ -77,7 +77,6 @@ def rename_table(statement: syntax.RenameTable, text: str, session: Session) -> 
 
 
 def rename_in_catalog(catalog: Catalog, old: syntax.TableName, new: syntax.TableName) -> Catalog:
-    """Return the catalog with a table, view or sequence renamed."""
     check_rename(catalog, old, new)
     place, database = place_of(*old), catalog.databases[new.schema.lower()]
     if place in catalog.views:
@@ -110,7 +109,6 @@ def check_rename(catalog: Catalog, old: syntax.TableName, new: syntax.TableName)
 
 
 def rename_to(spec: syntax.RenameTo, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of ALTER TABLE … RENAME TO. Raises DdlError."""
     target, new = alteration.target, alteration.session.new_name(spec.table)
     if lower_names(new) == lower_names(alteration.name):
         yield "the table has that name: no job"
@@ -125,7 +123,6 @@ def rename_to(spec: syntax.RenameTo, alteration: Alteration) -> SubJobs:
 
 
 def move_table(catalog: Catalog, table: Table, changed: Table) -> Catalog:
-    """Return the catalog with the table renamed."""
     return with_table(without_table(update_references(catalog, table, changed, {}), table), changed)
 
 
@@ -159,8 +156,6 @@ def recover_in_catalog(catalog: Catalog, old: syntax.TableName, new: str) -> Cat
 
 
 def repair_table(statement: syntax.RepairTable, text: str, session: Session) -> ExecutionResult:
-    """Execute REPAIR TABLE, which takes the definition of the statement."""
-
     def change(catalog: Catalog) -> Catalog:
         table = existing_table(catalog, *session.qualified_name(statement.table))
         with converting_errors("ddl:1105"):
