@@ -7,46 +7,25 @@ AlterTable, ResolveAlterTableSpec).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from simulator.tidb import syntax
+from simulator.tidb.ddl import multi_schema_change
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import (
-    CHECK_ACTIONS,
-    Alteration,
-    SubJob,
-    SubJobs,
-    TargetTable,
-    action_before_6_2,
-    check_allowed_together,
-    check_conflicts,
-    check_new_columns,
-)
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable
 from simulator.tidb.ddl.catalog import Catalog, with_table
-from simulator.tidb.ddl.columns.alter import add_columns, alter_default, drop_column, rename_column
-from simulator.tidb.ddl.columns.modify import change_column, modify_column
-from simulator.tidb.ddl.constraints.checks import alter_check, without_invalid_checks
-from simulator.tidb.ddl.constraints.foreign_keys import update_references, with_updated_own_references
-from simulator.tidb.ddl.constraints.indexes import HYPOTHETICAL_NOTE, add_key, alter_visibility, drop_key, rename_index
+from simulator.tidb.ddl.columns import alter as columns
+from simulator.tidb.ddl.columns import modify
+from simulator.tidb.ddl.constraints import checks, foreign_keys, indexes
 from simulator.tidb.ddl.grammar import check_alter_grammar
-from simulator.tidb.ddl.partitions.alter import (
-    UNKNOWN_SPEC,
-    add_partitions,
-    check_attributes,
-    coalesce,
-    partition_action,
-    partition_options,
-    reorganize,
-)
-from simulator.tidb.ddl.partitions.interval import last_partition
-from simulator.tidb.ddl.partitions.partitioning import exchange, partition_by, remove_partitioning
+from simulator.tidb.ddl.partitions import alter as partitions
+from simulator.tidb.ddl.partitions import interval, partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.tables import options, statements
 from simulator.tidb.ddl.tables.create import existing_table
-from simulator.tidb.ddl.tables.options import cache, convert_charset, remove_ttl, set_options
-from simulator.tidb.ddl.tables.statements import move_table, rename_to
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
 
@@ -75,7 +54,7 @@ def create_index(statement: syntax.CreateIndex, text: str, session: Session) -> 
 def drop_index(statement: syntax.DropIndex, text: str, session: Session) -> ExecutionResult:
     name = session.qualified_name(statement.table)
     if statement.hypothetical:
-        return session.without_jobs(HYPOTHETICAL_NOTE)
+        return session.without_jobs(indexes.HYPOTHETICAL_NOTE)
     if statement.if_exists and session.catalog and session.catalog.table(*name) is None:
         return session.without_jobs(f"Table '{name.schema}.{name.name}' doesn't exist: no job")
     spec = syntax.DropKey("index", statement.name, statement.if_exists)
@@ -95,7 +74,7 @@ def execute_specs(
     separate = [part for spec in counted for part in _split_columns(spec)]
     many, target, code = len(separate) > 1, alteration.target, Action.MULTI_SCHEMA_CHANGE
     if many and not session.release.multi_schema_change:
-        code = action_before_6_2(counted)
+        code = multi_schema_change.action_before_6_2(counted)
     if target:
         if target.table.cached and [type(spec) for spec in separate] != [syntax.Cache]:
             raise tidb_error("ddl:8242", "Alter Table")
@@ -104,12 +83,12 @@ def execute_specs(
     sub_jobs = [
         sub_job
         for sub_job in result
-        if isinstance(sub_job, SubJob) and not (many and _depends_on_unknown_variable(sub_job, session))
+        if isinstance(sub_job, SubJob) and not (many and _is_unknown_check(sub_job, session))
     ]
     if many:
         if target is None:
-            check_new_columns(counted, sub_jobs)
-        check_conflicts(sub_jobs, target.table if target else None)
+            multi_schema_change.check_new_columns(counted, sub_jobs)
+        multi_schema_change.check_conflicts(sub_jobs, target.table if target else None)
     jobs = _jobs(sub_jobs, separate, Job(code, text, statement, *alteration.name), session)
     notes = tuple(note for note in result if isinstance(note, str))
     return ExecutionResult(jobs, notes, apply_sub_jobs(target.catalog, target.table, sub_jobs) if target else None)
@@ -129,17 +108,13 @@ def _sub_jobs(specs: Sequence[syntax.Spec], alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of all specs. Raises DdlError for the first that cannot be part of a multi-schema change."""
     for spec in specs:
         for sub_job in SPECS[type(spec)](spec, alteration):
-            if (
-                len(specs) > 1
-                and isinstance(sub_job, SubJob)
-                and not _depends_on_unknown_variable(sub_job, alteration.session)
-            ):
-                check_allowed_together(sub_job)
+            if len(specs) > 1 and isinstance(sub_job, SubJob) and not _is_unknown_check(sub_job, alteration.session):
+                multi_schema_change.check_allowed_together(sub_job)
             yield sub_job
 
 
-def _depends_on_unknown_variable(sub_job: SubJob, session: Session) -> bool:
-    return sub_job.action in CHECK_ACTIONS and session.check_constraints is None
+def _is_unknown_check(sub_job: SubJob, session: Session) -> bool:
+    return sub_job.action in multi_schema_change.CHECK_ACTIONS and session.check_constraints is None
 
 
 def _alteration(table: syntax.TableName, text: str, session: Session) -> Alteration:
@@ -188,17 +163,18 @@ def apply_sub_jobs(catalog: Catalog, table: Table, sub_jobs: Sequence[SubJob]) -
     """Return the catalog with the table changed and the foreign keys that refer to it updated."""
     if not sub_jobs:
         return catalog
-    changed = without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
+    changed = checks.without_invalid_checks(reduce(lambda before, sub_job: sub_job.apply(before), sub_jobs, table))
     renames = {old.lower(): new for sub_job in sub_jobs for old, new in sub_job.renamed.items()}
     if (changed.schema, changed.name) != (table.schema, table.name):
-        return move_table(catalog, table, changed)
+        return statements.move_table(catalog, table, changed)
     return with_table(
-        update_references(catalog, table, changed, renames), with_updated_own_references(changed, renames)
+        foreign_keys.update_references(catalog, table, changed, renames),
+        foreign_keys.with_updated_own_references(changed, renames),
     )
 
 
 def attributes(spec: syntax.Attributes, alteration: Alteration) -> SubJobs:
-    check_attributes(spec.value or "")
+    partitions.check_attributes(spec.value or "")
     yield SubJob(Action.ALTER_TABLE_ATTRIBUTES)
 
 
@@ -207,13 +183,9 @@ def tiflash_replica(spec: syntax.TiflashReplica, alteration: Alteration) -> SubJ
     yield hypothetical if spec.hypothetical else SubJob(Action.SET_TIFLASH_REPLICA)
 
 
-def order_by(spec: syntax.OrderBy, alteration: Alteration) -> SubJobs:
-    yield "ORDER BY is accepted, no job"
-
-
 def clause(spec: syntax.Clause, alteration: Alteration) -> SubJobs:
     if spec.words not in CLAUSES_WITHOUT_JOB:
-        raise unsupported_error(UNKNOWN_SPEC)
+        raise unsupported_error(partitions.UNKNOWN_SPEC)
     yield CLAUSES_WITHOUT_JOB[spec.words]
 
 
@@ -230,34 +202,34 @@ CLAUSES_WITHOUT_JOB = {
 """Clauses that TiDB accepts without a job, and the notes about them."""
 
 
-SPECS: Mapping[type, Callable[[Any, Alteration], SubJobs]] = {
-    syntax.AddColumns: add_columns,
-    syntax.DropColumn: drop_column,
-    syntax.ModifyColumn: modify_column,
-    syntax.ChangeColumn: change_column,
-    syntax.RenameColumn: rename_column,
-    syntax.AlterDefault: alter_default,
-    syntax.AddKey: add_key,
-    syntax.DropKey: drop_key,
-    syntax.RenameIndex: rename_index,
-    syntax.IndexVisibility: alter_visibility,
-    syntax.AlterCheck: alter_check,
-    syntax.SetOptions: set_options,
-    syntax.ConvertCharset: convert_charset,
-    syntax.RenameTo: rename_to,
-    syntax.AddPartitions: add_partitions,
-    syntax.IntervalPartitionSpec: last_partition,
-    syntax.PartitionAction: partition_action,
-    syntax.CoalescePartition: coalesce,
-    syntax.ReorganizePartition: reorganize,
-    syntax.ExchangePartition: exchange,
-    syntax.PartitionBy: partition_by,
-    syntax.RemovePartitioning: remove_partitioning,
-    syntax.PartitionOptions: partition_options,
+SPECS: Mapping[type, Callable[[Any, Alteration], Iterable[SubJob | str]]] = {
+    syntax.AddColumns: columns.add_columns,
+    syntax.DropColumn: columns.drop_column,
+    syntax.ModifyColumn: modify.modify_column,
+    syntax.ChangeColumn: modify.change_column,
+    syntax.RenameColumn: columns.rename_column,
+    syntax.AlterDefault: columns.alter_default,
+    syntax.AddKey: indexes.add_key,
+    syntax.DropKey: indexes.drop_key,
+    syntax.RenameIndex: indexes.rename_index,
+    syntax.IndexVisibility: indexes.alter_visibility,
+    syntax.AlterCheck: checks.alter_check,
+    syntax.SetOptions: options.set_options,
+    syntax.ConvertCharset: options.convert_charset,
+    syntax.RenameTo: statements.rename_to,
+    syntax.AddPartitions: partitions.add_partitions,
+    syntax.IntervalPartitionSpec: interval.last_partition,
+    syntax.PartitionAction: partitions.partition_action,
+    syntax.CoalescePartition: partitions.coalesce,
+    syntax.ReorganizePartition: partitions.reorganize,
+    syntax.ExchangePartition: partitioning.exchange,
+    syntax.PartitionBy: partitioning.partition_by,
+    syntax.RemovePartitioning: partitioning.remove_partitioning,
+    syntax.PartitionOptions: partitions.partition_options,
     syntax.Attributes: attributes,
-    syntax.Cache: cache,
-    syntax.RemoveTtl: remove_ttl,
+    syntax.Cache: options.cache,
+    syntax.RemoveTtl: options.remove_ttl,
     syntax.TiflashReplica: tiflash_replica,
-    syntax.OrderBy: order_by,
+    syntax.OrderBy: lambda spec, alteration: ["ORDER BY is accepted, no job"],
     syntax.Clause: clause,
 }

@@ -153,3 +153,34 @@ class Session:
         self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog
     ) -> ExecutionResult:
         return ExecutionResult(tuple(jobs), (), None if self.catalog is None else change(self.catalog))
+
+
+Drop = Callable[[Catalog, syntax.TableName], Catalog | None]
+"""Returns the catalog without the object, None for an unknown name. Raises DdlError for an error that ends the DROP."""
+
+
+def drop_each(
+    names: Iterable[syntax.TableName], drop: Drop, job: Job, unknown: str, if_exists: bool, session: Session
+) -> ExecutionResult:
+    """Drop tables, views or sequences one by one, each with a job of its own.
+
+    `job` lacks the name of the object. Unknown names are an error (`unknown` lists them) after all others are dropped.
+    Another error leaves those dropped that come before it (TiDB: pkg/ddl/executor.go, dropTableObject).
+    """
+    jobs, missing, catalog, error = [], [], session.catalog, None
+    for name in map(session.qualified_name, names):
+        if catalog is not None:
+            try:
+                behind = drop(catalog, name)
+            except DdlError as stopped:
+                error = stopped
+                break
+            if behind is None:
+                missing.append(".".join(name))
+                continue
+            catalog = behind
+        jobs.append(job.with_object(*session.existing_name(name)))
+    listed = tidb_error(unknown, ",".join(missing)) if missing else None
+    if if_exists:
+        return ExecutionResult(tuple(jobs), (f"{listed.text}: no job",) if listed else (), catalog, error)
+    return ExecutionResult(tuple(jobs), (), catalog, error or listed)

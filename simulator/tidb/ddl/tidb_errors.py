@@ -201,6 +201,10 @@ def error_with_text(code: str, text: str) -> DdlError:
     return DdlError(text, code)
 
 
+def auto_random_error(text: str) -> DdlError:
+    return tidb_error("ddl:8216", text)
+
+
 @contextmanager
 def converting_errors(code: str) -> Iterator[None]:
     """Convert a SchemaError to a DdlError of that code."""

@@ -10,8 +10,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
-from simulator.tidb.ddl.drops import drop_each
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.ddl.tidb_errors import tidb_error
 
 T = TypeVar("T")

@@ -21,10 +21,10 @@ from simulator.tidb.ddl.columns.definitions import (
 from simulator.tidb.ddl.constraints.checks import check_not_constrained
 from simulator.tidb.ddl.constraints.foreign_keys import check_not_needed
 from simulator.tidb.ddl.constraints.indexes import add_key
-from simulator.tidb.ddl.expressions.altered_defaults import evaluate_default
 from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, partitioning_columns
+from simulator.tidb.ddl.expressions.default_functions import evaluate_default
 from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, lower_names, part_names
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.ddl.tidb_errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 
 MAX_COLUMNS = 1017
@@ -75,7 +75,7 @@ def check_added_options(definition: syntax.ColumnDefinition, table: syntax.Table
             text = f"unsupported add column '{definition.name}' constraint {UNSUPPORTED_OPTIONS[option.kind]} {where}"
             raise error_with_text("ddl:8200", text)
         if option.kind == "auto_random":
-            raise tidb_error("ddl:8216", f"unsupported add column '{definition.name}' constraint AUTO_RANDOM {where}")
+            raise auto_random_error(f"unsupported add column '{definition.name}' constraint AUTO_RANDOM {where}")
 
 
 def check_added_generated(column: Column, table: Table, place: syntax.ColumnPosition | None) -> None:
@@ -230,7 +230,7 @@ def alter_default(spec: syntax.AlterDefault, alteration: Alteration) -> SubJobs:
     table = alteration.target.table
     column = existing_column(table, spec.column, tidb_error("ddl:1054", spec.column, table.name))
     if spec.default is not None and column.auto_random:
-        raise tidb_error("ddl:8216", "auto_random is incompatible with default")
+        raise auto_random_error("auto_random is incompatible with default")
     value, is_expression = (None, False)
     if spec.default:
         value, is_expression = column_default(evaluate_default(spec.default, column.name), column, alteration.session)

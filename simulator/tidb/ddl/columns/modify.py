@@ -25,7 +25,7 @@ from simulator.tidb.ddl.constraints.index_parts import check_parts
 from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, normalize, partitioning_columns
 from simulator.tidb.ddl.lookups import existing_column, find_column, last_index_id, lower_names, part_names
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
+from simulator.tidb.ddl.tidb_errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
 
@@ -298,10 +298,10 @@ def check_auto_random(old: Column, new: Column, clustered: bool) -> None:
     if old.shard_bits == new.shard_bits == 0:
         return
     if old.shard_bits == 0 and not (old.auto_increment and clustered):
-        raise tidb_error("ddl:8216", "auto_random can only be converted from auto_increment clustered primary key")
+        raise auto_random_error("auto_random can only be converted from auto_increment clustered primary key")
     if new.shard_bits == 0:
-        raise tidb_error("ddl:8216", "adding/dropping/modifying auto_random is not supported")
+        raise auto_random_error("adding/dropping/modifying auto_random is not supported")
     if new.shard_bits < old.shard_bits:
-        raise tidb_error("ddl:8216", "decreasing auto_random shard bits is not supported")
+        raise auto_random_error("decreasing auto_random shard bits is not supported")
     if old.type.name != new.type.name:
-        raise tidb_error("ddl:8216", "modifying the auto_random column type is not supported")
+        raise auto_random_error("modifying the auto_random column type is not supported")

@@ -14,7 +14,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.definitions.checks import free_names, name_checks
+from simulator.tidb.ddl.definitions.keys import free_names, name_checks
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none, walk_in_order
 from simulator.tidb.ddl.lookups import check_length, existing_column, lower_names
 from simulator.tidb.ddl.session import Session

@@ -1,4 +1,4 @@
-"""Primary key, unique keys, indexes and foreign keys of a table, completed as TiDB does.
+"""Primary key, unique keys, indexes, foreign keys and CHECK constraints of a table, completed as TiDB does.
 
 The primary key is clustered unless the statement says NONCLUSTERED. A clustered primary key of one integer column has
 no index. A foreign key has an index that begins with its columns (TiDB 6.6+: pkg/ddl/create_table.go).
@@ -6,13 +6,13 @@ no index. A foreign key has an index that begins with its columns (TiDB 6.6+: pk
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb import syntax
-from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
+from simulator.tidb.model.table import CheckConstraint, Column, ForeignKey, Index, IndexColumn
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
 
@@ -251,3 +251,26 @@ def foreign_indexes(
         parts = tuple(IndexColumn(column) for column in columns)
         added.append(Index(len(indexes) + len(added) + 1, name, parts, unmarked=True))
     return added
+
+
+def name_checks(definition: syntax.CreateTable) -> list[tuple[str, syntax.CheckDefinition, str]]:
+    """Return the CHECKs of the table, then those of columns: name, definition, and the column that it belongs to.
+
+    Unnamed ones are called `t_chk_1`, `t_chk_2`, … (TiDB: setEmptyCheckConstraintName).
+    """
+    beside = [(key.check, "") for key in definition.keys if key.check]
+    checks = beside + [
+        (option.check, column.name) for column in definition.columns for option in column.options if option.check
+    ]
+    free = free_names(definition.name, {check.name.lower() for check, _ in checks})
+    return [(check.name or next(free), check, column) for check, column in checks]
+
+
+def free_names(table: str, taken_names: set[str]) -> Iterator[str]:
+    return (name for number in count(1) if (name := f"{table.lower()}_chk_{number}") not in taken_names)
+
+
+def build_checks(definition: syntax.CreateTable) -> tuple[CheckConstraint, ...]:
+    return tuple(
+        CheckConstraint(name, check.condition.text, check.enforced) for name, check, _ in name_checks(definition)
+    )

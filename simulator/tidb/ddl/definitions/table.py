@@ -10,9 +10,8 @@ from collections.abc import Mapping
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb import syntax
-from simulator.tidb.ddl.definitions.checks import build_checks
 from simulator.tidb.ddl.definitions.defaults import default_text
-from simulator.tidb.ddl.definitions.keys import build_keys
+from simulator.tidb.ddl.definitions.keys import build_checks, build_keys
 from simulator.tidb.ddl.definitions.types import build_type
 from simulator.tidb.model.charsets import resolve_charset_and_collation
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive

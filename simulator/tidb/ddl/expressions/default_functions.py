@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.tidb import syntax
+from simulator.tidb.ddl.expressions.constants import evaluate_constant
 from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
-from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.native_functions import MANY, NATIVE_FUNCTIONS
 from simulator.tidb.model.types import ColumnType, family
 
@@ -96,3 +97,38 @@ ALLOWED: Mapping[str, Callable[[tuple[syntax.Node, ...]], bool]] = {
     "STR_TO_DATE": are_literals,
 }
 """Functions that every release allows, with a check of their arguments."""
+
+
+# -- ALTER COLUMN … SET DEFAULT -----------------------------------------------------------------------------------
+
+OTHER_NOW_FUNCTIONS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
+LITERALS = {
+    "null": "null",
+    "int": "number",
+    "uint": "number",
+    "decimal": "number",
+    "real": "number",
+    "string": "string",
+}
+"""Kinds of literals by kinds of values."""
+
+
+def evaluate_default(default: syntax.ColumnDefault, column: str) -> syntax.ColumnDefault:
+    """Return the default of SET DEFAULT as a literal or a call. Raises DdlError.
+
+    A function call stays an expression; of the functions for the current time, only CURRENT_TIMESTAMP is allowed. Any
+    other expression is evaluated at once (TiDB: pkg/ddl/ddl_api.go, SetDefaultValue, getDefaultValue).
+    """
+    tree = parse_or_none(default.text) if default.kind == "expression" else None
+    if tree is None or isinstance(tree, syntax.ContextExpression) and tree.kind == "a sequence":
+        return default
+    if isinstance(tree, syntax.Call):
+        if tree.name in OTHER_NOW_FUNCTIONS:
+            raise tidb_error("ddl:3770", column, default.text.partition("(")[0].strip())
+        return default
+    result = evaluate_constant(default.text)
+    if result.kind not in LITERALS:
+        raise error_with_text(
+            "ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls"
+        )
+    return syntax.ColumnDefault(LITERALS[result.kind], result.text)

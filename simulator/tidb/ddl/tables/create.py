@@ -22,16 +22,7 @@ from simulator.tidb.ddl.grammar import check_grammar
 from simulator.tidb.ddl.partitions.interval import rewrite_statement
 from simulator.tidb.ddl.partitions.partitioning import new_partitioning
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
-from simulator.tidb.ddl.tables.definition_checks import (
-    check_charset,
-    check_columns,
-    check_generated_columns,
-    check_keys,
-    check_limits,
-    check_on_commit,
-    check_options,
-    check_same_names,
-)
+from simulator.tidb.ddl.tables import definition_checks as checks
 from simulator.tidb.ddl.tables.options import check_ttl
 from simulator.tidb.ddl.tidb_errors import converting_errors, tidb_error, unsupported_error
 from simulator.tidb.model.table import Table
@@ -71,7 +62,7 @@ def create_table(statement: syntax.CreateTable, text: str, session: Session) -> 
             return session.without_jobs(f"Table '{'.'.join(session.existing_name(written))}' already exists: no job")
         raise tidb_error("schema:1050", ".".join(written))
     if statement.like is None:
-        check_limits(statement, table)
+        checks.check_limits(statement, table)
     for check in table.checks if session.check_constraints else ():
         check_name_is_free(check.name, table, catalog)
     if statement.temporary == "local":
@@ -121,11 +112,11 @@ def build_new_table(
     checkTableInfoValidWithStmt)."""
     if definition.like is not None:
         return copy_table(catalog, definition, database.name, session)
-    charset = check_charset(definition, (database.charset, database.collation), session)
-    check_columns(definition, charset, session)
-    check_keys(definition, charset, database.name, session)
-    check_options(definition, session)
-    check_same_names(definition)
+    charset = checks.check_charset(definition, (database.charset, database.collation), session)
+    checks.check_columns(definition, charset, session)
+    checks.check_keys(definition, charset, database.name, session)
+    checks.check_options(definition, session)
+    checks.check_same_names(definition)
     definitions = definition.partitioning.definitions if definition.partitioning else ()
     check_placement_policy(
         catalog, [*definition.options, *(option for definition in definitions for option in definition.options)]
@@ -145,7 +136,7 @@ def build_new_table(
     if partitioning and table.temporary:
         raise tidb_error("ddl:1562")
     table = replace(table, partitioning=partitioning)
-    check_generated_columns(definition, database.name)
+    checks.check_generated_columns(definition, database.name)
     if table.ttl is not None and table.temporary:
         raise tidb_error("ddl:8151")
     if table.ttl is not None:
@@ -158,9 +149,9 @@ def build_new_table(
 
 def check_unknown(definition: syntax.CreateTable, session: Session) -> None:
     if definition.like is None:
-        charset = check_charset(definition, DEFAULT_CHARSET, session)
-        check_columns(definition, charset, session)
-        check_keys(definition, charset, "", session)
+        charset = checks.check_charset(definition, DEFAULT_CHARSET, session)
+        checks.check_columns(definition, charset, session)
+        checks.check_keys(definition, charset, "", session)
 
 
 def copy_table(catalog: Catalog, definition: syntax.CreateTable, schema: str, session: Session) -> Table:
@@ -198,7 +189,7 @@ def check_copied(definition: syntax.CreateTable, model: Table) -> None:
         raise tidb_error("ddl:1562")
     if options.get("SHARD_ROW_ID_BITS", "0").strip("0"):
         raise tidb_error("planner:8006", "shard_row_id_bits")
-    check_on_commit(definition)
+    checks.check_on_commit(definition)
 
 
 def check_children(table: Table, catalog: Catalog) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simulator.tidb import syntax
+from simulator.tidb.ddl.columns.alter import MAX_COLUMNS
 from simulator.tidb.ddl.columns.definitions import (
     MAX_COMMENT_BYTES,
     check_charset_name,
@@ -15,20 +16,29 @@ from simulator.tidb.ddl.columns.definitions import (
 )
 from simulator.tidb.ddl.constraints.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_expressions, check_parts
+from simulator.tidb.ddl.constraints.indexes import MAX_KEYS
 from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, key_names
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
 from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, check_length, existing_column
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tables.auto_random import check_auto_random
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
+from simulator.tidb.ddl.tidb_errors import (
+    auto_random_error,
+    converting_errors,
+    error_with_text,
+    tidb_error,
+    unsupported_error,
+)
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
 
-MOST_COLUMNS = 1017
-MOST_KEYS = 64
+SHARD_BITS, RANGE_BITS = 5, 64
+MOST_SHARD_BITS = 15
+LEAST_RANGE_BITS = 32
+LEAST_BITS = 27
+"""Bits of the incremental part."""
 
 
 def check_charset(definition: syntax.CreateTable, default: tuple[str, str], session: Session) -> tuple[str, str]:
@@ -221,10 +231,10 @@ def check_limits(definition: syntax.CreateTable, table: Table) -> None:
     for column in definition.columns:
         check_length(column.name)
     hidden = sum(bool(part.expression) for index in table.indexes for part in index.columns)
-    if len(table.columns) + hidden > MOST_COLUMNS:
+    if len(table.columns) + hidden > MAX_COLUMNS:
         raise tidb_error("ddl:1117")
-    if len(table.indexes) > MOST_KEYS:
-        raise tidb_error("ddl:1069", MOST_KEYS)
+    if len(table.indexes) > MAX_KEYS:
+        raise tidb_error("ddl:1069", MAX_KEYS)
     if any(index.primary and not index.visible for index in table.indexes):
         raise tidb_error("ddl:3522")
 
@@ -235,3 +245,43 @@ def check_same_names(definition: syntax.CreateTable) -> None:
         if column.name.lower() in names:
             raise tidb_error("schema:1060", column.name)
         names.add(column.name.lower())
+
+
+def check_auto_random(definition: syntax.CreateTable, handle: syntax.KeyDefinition | None) -> None:
+    """Raise DdlError 8216; `handle` is the clustered primary key (TiDB: setTableAutoRandomBits; pkg/meta/autoid)."""
+    for column in definition.columns:
+        option = column.option("auto_random")
+        if option is None:
+            continue
+        if column.type.name != "bigint":
+            raise auto_random_error(
+                f"auto_random option must be defined on `bigint` column, but not on `{column.type.name}` column"
+            )
+        if handle is None:
+            raise auto_random_error("auto_random is only supported on the tables with clustered primary key")
+        if handle.parts[0].column.lower() != column.name.lower():
+            raise auto_random_error(f"column '{column.name}' must be the first column in primary key")
+        if column.auto_increment:
+            raise auto_random_error("auto_random is incompatible with auto_increment")
+        if column.default is not None:
+            raise auto_random_error("auto_random is incompatible with default")
+        check_bits(column, option.numbers)
+
+
+def check_bits(column: syntax.ColumnDefinition, numbers: tuple[int, ...]) -> None:
+    shard = numbers[0] if numbers else SHARD_BITS
+    bits = numbers[1] if len(numbers) > 1 else RANGE_BITS
+    if shard == 0:
+        raise auto_random_error("the value of auto_random should be positive")
+    if shard > MOST_SHARD_BITS:
+        raise auto_random_error(
+            f"max allowed auto_random shard bits is {MOST_SHARD_BITS}, but got {shard} on column `{column.name}`"
+        )
+    if not LEAST_RANGE_BITS <= bits <= RANGE_BITS:
+        raise auto_random_error(
+            f"auto_random range bits must be between {LEAST_RANGE_BITS} and {RANGE_BITS}, but got {bits}"
+        )
+    if bits - shard - (not column.type.unsigned) < LEAST_BITS:
+        raise auto_random_error(
+            "auto_random ID space is too small, please decrease the shard bits or increase the range bits"
+        )

@@ -19,7 +19,13 @@ from simulator.tidb.ddl.constraints.index_parts import check_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
 from simulator.tidb.ddl.grammar import ENGINES
 from simulator.tidb.ddl.lookups import existing_column
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
+from simulator.tidb.ddl.tidb_errors import (
+    auto_random_error,
+    converting_errors,
+    error_with_text,
+    tidb_error,
+    unsupported_error,
+)
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve_charset_and_collation
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
@@ -128,7 +134,7 @@ def check_stored_option(option: syntax.TableOption, table: Table) -> None:
     if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
         raise unsupported_error("shard_row_id_bits for table with primary key as row id")
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
-        raise tidb_error("ddl:8216", "alter auto_random_base of a non auto_random table")
+        raise auto_random_error("alter auto_random_base of a non auto_random table")
     if option.name == "AUTO_ID_CACHE" and (option.value == "1") != (dict(table.options).get(option.name) == "1"):
         raise error_with_text(
             "ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is different"

@@ -11,9 +11,8 @@ from simulator.tidb.ddl.catalog import Catalog, with_dropped, with_table, withou
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.constraints.foreign_keys import check_unreferred, update_references
 from simulator.tidb.ddl.definitions.table import build_table
-from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.lookups import check_length, lower_names
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.ddl.tables.create import TEMPORARY, existing_table
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
 from simulator.tidb.model.table import Table
