@@ -89,7 +89,6 @@ def event_time(event: Event) -> tuple[int | None, str]:
 
 
 def unreadable(record: Record, error: UserError) -> dict[str, Any]:
-    """Describe a message that is no event."""
     return {"event": "UNREADABLE", "reason": str(error), "key": _hex(record.key), "value": _hex(record.value)}
 
 

@@ -29,6 +29,7 @@ of the table in their messages. Columns of EVENT_SCHEMA:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -44,6 +45,13 @@ UNKNOWN_CELL = b"\xfd"
 RECORD_SCHEMA = pa.schema(
     [("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())]
 )
+
+
+def record_batch(columns: Iterable[Sequence[object]]) -> pa.RecordBatch:
+    """Return a batch of RECORD_SCHEMA with these columns."""
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
+
 
 EVENT_SCHEMA = pa.schema(
     [

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.frame import record_batch
 from simulator.consumer.recorded_files import BYTES, ROWS, file_size, read_batches
 from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
@@ -129,8 +129,7 @@ def _of_kafka(partition: StreamPartition, settings: KafkaSettings) -> Iterator[p
 
     assert partition.first is not None and partition.next is not None
     for columns in read_partition(settings, partition.topic, partition.partition, partition.first, partition.next):
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
+        yield record_batch(columns)
 
 
 def _where(source: Path | KafkaSettings) -> str:

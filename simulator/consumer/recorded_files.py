@@ -13,7 +13,7 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from simulator.consumer.decode.convert_tokens import decode_base64
-from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.frame import RECORD_SCHEMA, record_batch
 from simulator.consumer.records import COLUMNS, FixtureFile, check_types, parquet_errors, record_of_line
 from simulator.errors import UserError
 
@@ -115,9 +115,7 @@ def _records(shard: FixtureFile, first_line: int, block: bytes) -> pa.RecordBatc
     except (pa.ArrowException, ValueError):
         pass  # `record_of_line` says what is wrong, or that nothing is
     read = [record_of_line(shard, first_line + place, line) for place, line in enumerate(block.splitlines(True), 1)]
-    columns = zip(*((record.offset, record.timestamp, record.key, record.value) for record in read))
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA)]
-    return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
+    return record_batch([getattr(record, name) for record in read] for name in RECORD_SCHEMA.names)
 
 
 def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:

@@ -26,8 +26,6 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class TruthMetadata:
-    """The run of a truth."""
-
     command: str
     """`run`, `diff`, `load` or `TiCDC` (from Python)."""
 

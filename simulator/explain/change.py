@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import eq
 from typing import Any
 
 import pyarrow as pa
@@ -140,23 +141,9 @@ def _same_number(text: str, stored: str) -> bool:
     return Decimal(text.strip()) == Decimal(stored)
 
 
-def _same_text(text: str, stored: str) -> bool:
-    return text == stored
-
-
-def _same_members(text: str, stored: str) -> bool:
-    return set(text.split(",")) == set(stored.split(","))
-
-
 KEEPS_VALUE: dict[str, Callable[[str, str], bool]] = {
-    "integer": _same_number,
-    "decimal": _same_number,
-    "bit": _same_number,
-    "year": _same_number,
-    "date": _same_text,
-    "time": _same_text,
-    "datetime": _same_text,
-    "enum": _same_text,
-    "set": _same_members,
+    **dict.fromkeys(("integer", "decimal", "bit", "year"), _same_number),
+    **dict.fromkeys(("date", "time", "datetime", "enum"), eq),
+    "set": lambda text, stored: set(text.split(",")) == set(stored.split(",")),
 }
 """Family → whether TiDB's text is the value that was written; in other families TiDB's own spelling is accepted."""

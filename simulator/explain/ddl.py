@@ -39,8 +39,6 @@ class MessageExplained:
 
 @dataclass(frozen=True)
 class EventExplained:
-    """An event that is sent."""
-
     type_code: int
     action: str
     schema: str

@@ -239,7 +239,6 @@ def _row_id(table: Table, change: RowChange) -> int | None:
 
 
 def encode_image(image: Mapping[str, str | None] | None) -> bytes | None:
-    """Return the row image of TiDB texts."""
     if image is None:
         return None
     return row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
@@ -292,7 +291,6 @@ def row_lines(found: RowExplained) -> Iterator[str]:
 
 
 def _source(found: RowExplained) -> str:
-    """Describe the input of the partition."""
     values = ", ".join(found.hashed)
     if found.dispatcher in (TS, ROW_ID):
         return "the commit-ts" if found.dispatcher == TS else "the row id"

@@ -145,7 +145,6 @@ def _differences(what: str, before: Named, after: Named) -> Iterator[str]:
 
 
 def describe(shown: ColumnView | KeyView) -> str:
-    """Describe a column or a key."""
     if isinstance(shown, KeyView):
         kind = "primary" if shown.primary else "unique" if shown.unique else "not unique"
         return f"{kind} ({', '.join(shown.columns)})"

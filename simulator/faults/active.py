@@ -37,8 +37,6 @@ class EventPiece:
 
 @dataclass
 class FaultContext:
-    """The part of a run that a fault at work uses."""
-
     fault: Fault
     spec: TaskSpec
     """Of the part of the run that is being sent."""
@@ -92,7 +90,6 @@ class ActiveFault:
 
 
 def moved(piece: EventPiece, events: pa.RecordBatch) -> EventPiece:
-    """Return a piece with other events."""
     return replace(piece, events=events)
 
 

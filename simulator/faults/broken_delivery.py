@@ -32,8 +32,6 @@ from simulator.ticdc.rules import ChangefeedRules
 
 
 class LoseRow(ActiveFault):
-    """Drops the next row."""
-
     awaits = True
 
     def events(self, piece: EventPiece) -> Iterator[EventPiece]:

@@ -61,7 +61,6 @@ def _corrupt_json(entry: KeyValue, options: CodecOptions) -> KeyValue:
 
 
 def _truncate_value(entry: KeyValue, options: CodecOptions) -> KeyValue:
-    """Cut off the second half of the value."""
     key, value = entry
     return key, value[: len(value) // 2]
 

@@ -62,8 +62,6 @@ PARTITIONS_KEY = Key("partitions", to_positive, FROM_1, "How many partitions.")
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a step."""
-
     name: str
     """A key of FAULTS."""
 

@@ -52,7 +52,6 @@ class SentHistory:
         self.start_ts = self.start_ts or start_ts
 
     def renumber(self, moved: Renumbering) -> None:
-        """Update the numbers of destinations."""
         self._recorded = [*map(moved, self._recorded)]
 
     def add_checkpoints(self, times: Ints) -> None:

@@ -20,8 +20,6 @@ INSIDE_TICDC, IN_TRANSIT = range(2)
 
 @dataclass(frozen=True)
 class FaultKind:
-    """A kind of fault."""
-
     says: str
     """What happens, in a sentence."""
 

@@ -60,7 +60,6 @@ def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
 
 
 def _mark_large(flush: Flush, chosen: Mask) -> Flush:
-    """Mark the chosen rows as larger than max-message-bytes."""
     return replace(flush, large=chosen if flush.large is None else flush.large | chosen)
 
 

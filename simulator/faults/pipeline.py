@@ -29,8 +29,6 @@ from simulator.ticdc.flush import Flush
 
 @dataclass(frozen=True)
 class Injection:
-    """When a fault began."""
-
     at_ms: int
     records: int
     """How many records were sent before."""
@@ -200,7 +198,6 @@ class InjectedFaults:
         return min(times, default=None)
 
     def _begin_fault(self, number: int, fault: Fault) -> Iterator[_OutgoingPiece]:
-        """Begin a fault."""
         self._history.advance_below(fault.at_ts)
         self._begun_at.append(fault.at_ms)
         random = np.random.default_rng([self._seed & (1 << 64) - 1, number])

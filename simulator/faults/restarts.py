@@ -19,8 +19,6 @@ from simulator.faults.kind import FaultKind
 
 
 class Restart(ActiveFault):
-    """Restarts TiCDC at once."""
-
     def begin(self) -> Iterator[EventPiece]:
         self.over = True
         return restart_events(self.context)

@@ -56,8 +56,6 @@ class BetweenSnapshots:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A table that exists at the watermark."""
-
     table: PlacedTable
     read: frozenset[int] = frozenset()
     """Its physical tables whose rows all equal those of the snapshot before."""

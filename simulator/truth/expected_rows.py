@@ -34,8 +34,6 @@ SMALL = 1 << 20
 
 @dataclass(frozen=True)
 class ExpectedRows:
-    """All rows of a truth."""
-
     tables: tuple[Table, ...]
     """Ordered by schema and name; rows refer to them by index."""
 
@@ -47,7 +45,6 @@ class ExpectedRows:
 
     @property
     def input_bytes(self) -> int:
-        """The size of the input."""
         held: int = sum(scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None)
         files = sum(file.size for scan in self.scans for each in scan.table.files.values() for file in each)
         return held + files + (self.between.input_bytes if self.between else 0)

@@ -43,8 +43,6 @@ from simulator.truth.between_snapshots import rules_of
 
 @dataclass(frozen=True)
 class ConsumerState:
-    """The state of a consumer."""
-
     position: RunPosition
     """Its state is an Upstream, which may have tables that the consumer does not know."""
 
@@ -103,7 +101,6 @@ def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
 
 
 def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: ChangefeedRules) -> ConsumerState:
-    """Apply a statement."""
     applied = jobs[0].applied
     is_filtered = any(_is_filtered(job, rules) for job in jobs)
     if is_filtered and not isinstance(applied.statement, CreateTable):
@@ -141,7 +138,6 @@ def _is_filtered(job: EmittedJob, rules: ChangefeedRules) -> bool:
 
 
 def _known(known: frozenset[Key], jobs: list[EmittedJob], upstream: Upstream) -> frozenset[Key]:
-    """Return the consumer's tables after a statement."""
     came: set[Key] = set()
     for job in jobs:
         for _old, new in renamed_tables(job.job).items():

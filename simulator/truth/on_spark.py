@@ -82,7 +82,6 @@ def _written(
     format: str,
     part: Callable[[int], int | None],
 ) -> pa.RecordBatch:
-    """Write rows in a task and return their counts."""
     with wrap_errors(), disk_errors(directory):
         rows = write_rows(batches, tables, directory, format, part)
     return pa.RecordBatch.from_pydict({"table": [*rows], "rows": [*rows.values()]}, schema=WRITTEN_ROWS)
@@ -130,7 +129,6 @@ def _compared(
 
 
 def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the number of files of each table."""
     size = np.zeros(len(tables), np.int64)
     for scan in (*between.before, *between.after):
         number = between.numbers[scan.place.indexes[0]]

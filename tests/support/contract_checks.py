@@ -13,7 +13,7 @@ from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
 from simulator.consumer.contract.violations import Violation, Violations, merge_violations
 from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.frame import RECORD_SCHEMA, record_batch
 from simulator.consumer.records import Record, TopicPartition
 
 BATCH = 1 << 14
@@ -58,8 +58,4 @@ def record_batches(records: Sequence[Record], size: int = BATCH) -> Iterator[pa.
     """Convert the records of a partition to batches of RECORD_SCHEMA."""
     for first in range(0, len(records), size):
         part = records[first : first + size]
-        columns = ([getattr(record, name) for record in part] for name in RECORD_SCHEMA.names)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(values, kind) for values, kind in zip(columns, RECORD_SCHEMA.types, strict=True)],
-            schema=RECORD_SCHEMA,
-        )
+        yield record_batch([getattr(record, name) for record in part] for name in RECORD_SCHEMA.names)

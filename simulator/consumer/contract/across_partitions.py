@@ -21,7 +21,6 @@ from simulator.tso import FOREVER
 
 
 def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamSpec, show: int = SHOW) -> Violations:
-    """Return the violations that concern several partitions."""
     tally, topics = ViolationCounter(show), topic_summaries(summaries, spec)
     if spec.watermarks:
         _check_missing_watermarks(tally, topics, spec)
@@ -33,8 +32,6 @@ def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamS
 
 @dataclass(frozen=True)
 class TopicSummary:
-    """The partition summaries of a topic."""
-
     name: str
     partitions: tuple[PartitionSummary, ...]
     """All partitions that the topic should have, by number."""

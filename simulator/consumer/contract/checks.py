@@ -72,7 +72,6 @@ class PartitionChecks:
         self._update_times(events)
 
     def end(self) -> PartitionSummary:
-        """Return the summary of the partition."""
         last = self._newest.end()
         if last is not None and not self.spec.watermarks:
             self._older_last(last)
@@ -193,7 +192,6 @@ class PartitionChecks:
             self._late_head = bool(events.low[rows[0]] < 0)
 
     def _update_times(self, events: EventArrays) -> None:
-        """Update the times of the summary."""
         summary, marks, rows = self.summary, events.at(WATERMARK), events.rows
         if len(marks):
             self._watermarks.append(np.unique(events.ts[marks]))
@@ -223,7 +221,6 @@ def _lower(known: int, ts: int) -> int:
 
 
 def _first_of_each(events: EventArrays) -> Ints:
-    """Return the first event of each record."""
     return np.flatnonzero(np.diff(events.offset, prepend=-1) != 0)
 
 
@@ -266,7 +263,6 @@ def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup) -> Ints:
 
 
 def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | None:
-    """Return the timestamps of the events' records."""
     if records is None or not records.num_rows:
         return None
     offsets, times = (np.asarray(records.column(name), np.int64) for name in ("offset", "timestamp"))

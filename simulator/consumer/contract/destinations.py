@@ -69,8 +69,6 @@ def member_names(cells: pa.Array, column: Column) -> pa.Array:
 
 @dataclass(frozen=True)
 class RowDestinations:
-    """Destinations of the rows of one table."""
-
     topic: str
     among: Callable[[int], Ints]
     """Returns the partitions of the rows, given the number of partitions."""
@@ -159,7 +157,6 @@ def _certain(release: Release, rules: Router) -> bool:
 
 
 def _destinations(to: Route, table: Table, dispatch_rows: DispatchRows) -> RowDestinations | str:
-    """Hash the rows and compute their partitions."""
     columns = {column.name: column for column in table.columns}
     inexact = ~dispatch_rows.exact if to.groups_by == "commit_ts" else None
     if inexact is not None and inexact.all():

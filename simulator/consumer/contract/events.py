@@ -78,8 +78,6 @@ class EventArrays:
 
 
 class TableNumbers:
-    """Assigns numbers to table names."""
-
     def __init__(self) -> None:
         self.names: list[str] = []
         self.schemas: list[tuple[str, str]] = []

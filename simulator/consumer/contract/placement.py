@@ -43,15 +43,12 @@ class RowGroup:
 
 
 class TableDefinitions:
-    """The table definitions of a stream by layout and time."""
-
     def __init__(self, spec: StreamSpec) -> None:
         self._spec = spec
         self._known: dict[tuple[str, str], tuple[Ints, list[Table | None]]] = {}
         self._layout_tables: dict[Layout, Table] = {}
 
     def alike(self, events: EventArrays, rows: Ints) -> Iterator[RowGroup]:
-        """Yield the rows of a batch in groups."""
         images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
         for number, of_layout in by_table(events.layout[rows]):
             layout = events.layouts[number]

@@ -31,8 +31,6 @@ from simulator.tidb.model.table import Table
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """The properties that a stream must have."""
-
     protocol: str
     partitions: Mapping[str, int]
     """Topic → number of partitions, including empty ones."""
@@ -104,7 +102,6 @@ def stream_spec_of(
     restarts: bool = False,
     release: Release = V8_5,
 ) -> StreamSpec:
-    """Return the properties of a stream that this changefeed writes."""
     options, tables = changefeed.codec, list(tables)
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)

@@ -47,8 +47,6 @@ def _none() -> Ints:
 
 @dataclass
 class PartitionSummary:
-    """The summary of a partition, filled as it is read."""
-
     place: TopicPartition
     records: int = 0
     size: int = 0

@@ -100,8 +100,6 @@ class Violations:
 
 
 class ViolationCounter:
-    """Counts violations."""
-
     def __init__(self, show: int = SHOW) -> None:
         self.show = show
         self._counts: Counter[CheckAndTable] = Counter()
@@ -137,7 +135,6 @@ class ViolationCounter:
 
 
 def merge_violations(parts: Iterable[Violations], show: int = SHOW) -> Violations:
-    """Merge the violations of several partitions."""
     counter = ViolationCounter(show)
     for each in parts:
         counter.include(each)

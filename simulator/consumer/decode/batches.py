@@ -111,7 +111,6 @@ def _record_of(decoded: pa.RecordBatch) -> Places:
 
 
 def _merged(fast: pa.RecordBatch, record: Places, slow: pa.RecordBatch, other: Places) -> pa.RecordBatch:
-    """Merge both batches in the order of their records."""
     order = np.argsort(np.concatenate((record, other)), kind="stable")
     both = pa.Table.from_batches([fast, slow]).combine_chunks().to_batches()[0]
     return both.take(pa.array(order))

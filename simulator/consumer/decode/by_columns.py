@@ -84,22 +84,17 @@ def ragged_ranges(starts: Places, counts: Places) -> Places:
 
 
 class _StackedArrays:
-    """Concatenated arrays of shapes."""
-
     def __init__(self, parts: Sequence[npt.NDArray[np.generic]]) -> None:
         self.counts = np.array([len(part) for part in parts], np.int64)
         self.starts = np.cumsum(self.counts) - self.counts
         self.values = np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def of(self, shape: Places) -> npt.NDArray[np.generic]:
-        """Return the concatenated arrays of these shapes."""
         values: npt.NDArray[np.generic] = self.values[ragged_ranges(self.starts[shape], self.counts[shape])]
         return values
 
 
 class _TextDecoder:
-    """Decodes texts that have a shape."""
-
     def __init__(self, tokenized: TokenizedTexts, shapes: Sequence[TextShape], rows: Places, shape: Places) -> None:
         self.cut, self.shapes = tokenized, shapes
         lengths = _StackedArrays([each.lengths for each in shapes])
@@ -125,7 +120,6 @@ class _TextDecoder:
         self.extra: list[pa.Array] = []
 
     def read(self) -> ColumnarEvents:
-        """Return the events that can be read."""
         self._check_tokens()
         self._convert()
         valid = np.ones(len(self.rows), np.bool_)

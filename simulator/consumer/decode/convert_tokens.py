@@ -25,7 +25,6 @@ ConvertedTokens = tuple[pa.Array, Mask]
 
 
 def unescape(tokens: pa.Array) -> ConvertedTokens:
-    """Decode JSON strings without quotes."""
     texts = tokens.to_pylist()
     try:
         return _encoded(json.loads(b'["' + b'","'.join(texts) + b'"]')), np.ones(len(texts), np.bool_)
@@ -98,7 +97,6 @@ def bytes_from_base64(tokens: pa.Array) -> ConvertedTokens:
 
 
 def text_from_base64(tokens: pa.Array) -> ConvertedTokens:
-    """Decode base64 to UTF-8."""
     cells, valid = _base64(tokens)
     return cells, valid & are_utf8(cells)
 
@@ -118,7 +116,6 @@ def _base64(tokens: pa.Array) -> ConvertedTokens:
 
 
 def are_utf8(cells: pa.Array) -> Mask:
-    """Return which cells are UTF-8."""
     valid = np.ones(len(cells), np.bool_)
     if (buffers(cells)[0] >= 0x80).any() and not _is_utf8(cells):
         valid[:] = [_is_utf8(cells.slice(place, 1)) for place in range(len(cells))]

@@ -83,8 +83,6 @@ class ColumnarDecoder:
 
 @dataclass(frozen=True)
 class Decoder:
-    """The decoder of a protocol."""
-
     decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
     """Returns the events of one message; raises ValueError or KeyError if it is invalid."""
 

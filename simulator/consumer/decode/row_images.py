@@ -97,7 +97,6 @@ def _column(
 
 
 def _convert_distinct(cells: pa.Array, text: Callable[[bytes], bytes | None]) -> pa.Array:
-    """Convert each different cell once."""
     encoded = cells.dictionary_encode()
     return pa.array([text(cell) for cell in encoded.dictionary.to_pylist()], pa.binary()).take(encoded.indices)
 

@@ -103,7 +103,6 @@ def event_layout(event: RowEvent) -> Layout:
 
 
 def encode_image(image: Image | None, layout: Layout) -> bytes | None:
-    """Return the cells of a row in the order of its layout."""
     if image is None:
         return None
     return row_image.joined(
@@ -132,5 +131,4 @@ def check_int64(number: int | None, name: str) -> int | None:
 
 
 def iterate_records(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Yield offset, key and value."""
     return zip(*(batch.column(name).to_pylist() for name in ("offset", "key", "value")), strict=True)

@@ -58,8 +58,6 @@ class TextShape:
 
 @dataclass(frozen=True)
 class TokenizedSample:
-    """One tokenized text."""
-
     text: bytes
     tokens: Sequence[tuple[int, int]]
     """Start and end of each token, including quotes."""
@@ -70,7 +68,6 @@ class TokenizedSample:
 def learn_shape(
     sample: TokenizedSample, protocol: str, columns: ColumnarDecoder, place: Callable[[Layout], int]
 ) -> TextShape | None:
-    """Return the shape of all texts with the skeleton of this one; None if there is none."""
     try:
         (event,) = decode(*columns.message(sample.text), protocol)
         paths = dict(_paths(columns.objects(_with_placeholders(sample)), ()))
@@ -150,7 +147,6 @@ def _with_placeholders(sample: TokenizedSample) -> bytes:
 
 
 def _paths(value: object, path: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the number and path of each placeholder."""
     if isinstance(value, dict):
         for name, member in value.items():
             yield from _paths(member, (*path, name))

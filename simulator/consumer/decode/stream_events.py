@@ -22,8 +22,6 @@ Image: TypeAlias = "Mapping[str, Value]"
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """The description of a column in a message."""
-
     type: int | str
     """Open Protocol's type code, or canal's mysqlType."""
 

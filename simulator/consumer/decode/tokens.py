@@ -22,8 +22,6 @@ PADDING = 16
 
 @dataclass(frozen=True)
 class JsonStrings:
-    """All strings of the texts."""
-
     data: Bytes
     """All texts, followed by PADDING."""
 

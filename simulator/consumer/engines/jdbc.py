@@ -49,8 +49,6 @@ OPERATION = re.compile(r"on the operation: (.+?)(?: SQLSTATE.*)?$", re.MULTILINE
 
 @dataclass(frozen=True)
 class DatabaseTables:
-    """The tables of a timeline that a database has."""
-
     frames: tuple[DataFrame, ...]
     """Rows of each table, as image pairs of the snapshot before a stream."""
 

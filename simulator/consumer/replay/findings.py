@@ -23,8 +23,6 @@ FIRST = [("commit_ts", "ascending"), ("partition_index", "ascending"), ("offset"
 
 @dataclass
 class Findings:
-    """Counts and examples."""
-
     show: int
     counts: Counter[tuple[str, int]] = field(default_factory=Counter)
     examples: dict[tuple[str, int], pa.RecordBatch] = field(default_factory=dict)
@@ -36,38 +34,22 @@ class Findings:
         one."""
         places = np.flatnonzero(where)
         for table, at in by_table(ints(rows, "table")[places]):
-            self._add(check, table, rows, places[at], actual, expected)
-
-    def _add(
-        self,
-        check: str,
-        table: int,
-        rows: pa.RecordBatch,
-        places: Ints,
-        actual: pa.Array | None,
-        expected: pa.Array | None,
-    ) -> None:
-        self.counts[check, table] += len(places)
-        order = np.lexsort([ints(rows, name)[places] for name in ("offset", "partition_index", "commit_ts")])
-        kept = pa.array(places[order[: self.show]])
-        count, images = (
-            len(kept),
-            [pa.nulls(len(kept), pa.binary()) if side is None else side.take(kept) for side in (actual, expected)],
-        )
-        batch = pa.RecordBatch.from_arrays(
-            [
+            of_table = places[at]
+            self.counts[check, table] += len(of_table)
+            order = np.lexsort([ints(rows, name)[of_table] for name in ("offset", "partition_index", "commit_ts")])
+            kept = pa.array(of_table[order[: self.show]])
+            count = len(kept)
+            columns = [
                 pa.repeat(check, count),
                 pa.repeat(pa.scalar(table, pa.int32()), count),
                 pa.nulls(count, pa.int64()),
                 *(rows.column(name).take(kept) for name in ("commit_ts", "partition_index", "offset", "handle")),
-                *images,
-            ],
-            schema=FINDING_SCHEMA,
-        )
-        self.add_examples(check, table, batch)
+                *(pa.nulls(count, pa.binary()) if side is None else side.take(kept) for side in (actual, expected)),
+            ]
+            self.add_examples(check, table, pa.RecordBatch.from_arrays(columns, schema=FINDING_SCHEMA))
 
     def add_examples(self, check: str, table: int, examples: pa.RecordBatch) -> None:
-        """Add examples (FINDING_SCHEMA) and add_examples the first `show`."""
+        """Add examples (FINDING_SCHEMA), and keep the first `show` of them all."""
         before = self.examples.get((check, table))
         both = examples if before is None else pa.concat_batches([before, examples])
         self.examples[check, table] = both.take(pc.sort_indices(both, sort_keys=FIRST)[: self.show])
@@ -88,15 +70,14 @@ class Findings:
 
 
 def merge_findings(batches: Iterable[pa.RecordBatch], show: int) -> Findings:
-    """Merge the findings of several tasks."""
     findings = Findings(show)
     for batch in batches:
         counted = pc.is_valid(batch.column("count"))
         for row in batch.filter(counted).select(["check", "table", "count"]).to_pylist():
             findings.counts[row["check"], row["table"]] += row["count"]
         examples = batch.filter(pc.invert(counted))
-        keys = zip(examples.column("check").to_pylist(), examples.column("table").to_pylist())
         places: dict[tuple[str, int], list[int]] = {}
+        keys = zip(examples.column("check").to_pylist(), examples.column("table").to_pylist())
         for place, key in enumerate(keys):
             places.setdefault(key, []).append(place)
         for (check, table), at in places.items():

@@ -64,8 +64,6 @@ class SkippedChanges:
 
 @dataclass(frozen=True)
 class ImagePairBuilder:
-    """Builds image pairs of a stream's row changes."""
-
     timeline: TableTimeline
     fidelity: Fidelity
     images: Images
@@ -147,7 +145,6 @@ class ImagePairBuilder:
     def _images(
         self, rows: pa.RecordBatch, layout: Layout, history: TableHistory, definition: int
     ) -> tuple[pa.Array, pa.Array]:
-        """Return normalized images in the table's definition at that time."""
         table = history.definitions[definition].table
         columns = visible_columns(table)
         if history.lenient:
@@ -205,7 +202,6 @@ class ImagePairBuilder:
 
 
 def _unknown_handles(images: pa.Array, handles: pa.Array) -> Mask:
-    """Return the images whose handle is unknown."""
     return as_mask(pc.and_(pc.is_valid(images), pc.is_null(handles)))
 
 
@@ -216,7 +212,6 @@ def _keyed_pairs(
     sides: tuple[pa.Array, pa.Array],
     lost: Mask,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield image pairs of row changes with these handles and images before and after."""
     (was, now), (before, after) = rows, sides
     nulls = pa.nulls(len(was), pa.binary())
     same = as_mask(pc.equal(was, now))
@@ -249,7 +244,6 @@ def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) 
 def _select_pairs(
     number: int, handle: pa.Array, columns: Mapping[str, pa.Array], old: pa.Array, new: pa.Array, rank: int, mask: Mask
 ) -> pa.RecordBatch:
-    """Build the image pairs of the rows in a mask."""
     if not mask.any():
         return pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
     # Inside a millisecond only the offset gives the order.
@@ -308,7 +302,6 @@ def dropped_at(history: TableHistory, definition: int, images: pa.Array, ts: Int
 
 
 def _in_partitions(table: Table, images: pa.Array, names: frozenset[str]) -> Mask:
-    """Return which rows are in these partitions."""
     if not names or table.partitioning is None:
         return np.ones(len(images), np.bool_)
     if has_unknown_cell(images).any():

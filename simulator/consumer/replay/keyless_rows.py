@@ -89,5 +89,4 @@ class KeylessRowChecks:
 
 
 def _digits(counts: Ints) -> pa.Array:
-    """Return counts as digits."""
     return pc.cast(pc.cast(pa.array(counts), pa.string()), pa.binary())

@@ -77,7 +77,6 @@ def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:
 
 
 def has_unknown_cell(images: pa.Array) -> Mask:
-    """Return which images have an unknown cell."""
     data, offsets = buffers(images)
     if not (data == UNKNOWN_CELL[0]).any():
         return np.zeros(len(images), np.bool_)

@@ -51,8 +51,6 @@ class TableCompared:
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """The findings of a replay."""
-
     counts: Mapping[tuple[str, str], int]
     """Number of findings, by check and table."""
 

@@ -27,8 +27,6 @@ LEAST = 2
 
 @dataclass(frozen=True)
 class StateRows:
-    """Converts the rows of one table to image pairs."""
-
     number: int
     history: TableHistory
     is_after: bool
@@ -116,8 +114,6 @@ def _read(
 
 @dataclass(frozen=True)
 class SnapshotComparison:
-    """Two snapshots, ready to compare."""
-
     timeline: TableTimeline
     expected: TableKnowledge
     sources: tuple[ImagePairSource, ...]

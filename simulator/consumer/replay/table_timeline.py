@@ -41,8 +41,6 @@ NO_TABLE = -1
 
 @dataclass(frozen=True)
 class StreamStatement:
-    """A DDL statement in a stream."""
-
     ts: int
     schema: str
     query: str
@@ -180,8 +178,6 @@ def table_timeline(
 
 
 class _TimelineBuilder:
-    """Builds the timeline statement by statement."""
-
     def __init__(self, tables: Sequence[Table], known: Collection[Key], lenient: bool) -> None:
         found = build_catalog(tables)
         self.catalog = (

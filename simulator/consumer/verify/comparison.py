@@ -42,8 +42,6 @@ from simulator.tso import FOREVER
 
 @dataclass(frozen=True)
 class ReplayInputs:
-    """The inputs of a replay."""
-
     timeline: TableTimeline
     known: TableKnowledge
     sources: tuple[ImagePairSource, ...]
@@ -69,13 +67,11 @@ class StreamStates:
     """The TSO of the expected rows; None for the end of the stream."""
 
     def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
-        """Return the timeline of a stream with these statements."""
         before = () if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
         return table_timeline(statements, before, self.empty if self.before is None else None, after)
 
     def until(self, statements: Iterable[StreamStatement]) -> list[StreamStatement]:
-        """Return the statements up to the expected rows."""
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]
 
 
@@ -91,7 +87,6 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
 
 
 def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], restarts: bool) -> ReplayInputs:
-    """Return the inputs of a replay with these statements."""
     found = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
@@ -103,7 +98,6 @@ def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], re
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
-    """Return the number of row files of each table."""
     return {(entry.table.schema, entry.table.name): sum(map(len, entry.files.values())) for entry in snapshot.tables}
 
 
@@ -266,7 +260,6 @@ def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[
 
 
 def display_location(location: str) -> str:
-    """Return the location with secrets masked."""
     return mask_secrets(location) if location.startswith(DATABASE) else uri_without_secrets(location)
 
 

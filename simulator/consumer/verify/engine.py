@@ -34,7 +34,6 @@ def engine_title(master: str) -> str:
 
 
 def engine_of(master: str, size: int) -> Engine:
-    """Return the engine for an input of that size."""
     if master == IN_PROCESS:
         return in_process.replay_in_process
     return lambda sources, expected, show, report: with_spark(

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import WATERMARK
 from simulator.consumer.decode.batches import StreamDecoder
-from simulator.consumer.frame import RECORD_SCHEMA
+from simulator.consumer.frame import RECORD_SCHEMA, record_batch
 from simulator.consumer.records import TopicPartition
 
 if TYPE_CHECKING:
@@ -78,11 +77,7 @@ def watermarks(polled: Polled, protocol: str | None) -> Mapping[TopicPartition, 
     greatest: dict[TopicPartition, int] = {}
     for partition, records in polled.items():
         columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORD_SCHEMA)
-        batch = pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(columns, RECORD_SCHEMA, strict=True)],
-            schema=RECORD_SCHEMA,
-        )
-        events = StreamDecoder(protocol).decoded(batch)
+        events = StreamDecoder(protocol).decoded(record_batch(columns))
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):
             greatest[partition] = int(marks.max())

@@ -14,8 +14,6 @@ DEFAULT_EXAMPLES = 10
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """The options of `verify`."""
-
     source: str | None = None
     """A fixtures directory, or kafka://host:port/topic[,topic]."""
 

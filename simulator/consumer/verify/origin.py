@@ -31,8 +31,6 @@ UNKNOWN = "how the stream was made is not known: --sink-uri, with --config, or -
 
 @dataclass(frozen=True)
 class StreamOrigin:
-    """How a stream was made, as far as it is known."""
-
     protocol: str
     release: Release
     changefeed: Changefeed
@@ -87,10 +85,8 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     uri, uri_source = _sink_uri(options, truth)
     config = read_text(options.config) if options.config is not None else truth.config if truth is not None else ""
     if not uri and options.config is not None:
-        uri, uri_source = (
-            options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0],
-            "--config",
-        )
+        uri = options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0]
+        uri_source = "--config"
     if uri:
         name = "changefeed.toml" if options.config is None else str(options.config)
         changefeed = load(uri, config, release, name)
@@ -99,28 +95,20 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
-    settings = (
+    restarts = "rows may come again" if options.restarts else "nothing may come again"
+    settings = [
         AssumedSetting("protocol", protocol, uri_source),
         AssumedSetting("release", release.title, release_source),
-        *([AssumedSetting("sink-uri", mask_secrets(uri), uri_source)] if uri else []),
-        *(
-            [
-                AssumedSetting(
-                    "changefeed.toml",
-                    str(options.config or "as in truth.json"),
-                    "--config" if options.config else "the truth",
-                )
-            ]
-            if config
-            else []
-        ),
-        AssumedSetting(
-            "restarts",
-            "rows may come again" if options.restarts else "nothing may come again",
-            "the default" if options.restarts else "--no-restarts",
-        ),
+    ]
+    if uri:
+        settings.append(AssumedSetting("sink-uri", mask_secrets(uri), uri_source))
+    if config:
+        config_source = "--config" if options.config else "the truth"
+        settings.append(AssumedSetting("changefeed.toml", str(options.config or "as in truth.json"), config_source))
+    settings.append(AssumedSetting("restarts", restarts, "the default" if options.restarts else "--no-restarts"))
+    return StreamOrigin(
+        protocol, release, changefeed, bool(uri), tuple(settings), tuple(_not_checked(uri, release_source))
     )
-    return StreamOrigin(protocol, release, changefeed, bool(uri), settings, tuple(_not_checked(uri, release_source)))
 
 
 def _release(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[Release, str]:

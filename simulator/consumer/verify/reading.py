@@ -30,8 +30,6 @@ FIRST = 50
 
 @dataclass(frozen=True)
 class ReadSettings:
-    """How partitions are read."""
-
     spec: StreamSpec
     show: int
     pair_builder: ImagePairBuilder | None = None
@@ -43,8 +41,6 @@ class ReadSettings:
 
 @dataclass(frozen=True)
 class PartitionResult:
-    """The result of reading a partition."""
-
     number: int
     """Its index among all partitions."""
 
@@ -112,7 +108,6 @@ class ReadResults:
 
 
 def partition_counts(partitions: Sequence[StreamPartition]) -> dict[str, int]:
-    """Return the number of partitions of each topic."""
     found: dict[str, int] = {}
     for partition in partitions:
         found[partition.topic] = max(found.get(partition.topic, 0), partition.partition + 1)

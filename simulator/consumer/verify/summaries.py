@@ -15,7 +15,6 @@ FEW = 5
 
 
 def partition_read(summary: PartitionSummary) -> PartitionRead:
-    """Return the part of the report about a partition."""
     topic, partition = summary.place
     samples = summary.samples
     last = summary.last_offset

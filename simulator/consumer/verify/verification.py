@@ -28,8 +28,6 @@ class AssumedSetting:
 
 @dataclass(frozen=True)
 class PartitionProgress:
-    """Progress of a partition at a watermark."""
-
     offset: int
     timestamp: int
     """Of the record, in milliseconds since 1970."""
@@ -41,8 +39,6 @@ class PartitionProgress:
 
 @dataclass(frozen=True)
 class PartitionRead:
-    """How far a partition was read."""
-
     topic: str
     partition: int
     first_offset: int | None
@@ -74,8 +70,6 @@ class PartitionRead:
 
 @dataclass(frozen=True)
 class Failure:
-    """A check that failed."""
-
     check: str
     """Its name in `CHECKS`."""
 
@@ -95,7 +89,6 @@ class Failure:
 
     @property
     def says(self) -> str:
-        """Return the description of the check."""
         return CHECKS[self.check].says
 
     @property
@@ -105,8 +98,6 @@ class Failure:
 
 @dataclass(frozen=True)
 class NotChecked:
-    """Something that could not be checked, and why."""
-
     what: str
     why: str
 
@@ -160,7 +151,6 @@ class Verification:
 
     @property
     def wrong(self) -> int:
-        """Return the number of all failures."""
         return sum(failure.count for failure in self.failures)
 
 
@@ -169,7 +159,6 @@ MANY = 40
 
 
 def failure_lines(verification: Verification) -> Iterator[str]:
-    """Yield all failures, a line each."""
     for failure in verification.failures:
         yield failure_heading(failure)
         yield from failure_details(failure)

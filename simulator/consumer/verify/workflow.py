@@ -9,12 +9,7 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.consumer import truth_metadata
-from simulator.consumer.contract.across_partitions import (
-    check_across_partitions,
-    choose_reading,
-    interrupted_watermarks,
-    partition_count_spans,
-)
+from simulator.consumer.contract import across_partitions
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import merge_violations
@@ -25,28 +20,11 @@ from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify import comparison, summaries
-from simulator.consumer.verify.comparison import (
-    ReplayInputs,
-    StreamStates,
-    compare_consumer_tables,
-    display_location,
-    expected_in,
-    open_states,
-    replay_inputs,
-)
+from simulator.consumer.verify import comparison, reading, summaries
 from simulator.consumer.verify.engine import engine_of, engine_title, master_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
 from simulator.consumer.verify.origin import UNKNOWN, StreamOrigin, inspect_records, resolve_origin
-from simulator.consumer.verify.reading import (
-    ReadResults,
-    ReadSettings,
-    first_records,
-    partition_counts,
-    partition_sources,
-    read_statements,
-)
 from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
@@ -54,7 +32,6 @@ from simulator.errors import UserError, uri_without_secrets
 from simulator.settings import IN_PROCESS
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.tso import FOREVER
 
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
@@ -69,7 +46,7 @@ class OpenedStream:
 
     partitions: tuple[StreamPartition, ...]
     origin: StreamOrigin
-    states: StreamStates
+    states: comparison.StreamStates
     statements: tuple[StreamStatement, ...]
     tables: TableTimeline
     spec: StreamSpec
@@ -86,7 +63,9 @@ def verify(options: VerifyOptions, listener: VerifyListener = VerifyListener()) 
     verification = EMPTY if options.source is None else _verify_stream(options, truth, listener)
     if options.against is not None:
         verification = _with_consumer_tables(verification, options, truth, listener)
-    return replace(verification, expected=expected_in(options), began=began, seconds=time.monotonic() - start)
+    return replace(
+        verification, expected=comparison.expected_in(options), began=began, seconds=time.monotonic() - start
+    )
 
 
 EMPTY = Verification("", "", "", (), (), {}, (), ())
@@ -95,9 +74,9 @@ EMPTY = Verification("", "", "", (), (), {}, (), ())
 def _with_consumer_tables(
     verification: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
 ) -> Verification:
-    outcome, notes = compare_consumer_tables(options, truth, listener)
+    outcome, notes = comparison.compare_consumer_tables(options, truth, listener)
     _check_rows(options, truth, outcome)
-    name = display_location(options.against or "")
+    name = comparison.display_location(options.against or "")
     return replace(
         verification,
         against=name,
@@ -110,12 +89,12 @@ def _with_consumer_tables(
 
 def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
     stream = _open_stream(options, truth, listener)
-    replay = replay_inputs(stream.states, stream.statements, options.restarts)
+    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts)
     results, outcome = _read_partitions(options, stream, replay, listener)
     _check_rows(options, truth, outcome)
     outcome, excused = comparison.without_filtered_changes(outcome, comparison.filter_check(stream.origin))
     summed = results.summaries
-    if grown := partition_count_spans(summed, stream.spec):
+    if grown := across_partitions.partition_count_spans(summed, stream.spec):
         listener.stage("reading topics again that got more partitions")
         summed = _read_grown_topics(stream, replace(stream.spec, grown=grown), options.show, summed)
     if truth is not None and options.truth is not None:
@@ -127,7 +106,8 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
     spec = replace(stream.spec, finished=whole)
     violations = merge_violations(
-        [*(each.found for each in summed), check_across_partitions(summed, spec, options.show)], options.show
+        [*(each.found for each in summed), across_partitions.check_across_partitions(summed, spec, options.show)],
+        options.show,
     )
     return Verification(
         uri_without_secrets(options.source or ""),
@@ -156,10 +136,9 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
 
 
 def _read_partitions(
-    options: VerifyOptions, stream: OpenedStream, replay: ReplayInputs, listener: VerifyListener
-) -> tuple[ReadResults, ReplayOutcome]:
-    """Read all partitions once and replay them."""
-    spec, all_partitions, results = stream.spec, stream.partitions, ReadResults()
+    options: VerifyOptions, stream: OpenedStream, replay: comparison.ReplayInputs, listener: VerifyListener
+) -> tuple[reading.ReadResults, ReplayOutcome]:
+    spec, all_partitions, results = stream.spec, stream.partitions, reading.ReadResults()
     master = master_of(options.master, stream.size + replay.size)
     listener.stage("reading" if master == IN_PROCESS else f"reading, on Spark ({master})")
     total = _record_count(all_partitions)
@@ -167,9 +146,9 @@ def _read_partitions(
         lambda progress: listener.records(sum(progress.read.values()), total), driver_host(master)
     ) as task_listener:
         pair_builder = ImagePairBuilder(replay.timeline, spec.fidelity, row_images, replay.until)
-        settings = ReadSettings(spec, options.show, pair_builder, task_listener.driver)
+        settings = reading.ReadSettings(spec, options.show, pair_builder, task_listener.driver)
         batches = engine_of(master, stream.size + replay.size)(
-            [*partition_sources(all_partitions, settings), *replay.sources], replay.known, options.show, results
+            [*reading.partition_sources(all_partitions, settings), *replay.sources], replay.known, options.show, results
         )
     places = [partition.place for partition in all_partitions]
     return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, options.show)
@@ -179,17 +158,16 @@ def _read_grown_topics(
     stream: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
 ) -> list[PartitionSummary]:
     """Read topics that got more partitions again, with the number of partitions at each time; return the summaries."""
-    results = ReadResults()
-    for source in partition_sources(
-        [each for each in stream.partitions if each.topic in spec.grown], ReadSettings(spec, show)
+    results = reading.ReadResults()
+    for source in reading.partition_sources(
+        [each for each in stream.partitions if each.topic in spec.grown], reading.ReadSettings(spec, show)
     ):
         for _ in source(results):
             pass
-    return choose_reading(summed, results.summaries)
+    return across_partitions.choose_reading(summed, results.summaries)
 
 
 def _record_count(all_partitions: Sequence[StreamPartition]) -> int | None:
-    """Return the number of records; None if it is unknown."""
     known = [partition.records for partition in all_partitions if partition.records is not None]
     return sum(known) if len(known) == len(all_partitions) else None
 
@@ -199,21 +177,21 @@ def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: 
     listener.stage(f"opening {uri_without_secrets(source)}")
     all_partitions = partitions(source, listener.warn)
     if truth is not None and options.truth is not None:
-        truth_metadata.check_topics(options.truth, truth, partition_counts(all_partitions))
+        truth_metadata.check_topics(options.truth, truth, reading.partition_counts(all_partitions))
     if options.follow:
         _follow(options, truth, all_partitions, listener)
         all_partitions = partitions(source)
-    sample = list(first_records(all_partitions))
+    sample = list(reading.first_records(all_partitions))
     origin = resolve_origin(options, truth, inspect_records(sample))
     if not sample and truth is None and options.after is None:
         raise UserError(
             f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
     listener.stage("reading the statements")
-    states, sent = open_states(options, truth), read_statements(all_partitions, origin.protocol)
+    states, sent = comparison.open_states(options, truth), reading.read_statements(all_partitions, origin.protocol)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
-    first, later = comparison.table_definitions(timeline, FOREVER if states.at is None else states.at)
+    first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
     return OpenedStream(
         tuple(all_partitions),
         origin,
@@ -258,7 +236,7 @@ def _partition_counts(
     all_partitions: Sequence[StreamPartition], truth: TruthMetadata | None, origin: StreamOrigin
 ) -> dict[str, int]:
     """Return the number of partitions of each topic; fixtures may lack empty ones."""
-    counts = partition_counts(all_partitions)
+    counts = reading.partition_counts(all_partitions)
     if truth is not None:
         return {**counts, **truth.topics}
     partition_num = origin.changefeed.kafka.partition_num if origin.known else None
@@ -314,7 +292,7 @@ def _misfit(statement: str) -> NotChecked:
 
 def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:
     yield from stream.origin.notes
-    if len(stopped := interrupted_watermarks(summed, spec)):
+    if len(stopped := across_partitions.interrupted_watermarks(summed, spec)):
         yield (
             f"{len(stopped):,} watermarks, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
             "and later ones did: TiCDC ended while it sent them"

@@ -24,7 +24,6 @@ FOLDED = "CREATE TABLE t (a VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY)"
 
 
 def one_transaction(*parts: tuple[ExampleRow, ...]) -> tuple[ExampleRow, ...]:
-    """Return the changes as one transaction."""
     return tuple(row for part in parts for row in part)
 
 

@@ -59,17 +59,14 @@ class ExampleRow:
 
 
 def insert(table: str = "t", times: int = 1, **after: object) -> tuple[ExampleRow, ...]:
-    """Return a transaction that inserts one row."""
     return (ExampleRow(None, after, table, times),)
 
 
 def update(before: Mapping[str, Any], after: Mapping[str, Any], table: str = "t") -> tuple[ExampleRow, ...]:
-    """Return a transaction that updates one row."""
     return (ExampleRow(before, after, table),)
 
 
 def delete(table: str = "t", **before: object) -> tuple[ExampleRow, ...]:
-    """Return a transaction that deletes one row."""
     return (ExampleRow(before, None, table),)
 
 
@@ -132,8 +129,6 @@ def play(example: ReleaseExample, release: Release) -> ExampleOutput:
 
 @dataclass(frozen=True)
 class SentStatements:
-    """The events and topics of statements."""
-
     events: tuple[DdlEvent, ...]
     topics: tuple[str, ...]
     """As long as `events`."""

@@ -32,14 +32,12 @@ def table_with_column(
 
 
 def inserted_value(type: str, value: object, uri: str = OPEN) -> tuple[ReleaseExample, ...]:
-    """Return an example that inserts a row."""
     return table_with_column(type, insert(id=1, a=value), uri=uri)
 
 
 def updated_value(
     type: str, before: object, after: object, uri: str = OPEN, config: str = ""
 ) -> tuple[ReleaseExample, ...]:
-    """Return an example that updates column `a`."""
     return table_with_column(type, update(dict(id=1, a=before), dict(id=1, a=after)), uri=uri, config=config)
 
 

@@ -24,7 +24,6 @@ TWO_CREATED = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMA
 
 
 def statement(text: str, tables: str = PLAIN, uri: str = OPEN, charset: str = "") -> tuple[ReleaseExample, ...]:
-    """Return an example of one statement."""
     return (ReleaseExample((text,), tables, uri, charset=charset),)
 
 

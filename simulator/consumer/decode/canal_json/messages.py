@@ -23,7 +23,6 @@ written as text (tiflow v4.0 cdc/sink/codec/canal.go)."""
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
-    """Return whether a message looks like Canal-JSON."""
     try:
         text = decompress_value(value or b"")
     except ValueError:

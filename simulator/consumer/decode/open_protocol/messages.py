@@ -34,7 +34,6 @@ INVALID = "surrogateescape"
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
-    """Return whether a message looks like Open Protocol."""
     return key is not None and key[:8] == VERSION
 
 
