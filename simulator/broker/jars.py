@@ -1,17 +1,25 @@
-"""Apache Kafka's jars, downloaded once from Maven Central into the user's cache with the Ivy among pyspark's jars.
+"""The Java installation for Kafka and Spark, and Apache Kafka's jars.
 
-A directory of jars is complete or missing: it is filled under another name and renamed.
+Jars are downloaded once from Maven Central into the user's cache with the Ivy among pyspark's jars. A directory of jars
+is complete or missing: it is filled under another name and renamed.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
 from simulator.errors import UserError
 from simulator.sinks.files import staging
+
+JAVA_MINIMUM = 17
+"""The minimum version of Kafka 4's brokers, and of Spark 4."""
+
+VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 KAFKA = "4.3.1"
 
@@ -21,6 +29,27 @@ IVY_FILE = f"""<ivy-module version="2.0"><info organisation="local" module="kafk
 </dependencies></ivy-module>
 """
 """Without log4j-slf4j-impl a failed start prints nothing."""
+
+
+def find_java(who: str) -> str:
+    """Return the java program of JAVA_HOME or PATH; raise UserError, which names `who`, if none is new enough."""
+    requirement = f"{who} needs Java {JAVA_MINIMUM} or newer: install one, or point JAVA_HOME at it"
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    if java is None:
+        raise UserError(f"no Java found {f'under JAVA_HOME ({home})' if home else 'on PATH'}. {requirement}")
+    try:
+        text = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", timeout=30).stderr
+    except OSError as error:
+        raise UserError(f"Java does not start: {java}: {error.strerror}. {requirement}") from error
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"Java does not answer: {java} -version took more than 30 s. {requirement}") from error
+    match = VERSION.search(text)
+    if match is None:
+        raise UserError(f"Java does not say its version: {java} -version printed {text.strip()[:80]!r}. {requirement}")
+    if int(match[1]) < JAVA_MINIMUM:
+        raise UserError(f"Java {match[1]} is too old: {who} needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
+    return java
 
 
 def cache_directory() -> Path:

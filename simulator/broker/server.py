@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from simulator import signals
-from simulator.broker.jars import cache_directory, kafka_jars, last_line
-from simulator.broker.java import find_java
+from simulator.broker.jars import cache_directory, find_java, kafka_jars, last_line
 from simulator.errors import DeliveryError, UserError
 
 READY_WITHIN = 60.0
@@ -101,8 +100,7 @@ def stop(directory: Path | None = None) -> bool:
 
 
 def free_port() -> int:
-    """Return a free port below the ephemeral range: a client that retries a closed local port inside it can connect
-    to itself."""
+    """Return a free port below the ephemeral range, in which a client that retries can connect to itself."""
     for port in random.sample(range(20000, 32768), 200):
         if _is_free(port):
             return port

@@ -111,5 +111,5 @@ def surrogate_unescaped(cells: pa.Array) -> pa.Array:
         return raw(cells)
     put = data.copy()
     put[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
-    gone = np.concatenate((leads + 1, leads + 2))
-    return binary(np.delete(put, gone), offsets - 2 * np.searchsorted(leads, offsets), cells)
+    trailing = np.concatenate((leads + 1, leads + 2))
+    return binary(np.delete(put, trailing), offsets - 2 * np.searchsorted(leads, offsets), cells)

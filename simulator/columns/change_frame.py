@@ -109,8 +109,7 @@ def with_column(batch: pa.RecordBatch, name: str, values: npt.ArrayLike) -> pa.R
 
 
 def picked_values(values: pa.Array, places: Ints) -> pa.Array:
-    """Return the values at these positions; long runs of neighbours are copied whole, which takes a third of the
-    time."""
+    """Return the values at these positions; long runs of neighbours are copied whole, in a third of the time."""
     starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
     if len(starts) * MIN_RUN > len(places):
         return values.take(pa.array(places))

@@ -138,12 +138,12 @@ def crc32(cells: pa.Array, prefix: bytes = b"") -> Crcs:
     short = (sizes <= LONG) & (len(sizes) > FEW)
     if short.all():
         return _by_tables(data, ends, sizes, prefix)
-    found, begun = np.empty(len(sizes), np.uint32), zlib.crc32(prefix)
+    crcs, begun = np.empty(len(sizes), np.uint32), zlib.crc32(prefix)
     if short.any():
-        found[short] = _by_tables(data, ends[short], sizes[short], prefix)
+        crcs[short] = _by_tables(data, ends[short], sizes[short], prefix)
     long = zip(offsets[:-1][~short], ends[~short], strict=True)
-    found[~short] = [zlib.crc32(data[start:end].data, begun) for start, end in long]
-    return found
+    crcs[~short] = [zlib.crc32(data[start:end].data, begun) for start, end in long]
+    return crcs
 
 
 def _by_tables(data: npt.NDArray[np.uint8], ends: Places, sizes: Places, prefix: bytes) -> Crcs:

@@ -51,8 +51,7 @@ class Image:
 
 
 def split(images: pa.Array, columns: int) -> Image:
-    """Split images (binary, no nulls) with that many columns; raise EncodeError for one with another number of
-    cells."""
+    """Split images (binary, no nulls) with that many columns; raise EncodeError for another number of cells."""
     rows, (edges, has_nulls) = len(images), _edges(images, columns)
     places = np.add.outer(
         np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32)
@@ -114,8 +113,7 @@ def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]:
-    """Return the start of each cell and each separator, row by row, then the end of the last; and whether a cell is
-    NULL."""
+    """Return the start of each cell and separator, row by row, then the last end; and whether a cell is NULL."""
     rows = len(images)
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)

@@ -64,8 +64,7 @@ class Behaviour:
 
 
 def section(chapter: str, name: str) -> Callable[..., Any]:
-    """Return a function that makes the fields of a section, as Behaviour describes them; `first` is the value in
-    4.0.0."""
+    """Return a function that makes the fields of a section as Behaviour describes them; `first` is 4.0.0's value."""
 
     def behaviour(
         text: str, *sources: str, then: str = ".", values: Mapping[str, str] | None = None, first: object = False

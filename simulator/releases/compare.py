@@ -46,8 +46,7 @@ class ReleaseLine:
 
 
 def parse_release(name: str, architecture: str | None = None) -> Release:
-    """Return the release of `v8.5.4`, or of `new:v8.5.4` regardless of `architecture`; raise UserError as `find`
-    does."""
+    """Return the release of `v8.5.4`, or of `new:v8.5.4` whatever `architecture` is; raise UserError as `find` does."""
     kind, colon, tag = name.rpartition(":")
     return find(tag, kind) if colon else find(name, architecture)
 

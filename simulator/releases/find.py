@@ -61,8 +61,8 @@ def _unknown(name: str, tag: str, architecture: str | None) -> str:
         has = list(RELEASES[architecture])
         span = f"begins with {has[0]}" if architecture == "new" else f"is {has[0]} – {has[-1]}"
         return f"TiCDC {tag} has no {architecture} architecture, which {span}"
-    tags = list(dict.fromkeys(known for kind in kinds for known in RELEASES[kind]))
-    line = [known for known in tags if known.startswith(f"{tag}.")]
+    tags = list(dict.fromkeys(candidate for kind in kinds for candidate in RELEASES[kind]))
+    line = [candidate for candidate in tags if candidate.startswith(f"{tag}.")]
     if line:
         return f"{name!r} is a line of TiCDC releases: name one of {', '.join(line)}"
     return f"unknown TiCDC release {name!r}.{did_you_mean(tag, tags)} Nearest: {', '.join(_nearest(tag, tags))}"
@@ -71,10 +71,10 @@ def _unknown(name: str, tag: str, architecture: str | None) -> str:
 def _nearest(tag: str, tags: Sequence[str]) -> list[str]:
     """Return the tags of the same line, or of the same major version, or the last tag of every line."""
     for prefix in (_prefix(tag, 2), _prefix(tag, 1)):
-        near = [known for known in tags if known.startswith(prefix)]
+        near = [candidate for candidate in tags if candidate.startswith(prefix)]
         if near:
             return near
-    return list({known.rpartition(".")[0]: known for known in tags}.values())
+    return list({candidate.rpartition(".")[0]: candidate for candidate in tags}.values())
 
 
 def _prefix(tag: str, parts: int) -> str:

@@ -25,9 +25,10 @@ class MessageBehaviours:
         "What the dispatcher `default` is ((there))",
         "cdc/sink/**/dispatcher",
         values={
-            "single-column": "the value of the table's only unique column, where it has one, else `table` ((up to 4.0.4))",
-            "old-value": "with enable-old-value `table`; without it `index-value` for tables with one unique index, nullable ones "
-            "counted, else `table` ((up to 6.5, 6.6, 7.0, 7.1.3, 7.2, 7.3))",
+            "single-column": "the value of the table's only unique column, where it has one, else `table` ((up to "
+            "4.0.4))",
+            "old-value": "with enable-old-value `table`; without it `index-value` for tables with one unique index, "
+            "nullable ones counted, else `table` ((up to 6.5, 6.6, 7.0, 7.1.3, 7.2, 7.3))",
             "table": "always ((7.1.4+, 7.4+, new))",
         },
         first="single-column",
@@ -85,8 +86,8 @@ class MessageBehaviours:
         "cdc/sink/mq/dispatcher/topic/expression.go",
         values={
             "none": "there is no such key ((up to 5.4))",
-            "idle": "`{schema}` with letters around it, or `{schema}_{table}`, checked and then not used: everything goes to "
-            "the default topic ((6.0: %s))",
+            "idle": "`{schema}` with letters around it, or `{schema}_{table}`, checked and then not used: everything "
+            "goes to the default topic ((6.0: %s))",
             "schema": "an expression that has `{schema}` ((6.1–6.5.6, 6.6, 7.0–7.1.3, 7.2, 7.3: %s))",
             "any": "a plain name too, or an expression without `{schema}` ((6.5.7+, 7.1.4+, 7.4+))",
         },
@@ -98,8 +99,8 @@ class MessageBehaviours:
         "downstreamadapter/sink/kafka",
         values={
             "nothing": "they are read and not used ((up to 7.4))",
-            "rows": "they take columns out of rows before the dispatcher looks, and stop at a row whose table keeps neither "
-            "its primary key nor a unique one whole ((7.5+: %s))",
+            "rows": "they take columns out of rows before the dispatcher looks, and stop at a row whose table keeps "
+            "neither its primary key nor a unique one whole ((7.5+: %s))",
             "messages": "the dispatcher sees all columns ((new: %s))",
         },
         first="nothing",
@@ -153,10 +154,10 @@ class MessageBehaviours:
         "cdc/processor/pipeline/sink.go",
         "cdc/processor/sinkmanager/table_sink_wrapper.go",
         values={
-            "sorted": "one that changes the handle key is DELETE and INSERT, DELETEs standing first, and others lose their old "
-            "row ((up to 4.0.14, 5.0.3, 5.1.0: %s))",
-            "in place": "the same, the halves after each other ((4.0.15+, 5.0.4+, 5.1.1+, up to 6.5.4 and 7.1.1, 7.2, 7.3: %s, "
-            "%s))",
+            "sorted": "one that changes the handle key is DELETE and INSERT, DELETEs standing first, and others lose "
+            "their old row ((up to 4.0.14, 5.0.3, 5.1.0: %s))",
+            "in place": "the same, the halves after each other ((4.0.15+, 5.0.4+, 5.1.1+, up to 6.5.4 and 7.1.1, 7.2, "
+            "7.3: %s, %s))",
             "as any": "as with old value, which it keeps ((6.5.5+, 7.1.2+))",
         },
         first="sorted",

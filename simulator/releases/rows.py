@@ -205,7 +205,8 @@ class RowBehaviours:
         "pkg/sink/codec/canal",
         values={
             "name": "by the bytes of their names ((%s's maps, up to 6.1.2, 6.2, 6.3: %s, %s))",
-            "escaped-name": "by the bytes of their names as they stand in JSON, quotes included ((%s's maps, 6.4: there))",
+            "escaped-name": "by the bytes of their names as they stand in JSON, quotes included ((%s's maps, 6.4: "
+            "there))",
             "table": "as the table has them ((6.1.3+, 6.5+: there; new: %s))",
         },
         first="name",

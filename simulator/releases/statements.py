@@ -77,10 +77,11 @@ class StatementBehaviours:
         "cdc/puller/ddl_puller.go checkIneligibleTableDDL",
         "pkg/filter/filter.go",
         values={
-            "stays": "a table that once had none is ignored until it is dropped, its DROP TABLE is sent ((up to 6.0: %s))",
+            "stays": "a table that once had none is ignored until it is dropped, its DROP TABLE is sent ((up to 6.0: "
+            "%s))",
             "after": "the table after the DDL decides ((5.1.5, 6.1+: %s, %s))",
-            "error": "so, but a changefeed error where the DDL takes the last valid index away ((6.5.10+, 7.1.6, 7.5.2+, "
-            "8.1+: %s))",
+            "error": "so, but a changefeed error where the DDL takes the last valid index away ((6.5.10+, 7.1.6, "
+            "7.5.2+, 8.1+: %s))",
             "silent": "by the table after, or the one dropped ((new: %s))",
         },
         first="stays",
@@ -91,7 +92,8 @@ class StatementBehaviours:
         "logservice/schemastore",
         values={
             "new-name": "by the new name ((up to 6.2))",
-            "new-schema": "one pair by the old table's name in the new schema ((6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: %s))",
+            "new-schema": "one pair by the old table's name in the new schema ((6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: "
+            "%s))",
             "old-name": "by the old name, an error where only the new one matches ((6.5.4+, 7.1.2+, 7.4+))",
             "names-alone": "so, but no snapshot of tables is asked, and names may be swapped ((new: %s))",
         },
@@ -162,8 +164,8 @@ class StatementBehaviours:
         "cdc/puller/ddl_puller.go",
         values={
             "new-name": "((6.2–6.5.3, 6.5.8–6.5.11, 6.6–7.1.1, 7.1.4–7.1.6, 7.2, 7.3, 7.5.1–7.5.5, 8.0–8.5.0: %s))",
-            "both-names": "as the table filter does, where both are ignored it is skipped, where the old one alone is it is "
-            "CDC:ErrSyncRenameTableFailed ((6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6: %s))",
+            "both-names": "as the table filter does, where both are ignored it is skipped, where the old one alone is "
+            "it is CDC:ErrSyncRenameTableFailed ((6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6: %s))",
             "old-name": "((6.5.12, 7.5.6+, 8.5.1+, new: there))",
         },
         first="new-name",

@@ -105,8 +105,8 @@ def read(location: str, uri: str = "") -> bytes:
 def _open(uri: str) -> Directory:
     parts = urlsplit(uri)
     scheme = FSSPEC_SCHEMES.get(parts.scheme, parts.scheme)
-    given = dict(parse_qsl(parts.query.replace("+", "%2B")))
-    options = {ours: given[theirs] for theirs, ours in OPTIONS.get(scheme, {}).items() if theirs in given}
+    parameters = dict(parse_qsl(parts.query.replace("+", "%2B")))
+    options = {ours: parameters[theirs] for theirs, ours in OPTIONS.get(scheme, {}).items() if theirs in parameters}
     path = unquote(parts.path) if parts.scheme else os.path.abspath(uri)
     try:
         return Directory(*file_system(f"{scheme}://{parts.netloc}{path}", **options))

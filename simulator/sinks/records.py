@@ -156,15 +156,13 @@ def report_cut_off(delivered: Iterable[DeliveryReport], topics: Sequence[str]) -
 
     Its other partitions are reported as incomplete.
     """
-    accounts = list(delivered)
-    incomplete = (
-        f"topic {topics[account.topic]} partition {account.partition}: not delivered after commit_ts {account.commit_ts}"
-        for account in accounts
-    )
-    return [
-        replace(account, error=account.error or f"{text}: nothing more was sent, since another partition failed")
-        for account, text in zip(accounts, incomplete)
-    ]
+
+    def text(account: DeliveryReport) -> str:
+        where = f"topic {topics[account.topic]} partition {account.partition}"
+        why = "nothing more was sent, since another partition failed"
+        return f"{where}: not delivered after commit_ts {account.commit_ts}: {why}"
+
+    return [replace(account, error=account.error or text(account)) for account in delivered]
 
 
 def require_delivered(delivered: Iterable[DeliveryReport]) -> None:

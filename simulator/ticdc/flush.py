@@ -183,8 +183,7 @@ def _flushes(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys)
 
 
 def _images_as(kind: pa.DataType, events: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the events with another type of images; unfinished flushes together may exceed an Arrow column of
-    binaries."""
+    """Return the events with another type of images; unfinished flushes may exceed an Arrow column of binaries."""
     fields = (field.with_type(kind) if field.name in IMAGES else field for field in events.schema)
     return events.cast(pa.schema(fields))
 

@@ -41,8 +41,7 @@ def changefeed_rules(changefeed: Changefeed, release: Release) -> ChangefeedRule
 
 
 def check_expressions(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
-    """Raise ChangefeedError for event filter expressions that TiCDC refuses when a changefeed of those tables is
-    created."""
+    """Raise ChangefeedError for expressions of event filters that TiCDC refuses for a changefeed of these tables."""
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
         from simulator.ticdc.filters import row_expressions  # MySQL's functions take long to import
 

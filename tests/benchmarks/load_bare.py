@@ -23,7 +23,7 @@ from kafka.future import Future
 from load import SPREAD, Course, epoch, made, timed
 
 from simulator.broker import jars
-from simulator.broker.java import find_java
+from simulator.broker.jars import find_java
 from simulator.load.windows.sending import window_messages
 from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.confluent import LOG, options

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from simulator.broker import jars as broker_jars
-from simulator.broker.java import find_java
+from simulator.broker.jars import find_java
 from simulator.errors import UserError
 
 SOURCES = Path(__file__).parent / "interop"

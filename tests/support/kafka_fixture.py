@@ -15,7 +15,7 @@ import pytest
 
 from simulator.broker import jars as broker_jars
 from simulator.broker import server as broker
-from simulator.broker.java import find_java
+from simulator.broker.jars import find_java
 from simulator.errors import UserError
 
 with warnings.catch_warnings():

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 
 from simulator.broker import jars as broker_jars
 from simulator.broker import server as broker
-from simulator.broker.java import find_java
+from simulator.broker.jars import find_java
 from simulator.broker.server import properties
 from simulator.sinks.kafka.admin import is_answering
 from support.kafka_fixture import require_kafka_jars

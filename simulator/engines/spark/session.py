@@ -19,7 +19,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from simulator import signals
-from simulator.broker.java import find_java
+from simulator.broker.jars import find_java
 from simulator.engines.spark import executors
 from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
 from simulator.engines.spark.java import DEATH_WITHIN, java_death

@@ -85,8 +85,7 @@ def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
 
 
 def describe_topics(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
-    """Return the number of partitions of each topic, or Kafka's error; raise KafkaError and OSError without an
-    answer."""
+    """Return each topic's number of partitions, or Kafka's error; raise KafkaError and OSError without an answer."""
     admin = library.KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
     try:
         descriptions = admin.describe_topics(list(topics))

@@ -117,8 +117,8 @@ def _sasl(sasl: Sasl, timeout: float) -> dict[str, Option]:
         return options | {"sasl_kerberos_service_name": sasl.gssapi_service_name or "kafka"}
     if mechanism == "OAUTHBEARER" and sasl.oauth_client_id:
         return options | {"sasl_oauth_token_provider": ClientCredentials(sasl, timeout)}
-    known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER with sasl-oauth-token-url"
-    raise UserError(f"sasl-mechanism {sasl.mechanism!r} cannot be used: {known}")
+    accepted = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER with sasl-oauth-token-url"
+    raise UserError(f"sasl-mechanism {sasl.mechanism!r} cannot be used; accepted: {accepted}")
 
 
 MAX_ANSWER_BYTES = 1 << 20
@@ -136,8 +136,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         self._expires = 0.0
 
     def token(self) -> str:
-        """Return a token that is valid for at least half a minute; raise UserError, or DeliveryError without an
-        answer."""
+        """Return a token that is valid for half a minute or more; raise UserError, DeliveryError without an answer."""
         if time.monotonic() > self._expires - 30:
             granted = self._fetch()
             self._token = granted["access_token"]
@@ -149,8 +148,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         return self._expires - time.monotonic()
 
     def _fetch(self) -> dict[str, Any]:
-        """Return the endpoint's answer to a request with the secret in the header, then in the form, as TiCDC's
-        client does."""
+        """Return the answer to a request with the secret in the header, else in the form, as TiCDC's client does."""
         sasl = self._sasl
         scopes = " ".join(sasl.oauth_scopes)
         form = {"grant_type": sasl.oauth_grant_type, "scope": scopes, "audience": sasl.oauth_audience}

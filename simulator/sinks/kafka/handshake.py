@@ -174,8 +174,8 @@ class _Handshake:
                 accepted = ", ".join(_Connection(self._connected(connections)).ask(request).mechanisms)
             if self.sasl.mechanism or not accepted:
                 raise
-            wanted = f"give sasl-mechanism ({accepted}), sasl-user and sasl-password"
-            raise UserError(f"Kafka at {self.broker} asks for SASL: {wanted}") from error
+            remedy = f"give sasl-mechanism ({accepted}), sasl-user and sasl-password"
+            raise UserError(f"Kafka at {self.broker} asks for SASL: {remedy}") from error
 
     def _speaks_plainly(self) -> bool:
         try:

@@ -152,8 +152,7 @@ def send_batch(
 
 
 def batch_outcome(futures: list[library.Future], count: int, timeout: float) -> SendOutcome | None:
-    """Return the result of the batch of `count` records, waiting up to `timeout` seconds; None while it is in
-    flight."""
+    """Return the result of the `count` records, waiting up to `timeout` seconds; None while they are in flight."""
     (future,) = futures
     if not future.is_done and not future.wait(timeout):
         return None
@@ -204,8 +203,7 @@ class ProducerApi:
     """Send topic, partition, keys and values; raises kafka.errors.KafkaError."""
 
     outcome: Callable[[list[library.Future], int, float], SendOutcome | None]
-    """Return the result of a number of records from their futures, waiting up to that many seconds; None while in
-    flight."""
+    """Return the result of that many records, waiting up to that many seconds; None while they are in flight."""
 
     finish: Callable[[Any, float], None] = finish
     kill: Callable[[Any], None] = kill

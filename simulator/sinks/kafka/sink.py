@@ -135,14 +135,13 @@ class KafkaSink:
                 self._give_up([batch])
 
     def _send(self, batch: RecordBatch, since: float) -> None:
-        """Pass a batch to the producer; without a future if Kafka has no such topic, until the next producer asks
-        again."""
+        """Pass a batch to the producer; without a future if Kafka lacks the topic, until the next producer asks."""
         topic, futures = self._topics[batch.topic], []
-        known = self._partition_count(topic)
-        if isinstance(known, PERMANENT_ERRORS):
-            futures = [failed_future(known)]
-        elif isinstance(known, int):
-            if batch.partition >= known:
+        count = self._partition_count(topic)
+        if isinstance(count, PERMANENT_ERRORS):
+            futures = [failed_future(count)]
+        elif isinstance(count, int):
+            if batch.partition >= count:
                 why = self._grow_topic(topic, batch.partition)
                 if why:
                     self._fail(batch, why)
@@ -169,18 +168,17 @@ class KafkaSink:
         return self._known[topic]
 
     def _grow_topic(self, topic: str, partition: int) -> str:
-        """Increase the topic's partitions if the run plans it, and replace the producer; return why the partition is
-        missing."""
-        wanted = [count for name, count in self._settings.grown if name == topic and count > partition]
+        """Add partitions if the run plans it, and replace the producer; return why the partition is missing."""
+        planned_counts = [count for name, count in self._settings.grown if name == topic and count > partition]
         try:
-            if wanted:
-                grow_topic(self._settings, topic, min(wanted))
+            if planned_counts:
+                grow_topic(self._settings, topic, min(planned_counts))
             self._known.update(describe_topics(with_reachable_broker(self._settings), [topic]))
         except (KafkaError, OSError, SimulatorError) as error:
             return f"its partitions are not known: {error}"
-        known = self._known[topic]
-        if not isinstance(known, int) or known <= partition:
-            return f"the topic has {known} partitions"
+        count = self._known[topic]
+        if not isinstance(count, int) or count <= partition:
+            return f"the topic has {count} partitions"
         self.drain()
         self._drop_producer()
         return "" if self._connect(time.monotonic()) else "no producer knows its new partitions"
@@ -315,11 +313,11 @@ class KafkaSink:
 
     def _silence(self, batch: RecordBatch) -> str:
         topic = self._topics[batch.topic]
-        known = self._known.get(topic)
-        if isinstance(known, UnknownTopicOrPartitionError):
+        count = self._known.get(topic)
+        if isinstance(count, UnknownTopicOrPartitionError):
             cause = f" (there is no topic {topic})"
         else:
-            error = known if isinstance(known, KafkaError) else self._cause
+            error = count if isinstance(count, KafkaError) else self._cause
             cause = f" ({reason(error)})" if error is not None else ""
         return f"Kafka at {self._settings.address} has acknowledged nothing for {self._settings.silence:.0f} s{cause}"
 

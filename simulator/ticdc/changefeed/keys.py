@@ -32,6 +32,17 @@ class ConfigKey:
 BITS = {"int": 64, "int16": 16, "int32": 32}
 """Width of the integer types."""
 
+TAKES = {
+    "bool": "true or false",
+    **dict.fromkeys(BITS, "an integer"),
+    "text": "a string",
+    "duration": 'a duration such as "10m"',
+    "texts": "a list of strings",
+    "ints": "a list of integers of 64 bits",
+    "rows": "an array of tables",
+}
+"""What a key of each type accepts."""
+
 DATABASE = "it concerns database sinks only"
 STORAGE = "it concerns storage sinks only"
 PULSAR = "it concerns Pulsar only"

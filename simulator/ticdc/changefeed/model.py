@@ -175,13 +175,13 @@ class Changefeed:
     config: str = field(default="", compare=False, repr=False)
 
 
-def partition_count(asked: int | None, actual: int, topic: str = "", one_error_code: bool = False) -> int:
-    """Return how many partitions to use of a topic that has `actual`: the first `asked`, or all.
+def partition_count(number: int | None, actual: int, topic: str = "", one_error_code: bool = False) -> int:
+    """Return how many partitions to use of a topic that has `actual`: the first `number`, or all.
 
-    Raise ChangefeedError if there are fewer than `asked` (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go).
+    Raise ChangefeedError if there are fewer than `number` (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go).
     """
-    if asked is not None and asked > actual:
-        text = f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})"
+    if number is not None and number > actual:
+        text = f"the number of partition ({number}) specified in sink-uri is more than that of actual topic ({actual})"
         code = "CDC:ErrKafkaInvalidConfig" if one_error_code else "CDC:ErrKafkaInvalidPartitionNum"
         raise ChangefeedError(text + (f": {topic}" if topic else ""), code)
-    return asked or actual
+    return number or actual

@@ -129,13 +129,13 @@ def _batches(settings: Settings) -> None:
 
 
 def _events(settings: Settings) -> None:
-    known = settings.release.event_filter_names
+    names = settings.release.event_filter_names
     for rule in filter_rows(settings):
         ignored = rule.get("ignore-event", [])
         for name in ignored if isinstance(ignored, list) else []:
-            if name not in known:
+            if name not in names:
                 text = f"invalid ignore event type: '{name}'"
-                raise ChangefeedError(f"{text}{did_you_mean(str(name), known)}", "CDC:ErrInvalidIgnoreEventType")
+                raise ChangefeedError(f"{text}{did_you_mean(str(name), names)}", "CDC:ErrInvalidIgnoreEventType")
 
 
 def rows(settings: Settings, place: str, name: str) -> list[Mapping[str, Value]]:

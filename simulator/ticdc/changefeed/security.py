@@ -84,8 +84,7 @@ def _scram(settings: Settings, mechanism: str) -> Sasl:
 
 
 def check_client(settings: Settings, kafka: Kafka) -> None:
-    """Raise ChangefeedError for settings that TiCDC's Kafka client rejects (github.com/IBM/sarama config.go
-    Validate)."""
+    """Raise ChangefeedError for settings that TiCDC's Kafka client rejects (github.com/IBM/sarama config.go)."""
     sasl = kafka.sasl
     timeouts = {"DialTimeout": kafka.dial_timeout, "ReadTimeout": kafka.read_timeout}
     for name, seconds in {**timeouts, "WriteTimeout": kafka.write_timeout}.items():

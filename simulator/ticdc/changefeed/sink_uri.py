@@ -14,13 +14,12 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, Value, option
+from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, TAKES, Value, option
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
-EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
+EMPTY = {"bool": "false", **dict.fromkeys(BITS, "0")}
 """The value that gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
 
-TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "int32": "an integer"}
 NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
 """The end of a host that is no port: half of a password that contains / or ?."""
 
@@ -69,8 +68,7 @@ def brokers(netloc: str) -> tuple[str, ...]:
 
 
 def typed_parameters(uri: SinkUri, release: Release) -> dict[str, Value]:
-    """Return the values of the parameters that the release has; raise ChangefeedError for the first that does not
-    parse."""
+    """Return the parameters that the release has; raise ChangefeedError for the first that does not parse."""
     kinds = {name: key.kind for name, key in KEYS["sink-uri"].items() if name in uri.texts and _has(release, name)}
     used = {name: kind for name, kind in kinds.items() if uri.texts[name] or release.uri_bound_by_gin}
     return {name: _value(name, kind, uri.texts[name], release) for name, kind in used.items()}
@@ -111,16 +109,16 @@ def _unread(parts: SplitResult) -> Iterator[str]:
 
 
 def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
-    known = [name for name in KEYS["sink-uri"] if not name.startswith("(")]
+    keys = [name for name in KEYS["sink-uri"] if not name.startswith("(")]
     names = [name for name, _ in pairs]
     unknown = [
-        f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, known)}"
+        f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, keys)}"
         for name in dict.fromkeys(names)
-        if name not in known
+        if name not in keys
     ] + [
         f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({availability.releases_with(f'?{name}')})"
         for name in dict.fromkeys(names)
-        if name in known and not _has(release, name)
+        if name in keys and not _has(release, name)
     ]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     return unknown + [f"sink-uri: {name} is given {names.count(name)} times; the first counts" for name in repeated]

@@ -13,17 +13,8 @@ from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
+from simulator.ticdc.changefeed.keys import BITS, KEYS, TAKES, Value, option
 
-TAKES = {
-    "bool": "true or false",
-    **dict.fromkeys(("int", "int16", "int32"), "an integer"),
-    "text": "a string",
-    "duration": 'a duration such as "10m"',
-    "texts": "a list of strings",
-    "ints": "a list of integers of 64 bits",
-    "rows": "an array of tables",
-}
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 """Names of the file's tables; the other places of KEYS are not in the file."""
 

@@ -1,5 +1,4 @@
-"""The codecs of the simulated protocols by TiCDC's names. They work on Arrow arrays and tables, without Spark or
-Kafka."""
+"""The codecs of the simulated protocols by TiCDC's names. They need Arrow, but neither Spark nor Kafka."""
 
 from __future__ import annotations
 

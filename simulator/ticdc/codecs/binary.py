@@ -115,8 +115,7 @@ _SECOND_HIGH[[0xED, 0xF4]] = 0x9F, 0x8F
 
 
 def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
-    """Return positions, widths and code points of valid sequences of two to four bytes (Go: unicode/utf8
-    acceptRanges)."""
+    """Return positions, widths and code points of valid runes of two to four bytes (Go: unicode/utf8 acceptRanges)."""
     starts = np.flatnonzero(data >= 0xC2)
     widths = _WIDTH[data[starts]].astype(np.int64)
     room = offsets[np.searchsorted(offsets, starts, side="right")] - starts

@@ -102,8 +102,7 @@ def _file_of_row(row: bytes, content: Content, options: CodecOptions, renames_fi
 
 
 def _row_names(rows: RowChanges, release: Release) -> Iterator[bytes]:
-    """Yield `{schema}-{table}-{commitTs}-{startTs}-{handle key}.json` of each row, with the new values, for a DELETE
-    the old."""
+    """Yield `{schema}-{table}-{commitTs}-{startTs}-{handle key}.json` of each row; a DELETE has its old values."""
     table, visible = rows.table, table_info.visible_columns(rows.table)
     handle = table_info.handle_columns(table, release)
     image = split(pc.coalesce(rows.after, rows.before), len(visible))

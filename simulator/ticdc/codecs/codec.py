@@ -44,8 +44,7 @@ class Protocol:
     """Whether the protocol has enable-tidb-extension."""
 
     old_values: Callable[[Release], str] = lambda release: "optional"
-    """How the protocol treats enable-old-value: `optional`, `required` (false is an error) or `forced` (false is
-    ignored)."""
+    """Its use of enable-old-value: `optional`, `required` (false is an error) or `forced` (false is ignored)."""
 
     large_messages_need_extension: bool = False
     """Whether large-message-handle-option needs enable-tidb-extension."""
@@ -130,8 +129,7 @@ class Codec:
     column_fields: Callable[[ColumnType, CodecOptions, Release], Mapping[str, str | int]] = (
         lambda type, options, release: {}
     )
-    """Fields of a column of that type in messages, besides value, type code, flags and handle key: by name, in
-    order."""
+    """Fields of a column of that type in messages, besides value, type code, flags and handle key, in order."""
 
     large_message_option: Callable[[CodecOptions, Release], str] = lambda options, release: "none"
     """How a row that is too large is sent, as in `CodecOptions.large_message_handle_option`; `none` also if the

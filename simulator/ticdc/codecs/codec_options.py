@@ -75,8 +75,7 @@ _SETTINGS = {
     "output_old_value": option_names.OPEN,
     "output_row_key": option_names.ROW_KEY,
 }
-"""Options that only some releases have, and the settings in `Release.options` that enable each; one of them is
-enough."""
+"""Options that only some releases have, and the settings in `Release.options` any of which enables each."""
 
 
 def supported_options(options: CodecOptions, release: Release) -> CodecOptions:

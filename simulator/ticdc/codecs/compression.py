@@ -49,17 +49,12 @@ def compress_column(values: pa.Array, compression: str) -> pa.Array:
     return binary(joined, ends, values)
 
 
-def compress_value(value: bytes, options: CodecOptions) -> bytes:
-    """Compress one value as the options say; an empty value stays empty."""
-    return compress(value, options.large_message_handle_compression)
-
-
 def compress(value: bytes, compression: str) -> bytes:
     """Compress one value; an empty value, or one with another `compression` than lz4 and snappy, stays as it is."""
     if compression not in _WRITERS:
         return value
-    made: bytes = compress_column(pa.array([value], pa.binary()), compression)[0].as_py()
-    return made
+    compressed: bytes = compress_column(pa.array([value], pa.binary()), compression)[0].as_py()
+    return compressed
 
 
 def decompress_column(values: pa.Array, compression: str) -> pa.Array:

@@ -30,8 +30,7 @@ _LINE_SEPARATORS = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
 
 
 def _escapes(short_controls: bool) -> dict[int, bytes]:
-    """Return the replacement of each byte. The backslash comes first, because the other replacements contain
-    backslashes."""
+    """Return the replacement of each byte. The backslash comes first, because other replacements contain it."""
     table = {byte: b"\\u%04x" % byte for byte in _HEXED} | _NAMED | (_SHORT if short_controls else {})
     return {0x5C: table.pop(0x5C)} | table
 
@@ -64,9 +63,8 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
         return cells
     raw = data.tobytes()
     table = _ESCAPES[short_controls]
-    escaped_bytes = [byte for byte in table if byte >= 0x20 and byte in raw]
-    if data.min() < 0x20:
-        escaped_bytes += [byte for byte in table if byte < 0x20 and byte in raw]
+    lowest = 0 if data.min() < 0x20 else 0x20
+    escaped_bytes = [byte for byte in table if byte >= lowest and byte in raw]
     separators = [old for old in _LINE_SEPARATORS if old in raw] if 0xE2 in raw else []
     invalid = _INVALID.search(raw) if 0xED in raw else None
     if not escaped_bytes and not separators and not invalid:
@@ -145,8 +143,7 @@ def raw_quoted(text: str) -> bytes:
 
 
 def raw_escape(cells: pa.Array) -> pa.Array:
-    """Escape a column's text for the inside of JSON strings; lone surrogates become the invalid bytes that they
-    stand for."""
+    """Escape text for the inside of JSON strings; lone surrogates become the invalid bytes that they stand for."""
     data, offsets = stored_buffers(cells)
     if not len(data):
         return cells

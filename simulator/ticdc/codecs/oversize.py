@@ -36,8 +36,7 @@ class SizeLimit:
     """Bytes added to those of key and value."""
 
     shorten: Callable[[RowChanges, pa.Array | None], EncodedRows]
-    """Encode rows with their handle key alone, not compressed; entries have the claim-check location (binary) or a
-    mark."""
+    """Encode rows with their handle key alone, not compressed, and the claim-check location (binary) or a mark."""
 
     frame: Frame
     code: str = "CDC:ErrMessageTooLarge"

@@ -142,8 +142,7 @@ def _require_apart(job: Job, decision: Decision, context: JobContext) -> None:
 
 
 def _eligible(job: Job, context: JobContext) -> bool:
-    """Return whether the job's table is eligible; raise DdlError if it loses its last valid index and the release
-    stops."""
+    """Return whether the job's table is eligible; raise DdlError if TiCDC stops, as it loses its last valid index."""
     if context.before is None or context.after is None or job.code in NEVER_INELIGIBLE:
         return True
     old, new = _names(job)

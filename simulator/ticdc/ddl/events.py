@@ -187,8 +187,7 @@ def _quoted(name: str, release: Release) -> str:
 
 
 def _between(text: str, begin: str, end: str) -> str:
-    """Return the text between two phrases. TiCDC does not check that the first one is there, and panics without the
-    other."""
+    """Return the text between two phrases. TiCDC does not check for the first one, and panics without the other."""
     upper = "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in text)
     start, stop = upper.find(begin) + len(begin), upper.find(end)
     if stop < start:

@@ -79,8 +79,7 @@ def _by_new_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, r
 
 
 def _by_new_schema(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
-    """6.3 to 6.5.3: the old table name of a single pair is looked up in its new schema; several pairs are handled
-    correctly."""
+    """6.3 to 6.5.3: the old name of a single pair is looked up in the new schema; several pairs are correct."""
     if len(rename.pairs) > 1:
         if any(new.schema.lower() not in snapshot.schemas for _, new in rename.pairs):
             raise _schema_not_found()

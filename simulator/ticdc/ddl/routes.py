@@ -53,8 +53,7 @@ def route_event(event: JobEvent, query: str, routes: TableRoutes) -> tuple[JobEv
 
 
 def route_statement(statement: Statement, schema: str, target: Target) -> Statement:
-    """Return the statement with routed names, or the same object if no name changes. `schema` is that of names
-    without one."""
+    """Return the statement with routed names, or the same object if none changes; `schema` is that of bare names."""
     if isinstance(statement, CreateDatabase | AlterDatabase | DropDatabase):
         return replace(statement, name=target(statement.name, "").schema)
     names = RoutedNames(schema, target)

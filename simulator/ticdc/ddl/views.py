@@ -27,8 +27,7 @@ Insertion = tuple[int, str]
 
 
 def qualify_view_query(statement: CreateView, schema: str, database: str) -> CreateView:
-    """Return the statement with TiDB's query, or unchanged; `schema` is the view's database, `database` the current
-    one."""
+    """Return the statement with TiDB's query, or unchanged; `schema` is the view's, `database` the current one."""
     text = statement.query.text
     try:
         tree = sqlglot.parse_one(text, read="mysql")

@@ -25,8 +25,7 @@ KEY = "key"
 """Pulsar's dispatcher by a key in the rule."""
 
 HashedColumns = tuple[tuple[str, str], ...]
-"""The hash input after the table's name: pairs of the hashed name and the column that has the value; an empty column
-is NULL."""
+"""The hash input after the table's name: pairs of hashed name and column of the value (empty for NULL)."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +166,7 @@ BY_ROW_ID = Dispatcher(ROW_ID, _by_table, "hash")
 
 
 def offsets_of(table: Table, names: Sequence[str], release: Release, when: str) -> tuple[int, ...]:
-    """Return the offsets of a rule's `columns` in the table; raise ChangefeedError with TiCDC's text, which contains
-    `when`."""
+    """Return the offsets of a rule's `columns` in the table; raise ChangefeedError with `when` in its text."""
     at = {_comparable(column.name, release): offset for offset, column in enumerate(table.columns)}
     listed = f"columns: [{' '.join(names)}]"
     if release.dispatch_refuses_virtual:
@@ -183,11 +181,11 @@ def _refuse_virtual(table: Table, names: Sequence[str], listed: str) -> None:
 
     The texts are the same when a changefeed starts (tiflow v8.5.4 cdc/model/schema_storage.go OffsetsByNames).
     """
-    known = {column.name.lower() for column in table.columns}
+    names_of_table = {column.name.lower() for column in table.columns}
     visible = {column.name.lower() for column in visible_columns(table)}
     for name in map(str.lower, names):
         where = f"when dispatch event, table: {table.name}, {listed}"
-        if name not in known:
+        if name not in names_of_table:
             raise dispatcher_error(f"columns not found {where}, column: {name}")
         if name not in visible:
             raise dispatcher_error(f"found virtual generated columns {where} column: {name}")
@@ -195,8 +193,8 @@ def _refuse_virtual(table: Table, names: Sequence[str], listed: str) -> None:
 
 def index_of(table: Table, name: str, release: Release) -> Index | None:
     """Return the index that a rule's `index` names, or None."""
-    wanted = _comparable(name, release)
-    return next((index for index in table.indexes if _comparable(index.name, release) == wanted), None)
+    comparable = _comparable(name, release)
+    return next((index for index in table.indexes if _comparable(index.name, release) == comparable), None)
 
 
 def _comparable(name: str, release: Release) -> str:

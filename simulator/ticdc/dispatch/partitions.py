@@ -72,8 +72,7 @@ def choose_partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.A
 
 
 def follows_from_handle(route: Route, table: Table) -> bool:
-    """Return whether handle and commit-ts determine a row's partition, so that it is the same before and after a
-    change."""
+    """Return whether handle and commit-ts determine a row's partition: a change does not move it."""
     if route.dispatcher == ROW_ID:
         return bool(handle_key(table))
     return {source for _, source in route.hashed if source} <= key_bytes.columns_known_by_handle(table)
@@ -97,8 +96,7 @@ class TopicGrowth:
 
 @dataclass(frozen=True)
 class Destinations:
-    """The Kafka partitions of a run. A destination is the number of a partition through all topics; one task owns
-    it."""
+    """The Kafka partitions of a run. A destination numbers a partition through all topics; one task owns it."""
 
     topics: tuple[str, ...]
     counts: tuple[int, ...]

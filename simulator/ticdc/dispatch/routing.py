@@ -75,8 +75,7 @@ class Router:
 
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
-    """Return the compiled rules of a changefeed; raise ChangefeedError for a matcher, topic or column that TiCDC
-    rejects."""
+    """Return a changefeed's compiled rules; raise ChangefeedError for a matcher, topic or column that TiCDC rejects."""
     codec, sensitive = changefeed.codec, changefeed.case_sensitive
     compiled = compile_rules(
         changefeed.dispatchers,
@@ -128,8 +127,7 @@ def topic_of(router: Router, schema: str, table: str) -> str:
 
 
 def topic_of_ddl(router: Router, schema: str, table: str, old: tuple[str, str] | None = None) -> str:
-    """Return the topic of a DDL event: of the table's old name (schema, table) if it has one, for a database the
-    default."""
+    """Return the topic of a DDL event: that of the `old` (schema, table) if it has one; a database's is the default."""
     schema, table = old or (schema, table)
     return topic_of(router, schema, table) if table else router.default_topic
 
@@ -171,8 +169,7 @@ def sent_table(to: Route, table: Table) -> Table:
 
 
 def _visible_to_dispatcher(hashed: HashedColumns, left: frozenset[str] | None, release: Release) -> HashedColumns:
-    """Return the hashed columns that the dispatcher sees; classic TiCDC applies column selectors before the
-    dispatcher."""
+    """Return the hashed columns that the dispatcher sees; classic TiCDC applies column selectors before it."""
     if left is None or release.column_selectors != "rows":
         return hashed
     return tuple((name, source) for name, source in hashed if source in left)

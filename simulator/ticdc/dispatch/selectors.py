@@ -67,8 +67,7 @@ def verify_selectors(
 
 
 def _require_key(table: Table, left: Collection[str], release: Release) -> None:
-    """Raise ChangefeedError unless the primary key or a unique key is left completely; a table without a primary key
-    passes."""
+    """Raise ChangefeedError unless the primary or a unique key is left whole; a table without primary key passes."""
     keys = [index.columns for index in table.indexes if index.unique or index.primary]
     whole = [all(column.name in left for column in columns) for columns in keys]
     primary = all(name in left for name in table.primary_key)

@@ -64,8 +64,7 @@ def validate(expression: str, protocol: str = FALLBACK.name, scheme: str = "kafk
 
 
 def substitute(expression: str, schema: str, table: str) -> str:
-    """Return the topic of a table: characters that Kafka does not accept become `_`, case is kept, at most 249
-    characters."""
+    """Return the topic of a table: characters that Kafka refuses become `_`; case is kept; at most 249 characters."""
     name = expression.replace("{schema}", FORBIDDEN.sub("_", schema)).replace("{table}", FORBIDDEN.sub("_", table))
     return RESERVED.get(name, name[:MAX_LENGTH])
 

@@ -58,8 +58,7 @@ class TableFilter:
         return rule is not None and rule.positive
 
     def match_schema(self, schema: str) -> bool:
-        """Return whether the last rule for the schema is positive; negative rules count if they exclude all of its
-        tables."""
+        """Return whether the last rule for the schema is positive; negative ones count if they exclude all tables."""
         name = self._folded(schema)
         for rule in reversed(self.rules):
             if rule.schema.matches(name) and (rule.positive or rule.table == patterns.Pattern()):

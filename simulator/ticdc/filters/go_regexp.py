@@ -86,8 +86,7 @@ def compile(pattern: str) -> GoRegexp:
 
 
 def _refused(pattern: str) -> tuple[int, str, str] | None:
-    """Return the first token that Go refuses and RE2 may accept: its position, Go's text, and the part that it
-    names."""
+    """Return the first token that Go refuses and RE2 may accept: position, Go's text, and the part that it names."""
     heights, captures = [1], list[bool]()
     for token in TOKEN.finditer(pattern):
         kind = token.lastgroup

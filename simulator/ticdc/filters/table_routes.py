@@ -67,8 +67,7 @@ def table_routes(rules: Sequence[DispatchRule], case_sensitive: bool) -> TableRo
 
 
 def find_conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:
-    """Return TiCDC's text for the first two tables with the same name (CDC:ErrTableRouteConflict); empty without
-    any."""
+    """Return TiCDC's text for the first two tables with one name (CDC:ErrTableRouteConflict); empty without any."""
     owners: dict[TableName, tuple[str, str]] = {}
     for name in names:
         target = routes.target(*name)

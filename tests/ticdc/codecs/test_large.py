@@ -20,7 +20,7 @@ from simulator.releases import V8_5, find
 from simulator.sinks import claim_check
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
 from simulator.ticdc.codecs.claim_check import storage_uri
-from simulator.ticdc.codecs.compression import compress_value, decompress
+from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 TABLE = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(9999))")
@@ -65,7 +65,7 @@ def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -
 def test_lz4_frames_are_as_ticdcs_writer_makes_them_and_any_reader_takes_them(size: int) -> None:
     """Header of pierrec/lz4: independent blocks of up to 4 MiB, content checksum."""
     text = os.urandom(size // 2) + b"a" * (size - size // 2)
-    frame = compress_value(text, CodecOptions("open-protocol", large_message_handle_compression="lz4"))
+    frame = compress(text, "lz4")
     assert frame[:7].hex() == "04224d186470b9"
     assert lz4.frame.decompress(frame) == bytes(cramjam.lz4.decompress(frame)) == text
     with pytest.raises(EncodeError, match="not a lz4 value"):
@@ -76,7 +76,7 @@ def test_lz4_frames_are_as_ticdcs_writer_makes_them_and_any_reader_takes_them(si
 def test_snappy_blocks_are_raw_and_any_reader_takes_them(size: int) -> None:
     """No stream identifier, no checksum."""
     text = os.urandom(size // 2) + b"a" * (size - size // 2)
-    block = compress_value(text, CodecOptions("open-protocol", large_message_handle_compression="snappy"))
+    block = compress(text, "snappy")
     assert bytes(cramjam.snappy.decompress_raw(block)) == decompress(block, "snappy") == text
     with pytest.raises(EncodeError, match="not a snappy value"):
         decompress(b"\xff" * 9, "snappy")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.compression import compress_value
+from simulator.ticdc.codecs.compression import compress
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent
 from simulator.tso import physical
@@ -64,4 +64,4 @@ def _message(event: DdlEvent, type: str, extension: bytes, options: CodecOptions
     )
     text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
     text += (b',"_tidb":' + extension if _has_extension(options, release) else b"") + b"}"
-    return compress_value(text, options)
+    return compress(text, options.large_message_handle_compression)

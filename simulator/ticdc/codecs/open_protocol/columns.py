@@ -30,8 +30,7 @@ from simulator.tidb.model.types import ColumnType
 
 @lru_cache(maxsize=1024)
 def members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[JsonMember, ...]:
-    """Return the columns that rows have, in their order in messages; `selected` are those that column selectors
-    leave."""
+    """Return the columns of rows, in their order in messages; `selected` are those that column selectors leave."""
     return tuple(_members(table, release, table_info.flags(table, release), selected))
 
 

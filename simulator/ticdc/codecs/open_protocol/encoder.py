@@ -20,7 +20,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.compression import compress_value
+from simulator.ticdc.codecs.compression import compress
 from simulator.ticdc.codecs.json_members import (
     JsonMember,
     PartialMember,
@@ -117,7 +117,8 @@ def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes
         b',"%s":%s' % (member, string(name, release)) for member, name in named if name or release.open_empty_names
     )
     value = b'{"q":%s,"t":%d}' % (string(event.query, release), event.type_code)
-    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compress_value(value, supported_options(options, release))
+    compression = supported_options(options, release).large_message_handle_compression
+    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compress(value, compression)
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
@@ -176,8 +177,7 @@ def updated_pieces(
 def _changed(
     current: JsonMember, former: JsonMember, old: Image, new: Image, release: Release
 ) -> Iterator[PartialMember]:
-    """Yield the member in the rows that changed it, without its name where it became NULL, if the release loses
-    that."""
+    """Yield the member in the rows that changed it, without its name where it became NULL if the release does so."""
     before, after = old.cells(current.position), new.cells(current.position)
     changed = is_changed(current, old, new)
     if not release.open_old_bits and types.family(current.type) == "bit":

@@ -33,8 +33,7 @@ def overhead(release: Release) -> int:
 
 
 def frame_open(encoded: EncodedRows, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
-    """Return the messages of the rows in their order. Rows share one only if their groups, which are contiguous, are
-    equal."""
+    """Return the messages of the rows in order. Rows share one only if their groups (contiguous) are equal."""
     sizes = lengths(encoded.keys), lengths(encoded.values)
     starts = message_starts(sizes[0] + sizes[1], np.asarray(group), options, release)
     first_row = np.append(starts, len(encoded.values)).astype(np.int32)
