@@ -38,10 +38,9 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.storage.outcome import ResultSet, StatementOutcome
 from simulator.tidb.sql_engine.storage.row_keys import column_cells
 from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import ResultSet, StatementOutcome, Upstream
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth import in_process

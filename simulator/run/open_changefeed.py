@@ -32,8 +32,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome, Upstream
 
 JOINED = 256
 """Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""

@@ -34,8 +34,7 @@ from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement
-from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.state import FailedStatement, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth.between_snapshots import rules_of

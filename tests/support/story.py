@@ -23,9 +23,15 @@ from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, FailedStatement, TableChanges
-from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.execute import execute, new_upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    FailedStatement,
+    StoredRows,
+    TableChanges,
+    Upstream,
+)
 
 DEFAULT = Path(__file__).parent.parent / "stories"
 START_MS = 1_700_000_000_000

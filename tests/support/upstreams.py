@@ -14,8 +14,13 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.storage.auto_ids import counters_after
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, FailedStatement, StatementOutcome
-from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    FailedStatement,
+    StatementOutcome,
+    StoredRows,
+    Upstream,
+)
 
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""

@@ -38,7 +38,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, FailedStatement
+from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement
 
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"

@@ -41,7 +41,7 @@ from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expre
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement
+from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, CompletedDdl, TableChanges
+from simulator.tidb.sql_engine.storage.state import CommittedTransaction, CompletedDdl, TableChanges
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
 

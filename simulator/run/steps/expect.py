@@ -28,8 +28,8 @@ from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import execute_statement
 from simulator.settings import TEXT, TEXTS, to_text
-from simulator.tidb.sql_engine.execute import error_number
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")

@@ -22,7 +22,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import TopicGrowth
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement
+from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 TRIES = 12
 FIRST = 30

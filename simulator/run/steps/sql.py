@@ -22,11 +22,11 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
-from simulator.tidb.sql_engine.prepared_statements import resolve_execute
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.execute import execute, new_upstream
+from simulator.tidb.sql_engine.session_statements import resolve_execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, Upstream
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, FailedStatement, StatementOutcome, Upstream
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import (
     Begin,

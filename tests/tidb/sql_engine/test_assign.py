@@ -17,7 +17,7 @@ from simulator.releases import find
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.changes.assign import AssignedRows, DefaultMarker, assign_values
-from simulator.tidb.sql_engine.queries.insert_values import InputValues
+from simulator.tidb.sql_engine.changes.insert_rows import InputValues
 from simulator.tidb.sql_engine.storage.auto_ids import auto_allocator, counters_after
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 

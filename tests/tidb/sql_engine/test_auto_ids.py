@@ -9,7 +9,7 @@ from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.sql_engine.execute import new_upstream
 from simulator.tidb.sql_engine.storage.allocators import Allocator
-from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
+from simulator.tidb.sql_engine.storage.state import StatementOutcome
 
 AUTO = "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE)"
 

@@ -8,9 +8,9 @@ from support.upstreams import rows_in
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.execute import execute, new_upstream
+from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome, Upstream
 
 
 def play(*texts: str) -> StatementOutcome:

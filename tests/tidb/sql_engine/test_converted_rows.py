@@ -6,8 +6,7 @@ import pytest
 from support.upstreams import played, rows_in, with_rows
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.storage.outcome import CompletedDdl
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import CompletedDdl, Upstream
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"
 ROWS = [("1", "bolt", "5"), ("2", "nut", None), ("3", "nut", "300")]

@@ -14,8 +14,9 @@ from simulator.errors import CodedError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import error_number, execute, new_upstream
-from simulator.tidb.sql_engine.storage.outcome import (
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.execute import execute, new_upstream
+from simulator.tidb.sql_engine.storage.state import (
     CommittedTransaction,
     CompletedDdl,
     FailedStatement,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from support.upstreams import changes, played, rows_in
 
 from simulator.errors import SqlError
-from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
 
 ITEMS = played("""
     CREATE TABLE t (id INT PRIMARY KEY, a INT DEFAULT 7, u VARCHAR(10), UNIQUE KEY uk (u));

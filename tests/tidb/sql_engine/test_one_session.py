@@ -7,8 +7,12 @@ from support.upstreams import played, rows_in
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
-from simulator.tidb.sql_engine.execute import EXECUTORS, error_number, new_upstream
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, StatementOutcome
+from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.execute import ROW_STATEMENTS, execute, new_upstream
+from simulator.tidb.sql_engine.storage.state import CommittedTransaction, StatementOutcome
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import SessionStatement
@@ -111,6 +115,21 @@ def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
     assert ("", {}) == (upstream.session.database, dict(upstream.catalog.tables))
 
 
-def test_every_statement_has_an_executor() -> None:
-    """DDL, statements on rows, and statements of sessions."""
-    assert {*Statement.__subclasses__(), *RowStatement.__args__, *SessionStatement.__subclasses__()} == EXECUTORS.keys()
+def test_every_statement_on_schemas_and_rows_has_an_executor() -> None:
+    assert set(Statement.__subclasses__()) == STATEMENTS.keys()
+    assert set(RowStatement.__args__) == ROW_STATEMENTS.keys()
+
+
+def test_every_statement_of_a_session_is_executed() -> None:
+    texts = """USE test; SET @a = 1; BEGIN; SAVEPOINT s; RELEASE SAVEPOINT s; COMMIT; ROLLBACK; SELECT 1;
+        PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES"""
+    upstream, kinds = new_upstream(V8_5), set()
+    for part in split_script(texts):
+        statement = parse_sql(part.text)
+        assert statement is not None
+        kinds.add(type(statement))
+        outcome = execute(statement, part.text, upstream, 0)
+        assert isinstance(outcome, StatementOutcome), outcome
+        upstream = outcome.upstream
+
+    assert kinds == set(SessionStatement.__subclasses__())

@@ -17,8 +17,8 @@ from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.changes.insert_rows import evaluate_rows
 from simulator.tidb.sql_engine.queries.evaluate import QueryColumn, RowSource, evaluate
-from simulator.tidb.sql_engine.queries.insert_values import evaluate_rows
 from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName

@@ -8,7 +8,7 @@ from support.upstreams import played, refusal, rows_in
 from simulator.errors import SqlError
 from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.storage.auto_ids import auto_allocator
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction
+from simulator.tidb.sql_engine.storage.state import CommittedTransaction
 
 
 def test_refused_ddl_commits_the_open_transaction() -> None:

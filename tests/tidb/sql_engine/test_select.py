@@ -15,7 +15,7 @@ from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.queries.result_sets import run_select
+from simulator.tidb.sql_engine.queries.evaluate import run_select
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.session import SelectStatement
 

@@ -13,9 +13,9 @@ from simulator.tidb.datums.kinds import datum_list
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
-from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
+from simulator.tidb.sql_engine.changes.insert_rows import evaluate_rows
+from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate, resolve_stored_column
-from simulator.tidb.sql_engine.queries.insert_values import evaluate_rows
 from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
@@ -180,5 +180,5 @@ def test_the_condition_of_a_key_needs_no_query() -> None:
     def named(node: object) -> object:
         return resolve_stored_column(TABLE, "d", "t", node)  # type: ignore[arg-type]
 
-    asked = simple_conditions.parse_conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
+    asked = simple_values.parse_conditions(parse_expression("id = 4 AND s = 'a' AND n IN (1, 2) AND u < 5"), named)  # type: ignore[arg-type]
     assert [each.column.name for each in asked] == ["id", "s", "n", "u"]

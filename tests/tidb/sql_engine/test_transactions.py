@@ -18,7 +18,6 @@ from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.sql_engine.sessions import transactions
 from simulator.tidb.sql_engine.storage.auto_ids import counters_after
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, StatementOutcome
 from simulator.tidb.sql_engine.storage.rows import (
     column_arrays,
     empty_rows,
@@ -30,7 +29,13 @@ from simulator.tidb.sql_engine.storage.rows import (
     table_rows,
     take_stored,
 )
-from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    SqlSession,
+    StatementOutcome,
+    StoredRows,
+    Upstream,
+)
 
 TABLE = create_table("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)")
 MOVED = create_table("CREATE TABLE test.p (id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 2")

@@ -20,20 +20,22 @@ from simulator.errors import SnapshotError, SqlError
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.sql_engine.changes.cast_errors import UPDATE, VALUES
 from simulator.tidb.sql_engine.changes.casting import (
+    UPDATE,
+    VALUES,
     CastContext,
     CastResult,
     RowError,
     cast_context,
     cast_values,
+    default_texts,
     first_error,
+    has_default,
     replace_nulls,
     warnings,
 )
-from simulator.tidb.sql_engine.changes.defaults import default_texts, has_default
+from simulator.tidb.sql_engine.changes.insert_rows import InputValues
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.queries.insert_values import InputValues
 from simulator.tidb.sql_engine.sessions.clock import now_text
 from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.allocators import Counters
@@ -87,8 +89,8 @@ def assign_values(
 ) -> AssignedRows:
     """Return new rows, or the `existing` rows (TiDB texts of all visible columns) with their changes.
 
-    `named` are columns that other assignments of the statement set; ON UPDATE leaves them alone. `origin` is one of
-    `cast_errors` if it is not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
+    `named` are columns that other assignments of the statement set; ON UPDATE leaves them alone. `origin` is one
+    of `casting` if it is not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
     """
     origin = origin or (VALUES if existing is None else UPDATE)
     statement = cast_context(table, rows, upstream, now_ms, first_row, ignore, origin)

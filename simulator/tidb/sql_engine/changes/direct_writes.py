@@ -13,14 +13,11 @@ import pyarrow as pa
 from simulator.columns.cells import Places
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.changes.assign import ColumnInput, assign_values
-from simulator.tidb.sql_engine.changes.checks import check_rows
-from simulator.tidb.sql_engine.changes.duplicates import insert_or_fail
-from simulator.tidb.sql_engine.changes.finish import finish_statement
+from simulator.tidb.sql_engine.changes.constraints import check_rows, finish_statement
+from simulator.tidb.sql_engine.changes.duplicates import insert_or_fail, update_stored_rows
 from simulator.tidb.sql_engine.changes.insert import rekey_rows
-from simulator.tidb.sql_engine.changes.update_rows import update_stored_rows
-from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
 from simulator.tidb.sql_engine.storage.rows import key_rows, table_rows, take_stored
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
 from simulator.tidb.sql_engine.storage.table_writes import NO_PLACES, PartialWriteError, start_writes
 
 

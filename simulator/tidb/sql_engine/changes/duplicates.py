@@ -1,4 +1,7 @@
-"""New rows with keys of existing rows: refused (INSERT), left out (INSERT IGNORE) or put in their place (REPLACE).
+"""Writes new and updated rows, and finds those that have a key of another row.
+
+Such a new row is refused (INSERT), left out (INSERT IGNORE), put in the other's place (REPLACE), or updates the other
+(ON DUPLICATE KEY UPDATE).
 
 Rows take effect in the order of the statement. A batch is a run of rows that do not depend on each other; a row that
 does begins the next batch.
@@ -6,7 +9,7 @@ does begins the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Places
+from simulator.errors import SqlError
+from simulator.tidb.model.table import Table
+from simulator.tidb.sql_engine.storage.auto_ids import auto_column, counters_after_update
 from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, first_place, mask_places
-from simulator.tidb.sql_engine.storage.row_keys import duplicate_error, earlier_duplicates, find_keys, unique_keys
+from simulator.tidb.sql_engine.storage.row_keys import (
+    UniqueKey,
+    duplicate_error,
+    earlier_duplicates,
+    find_keys,
+    unique_keys,
+)
 from simulator.tidb.sql_engine.storage.rows import KeyedRows, take_rows, take_stored
 from simulator.tidb.sql_engine.storage.state import StoredRows
 from simulator.tidb.sql_engine.storage.table_writes import (
@@ -180,3 +192,153 @@ def _equals_stored(stored: StoredRows, rows: KeyedRows, places: Places) -> Mask:
             stored.table, take_stored(stored, places[has_stored]), take_rows(rows, mask_places(has_stored))
         )
     return same
+
+
+UpdateRows = Callable[[KeyedRows, KeyedRows], KeyedRows]
+"""Returns stored rows after ON DUPLICATE KEY UPDATE, from them and the new rows."""
+
+
+def update_on_duplicate(
+    written: TableWrites, new_rows: KeyedRows, updating: UpdateRows, assigned: Container[str], ignore: bool
+) -> TableWrites:
+    """Update the stored row that has the first key of the new row in TiDB's order; insert other rows.
+
+    Nothing is written for an unchanged row (tidb pkg/executor/insert.go, batchUpdateDupRows). `assigned` are the
+    columns that the updates assign. Raises PartialWriteError.
+    """
+    table = written.stored.table
+    column = auto_column(table)
+    counts = column is not None and column.name in assigned
+
+    def step(written: TableWrites, rows: KeyedRows) -> tuple[TableWrites, int]:
+        conflicts = find_conflicts(written.stored, rows)
+        has_key = conflicts >= 0
+        has_match: Mask = np.any(has_key, axis=0)
+        matched = (
+            np.where(has_match, conflicts[has_key.argmax(0), np.arange(len(rows))], -1)
+            if len(conflicts)
+            else np.full(len(rows), -1)
+        )
+        if counts and len(rows) > 1:
+            return step(written, slice_rows(rows, 0, 1))
+        violating = violates_check(rows) & ~has_match
+        run = max(min(first_place(shared_conflicts(matched[None, :])), first_place(violating)), 1)
+        for key in key_bytes(table, rows):
+            before = earlier_duplicates([key])
+            run = min(run, first_place((before >= 0) & ~has_match[before]))
+        rows, matched = slice_rows(rows, 0, run), matched[:run]
+        if violating[0]:
+            raise replace(written, counters=written.numbered(rows)[1]).failed(check_error(rows, 0))
+        places = matched[matched >= 0]
+        if not len(places):
+            return written.with_new(NO_PLACES, rows, run), run
+        old = take_stored(written.stored, places)
+        try:
+            new = updating(old, take_rows(rows, mask_places(matched >= 0)))
+        except SqlError as error:
+            raise written.failed(error) from None
+        differs = rows_differ(table, old, new)
+        needs_own_step = _changes_key(table, old, new) | violates_check(new) & differs
+        if needs_own_step.any() and run > 1:
+            at = max(int(np.flatnonzero(matched >= 0)[np.argmax(needs_own_step)]), 1)
+            return step(written, slice_rows(rows, 0, at))
+        written = replace(
+            written, counters=counters_after_update(table, assigned, new.texts, old.texts, written.counters)
+        )
+        problem = _update_error(written.stored, places, new) if needs_own_step.any() else None
+        if problem is not None:
+            if not ignore:
+                raise written.failed(problem)
+            return replace(written, warned=written.warned.also(problem)), run
+        new, counters = written.in_partitions(old, new)
+        written = replace(written, counters=counters)
+        count = run - len(places) + 2 * int(differs.sum())
+        others = take_rows(rows, mask_places(matched < 0))
+        return written.with_changed(
+            places[differs],
+            replace(take_rows(new, mask_places(differs)), violated_checks=None),
+            replace(others, violated_checks=None),
+            count,
+        ), run
+
+    return apply_in_batches(written, new_rows, step)
+
+
+def _update_error(stored: StoredRows, places: Places, new: KeyedRows) -> SqlError | None:
+    """Return the error of an updated row that violates a CHECK or has a key of another row."""
+    if violates_check(new).any():
+        return check_error(new, 0)
+    conflicts = find_conflicts(stored, new)
+    wrong = (conflicts >= 0) & (conflicts != places[None, :])
+    if not wrong.any():
+        return None
+    return duplicate_error(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, 0]))], new.texts, 0)
+
+
+def _changes_key(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
+    """Return which rows have another key after the update."""
+    moves = np.asarray(pc.not_equal(old.handles, new.handles), bool).copy()
+    for key in unique_keys(table):
+        if not key.clustered:
+            moves |= unique_key_changed(old, new, key)
+    return moves
+
+
+def unique_key_changed(old: KeyedRows, new: KeyedRows, key: UniqueKey) -> Mask:
+    """Return which rows have other bytes in a key that is not the handle."""
+    before, after = old.unique[key.name.lower()], new.unique[key.name.lower()]
+    equal = pc.fill_null(pc.equal(before, after), pc.and_(before.is_null(), after.is_null()))
+    mask: Mask = ~np.asarray(equal, bool)
+    return mask
+
+
+def update_stored_rows(written: TableWrites, places: Places, new: KeyedRows, ignore: bool) -> TableWrites:
+    """Replace the rows at some positions, each once, in the order of the statement. Unchanged rows are not written.
+
+    Raises PartialWriteError with 3819 for a row that violates a CHECK and 1062 for a key of another row. With `ignore`
+    such a row others unchanged, with a warning.
+    """
+    stored = written.stored
+    differs = rows_differ(stored.table, take_stored(stored, places), new)
+    if not differs.all():
+        places, new = places[differs], take_rows(new, mask_places(differs))
+    while len(places):
+        collisions = _key_conflicts(stored, places, new)
+        row, breaks = first_place(np.any(collisions, axis=0)), first_place(violates_check(new))
+        if breaks < len(places) and breaks <= row:
+            row, problem = breaks, check_error(new, breaks)
+        elif row < len(places):
+            problem = duplicate_error(
+                stored.table, unique_keys(stored.table)[int(np.argmax(collisions[:, row]))], new.texts, row
+            )
+        else:
+            break
+        if not ignore:
+            raise written.failed(problem)
+        written = replace(written, warned=written.warned.also(problem))
+        others = np.arange(len(places)) != row
+        places, new = places[others], take_rows(new, mask_places(others))
+    new, counters = written.in_partitions(take_stored(stored, places), replace(new, violated_checks=None))
+    return replace(written, counters=counters).with_change(places, new, len(places), len(places))
+
+
+def _key_conflicts(stored: StoredRows, places: Places, new: KeyedRows) -> Mask:
+    """Return for each unique key which rows conflict with another one."""
+    table = stored.table
+    old, rows = take_stored(stored, places), np.arange(len(places))
+    changes = [
+        np.asarray(pc.not_equal(old.handles, new.handles), bool) if key.clustered else unique_key_changed(old, new, key)
+        for key in unique_keys(table)
+    ]
+    mask = np.zeros((len(changes), len(places)), np.bool_)
+    if not any(change.any() for change in changes):
+        return mask
+    order = np.argsort(places)
+    conflicts = find_conflicts(stored, new)
+    for number, (key, change) in enumerate(zip(key_bytes(table, new), changes, strict=True)):
+        at = order[np.minimum(np.searchsorted(places, conflicts[number], sorter=order), len(places) - 1)]
+        inside = (conflicts[number] >= 0) & (places[at] == conflicts[number])
+        given_up = inside & (at < rows) & change[at]
+        itself = inside & (at == rows)
+        mask[number] = change & ((conflicts[number] >= 0) & ~given_up & ~itself | (earlier_duplicates([key]) >= 0))
+    return mask

@@ -17,17 +17,19 @@ import pyarrow.compute as pc
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.changes.assign import AssignedRows, ColumnInput, DefaultMarker, assign_values
-from simulator.tidb.sql_engine.changes.cast_errors import DUPLICATE, SELECT, VALUES
-from simulator.tidb.sql_engine.changes.checks import check_rows
-from simulator.tidb.sql_engine.changes.duplicates import insert_ignore, insert_or_fail, replace_existing
-from simulator.tidb.sql_engine.changes.finish import finish_statement
-from simulator.tidb.sql_engine.changes.foreign_keys import drop_orphans
-from simulator.tidb.sql_engine.changes.insert_select import SelectedRows, select_rows
-from simulator.tidb.sql_engine.changes.on_duplicate import UpdateRows, update_on_duplicate
+from simulator.tidb.sql_engine.changes.casting import DUPLICATE, SELECT, VALUES
+from simulator.tidb.sql_engine.changes.constraints import check_rows, drop_orphans, finish_statement
+from simulator.tidb.sql_engine.changes.duplicates import (
+    UpdateRows,
+    insert_ignore,
+    insert_or_fail,
+    replace_existing,
+    update_on_duplicate,
+)
+from simulator.tidb.sql_engine.changes.insert_rows import SelectedRows, evaluate_rows, select_rows
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
-from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
-from simulator.tidb.sql_engine.queries.insert_values import evaluate_rows
+from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
 from simulator.tidb.sql_engine.storage.auto_ids import IdRequest
 from simulator.tidb.sql_engine.storage.names import (
     MAX_WARNINGS,
@@ -40,7 +42,6 @@ from simulator.tidb.sql_engine.storage.names import (
     resolve_table,
     valid_mask,
 )
-from simulator.tidb.sql_engine.storage.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, key_columns
 from simulator.tidb.sql_engine.storage.rows import (
     KeyedRows,
@@ -50,7 +51,7 @@ from simulator.tidb.sql_engine.storage.rows import (
     table_rows,
     try_locate_partitions,
 )
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome, Upstream
 from simulator.tidb.sql_engine.storage.table_writes import PartialWriteError, TableWrites, slice_rows, start_writes
 from simulator.tidb.syntax.dml import Assignment, DefaultValue, Insert
 from simulator.tidb.syntax.expressions import Node, names_in

@@ -1,4 +1,4 @@
-"""UPDATE.
+"""UPDATE and DELETE.
 
 Every expression sees the rows as they were before the statement, also the columns that the statement assigns (TiDB's
 documentation, "MySQL compatibility": UPDATE takes the original values).
@@ -12,28 +12,28 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from simulator.columns.cells import Places
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes.assign import DefaultMarker, assign_values
-from simulator.tidb.sql_engine.changes.checks import check_rows
-from simulator.tidb.sql_engine.changes.finish import finish_statement
+from simulator.tidb.sql_engine.changes.constraints import check_rows, finish_statement
+from simulator.tidb.sql_engine.changes.duplicates import update_stored_rows
 from simulator.tidb.sql_engine.changes.insert import Inputs, is_default, rekey_rows
-from simulator.tidb.sql_engine.changes.update_rows import update_stored_rows
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
 from simulator.tidb.sql_engine.queries.match_rows import MatchedRows, match_rows
+from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
 from simulator.tidb.sql_engine.storage.names import (
     Warnings,
     is_row_id,
     mask_places,
+    resolve_partitions,
     resolve_table,
     row_id_write_error,
     valid_mask,
 )
-from simulator.tidb.sql_engine.storage.outcome import StatementOutcome
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, partition_ordinals
 from simulator.tidb.sql_engine.storage.rows import (
     no_partition_error,
     put_rows,
@@ -42,8 +42,15 @@ from simulator.tidb.sql_engine.storage.rows import (
     take_stored,
     try_locate_partitions,
 )
-from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.table_writes import PartialWriteError, TableWrites, rows_differ, start_writes
+from simulator.tidb.sql_engine.storage.state import StatementOutcome, StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.table_writes import (
+    NO_PLACES,
+    PartialWriteError,
+    TableWrites,
+    rows_differ,
+    start_writes,
+)
+from simulator.tidb.syntax.dml import Delete
 
 
 @dataclass(frozen=True)
@@ -230,3 +237,49 @@ def matched_places(matches: MatchedRows, named: SourceTable) -> pa.Array:
         if each.alias.lower() == named.alias.lower() and each.table is named.table:
             return each.places
     raise AssertionError(f"the source has {named.alias}")
+
+
+def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutcome:
+    """Execute DELETE in the open transaction or in a new one. Each matched row is deleted once. Raises SqlError."""
+    tables = list(source_tables(statement.source, upstream, "delete"))
+    derived = dict(derived_columns(statement.source))
+    for name in statement.targets:
+        if not name.schema and name.name.lower() in derived:
+            raise sql_error(1288, name.name, "DELETE")
+    chosen = [resolve_target(name, tables) for name in statement.targets] or tables[:1]
+    upstream = with_sorted_rows(upstream, tables)
+    partitions = resolve_partitions(chosen[0].table, statement.partitions) if statement.partitions else None
+    if partitions is not None and statement.limit is not None:
+        raise sql_error(1105, "DELETE FROM … PARTITION with LIMIT is not simulated; it is accepted without LIMIT")
+    problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
+    matches = match_rows(
+        statement.source,
+        statement.where,
+        statement.order,
+        statement.limit,
+        upstream,
+        now_ms,
+        {},
+        {},
+        statement.common,
+        problems,
+    )
+    written = []
+    for table in dict.fromkeys(named.table for named in chosen):
+        stored = table_rows(upstream, table)
+        parts = [matched_places(matches, named) for named in chosen if named.table is table]
+        places = np.unique(
+            np.concatenate([np.asarray(part.take(mask_places(valid_mask(part))), np.int64) for part in parts])
+        )
+        if partitions is not None:
+            places = _in_partitions(stored, places, partitions)
+        start = start_writes(upstream, table, now_ms)
+        written.append(start.with_change(places, take_stored(stored, NO_PLACES), 0, len(places)))
+    return finish_statement(upstream, written, now_ms, warnings=problems.warnings)
+
+
+def _in_partitions(stored: StoredRows, places: Places, partitions: list[int]) -> Places:
+    """Return the positions whose rows are in some partitions."""
+    assert stored.keys is not None
+    ordinals = partition_ordinals(stored.table, stored.keys.handles.take(pa.array(places)))
+    return places[np.isin(ordinals.to_numpy(), partitions)]

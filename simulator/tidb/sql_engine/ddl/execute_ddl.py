@@ -20,13 +20,11 @@ from simulator.tidb.ddl.catalog import Catalog, Key, object_key, with_table, wit
 from simulator.tidb.ddl.execute import attempt
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.changes import checks
-from simulator.tidb.sql_engine.changes.foreign_keys import verify_added_keys
+from simulator.tidb.sql_engine.changes import constraints
 from simulator.tidb.sql_engine.ddl.convert_rows import convert_stored_rows
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock, session_variables
 from simulator.tidb.sql_engine.storage import auto_ids
-from simulator.tidb.sql_engine.storage.outcome import CompletedDdl, FailedStatement, StatementOutcome
 from simulator.tidb.sql_engine.storage.rows import (
     column_arrays,
     empty_rows,
@@ -34,7 +32,14 @@ from simulator.tidb.sql_engine.storage.rows import (
     ensure_keys,
     try_locate_partitions,
 )
-from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CompletedDdl,
+    FailedStatement,
+    SqlSession,
+    StatementOutcome,
+    StoredRows,
+    Upstream,
+)
 
 Rows = Mapping[Key, StoredRows]
 
@@ -76,7 +81,7 @@ def execute_ddl(
     after = with_tables(
         after,
         [
-            checks.with_stored_checks(statement, table, upstream)
+            constraints.with_stored_checks(statement, table, upstream)
             for place, table in after.tables.items()
             if table is not upstream.catalog.tables.get(place)
         ],
@@ -88,9 +93,9 @@ def execute_ddl(
     )
     if session.foreign_key_checks and upstream.release.foreign_key_checks:
         for place, table in after.tables.items():
-            verify_added_keys(upstream_after, upstream.catalog.tables.get(place), table)
+            constraints.verify_added_keys(upstream_after, upstream.catalog.tables.get(place), table)
     for place, table in after.tables.items():
-        checks.verify_added_checks(upstream_after, upstream.catalog.tables.get(place), table, now_ms)
+        constraints.verify_added_checks(upstream_after, upstream.catalog.tables.get(place), table, now_ms)
     event = CompletedDdl(statement, text, session.database, executed.jobs, upstream.catalog, after)
     if executed.error is not None:
         return FailedStatement(executed.error, upstream_after, (event,))

@@ -1,6 +1,6 @@
 """Finds the rows that an UPDATE, a DELETE or an INSERT … SELECT applies to.
 
-Conditions on the columns of one table are answered without a query (`simple_conditions.py`), all others by DuckDB.
+Conditions on the columns of one table are answered without a query (`simple_values.py`), all others by DuckDB.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from simulator.tidb.expressions.sql.graph import identifier, quote, select_query
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.queries import simple_conditions, simple_values
+from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.evaluate import as_datums, datum_or_text, fetched_column, resolve_stored_column
-from simulator.tidb.sql_engine.queries.expression_problems import ExpressionProblems
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_from
 from simulator.tidb.sql_engine.queries.simple_values import NotSimple
 from simulator.tidb.sql_engine.queries.sorting import order_rows, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import filter_relation, row_identity
-from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
+from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import Limit, OrderItem, Source, TableSource, WithTree
@@ -124,7 +123,7 @@ def _match_simply(
     alias = source.alias or table_name
     resolve = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
     try:
-        places = simple_conditions.matching_places(simple_conditions.parse_conditions(where, resolve), stored.cells)
+        places = simple_values.matching_places(simple_values.parse_conditions(where, resolve), stored.cells)
         if order and (len(places) > 1 or not all(resolve(strip_parentheses(item.expression)) for item in order)):
             return None
         if limit is not None:

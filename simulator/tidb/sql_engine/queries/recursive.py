@@ -23,8 +23,7 @@ from simulator.tidb.keys import encode_sort_keys
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, is_text
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.queries.column_types import stored_type
-from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, stored_type
 from simulator.tidb.sql_engine.queries.sources import Relation, build_source, table_fields
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 

@@ -16,7 +16,14 @@ from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.expressions.values.value import Value, as_boolean
 from simulator.tidb.sql_engine.errors import not_simulated
-from simulator.tidb.sql_engine.queries.grouping import Grouping, constant_columns, distinct_rows, export_value
+from simulator.tidb.sql_engine.queries.grouping import (
+    Grouping,
+    constant_columns,
+    distinct_rows,
+    except_or_intersect,
+    export_value,
+    stack_relations,
+)
 from simulator.tidb.sql_engine.queries.recursive import build_recursive, is_recursive
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, value_field
 from simulator.tidb.sql_engine.queries.select_names import (
@@ -28,7 +35,6 @@ from simulator.tidb.sql_engine.queries.select_names import (
     resolve_group_key,
     resolve_having_names,
 )
-from simulator.tidb.sql_engine.queries.set_operations import except_or_intersect, stack_relations
 from simulator.tidb.sql_engine.queries.sorting import order_rows, order_term, select_ordinal, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation, build_source, filter_relation, filter_rows, row_identity
 from simulator.tidb.sql_engine.queries.window_functions import window_value

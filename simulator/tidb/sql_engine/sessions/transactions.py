@@ -16,8 +16,15 @@ import pyarrow.compute as pc
 from simulator.columns.cells import fixed
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.sql_engine.storage.outcome import CommittedTransaction, StatementOutcome, TableChanges
-from simulator.tidb.sql_engine.storage.state import OpenTransaction, RowWrites, StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    OpenTransaction,
+    RowWrites,
+    StatementOutcome,
+    StoredRows,
+    TableChanges,
+    Upstream,
+)
 
 
 def open_transaction(upstream: Upstream, explicit: bool = False) -> Upstream:

@@ -1,7 +1,11 @@
-"""Foreign keys, as far as TiDB checks them.
+"""Constraints: the CHECKs of a row, and at the end of a statement its foreign keys.
 
-They are checked once a statement has written all its rows. Cascaded changes are checked in turn (tidb
-pkg/executor/foreign_key.go).
+Foreign keys are checked, as far as TiDB checks them, once a statement has written all its rows. Cascaded changes are
+checked in turn (tidb pkg/executor/foreign_key.go).
+
+A row violates a CHECK whose condition is false, not one whose condition is unknown. A table has the CHECKs that were
+defined while tidb_enable_check_constraint was on. They apply whatever the variable is later (tidb
+pkg/table/tables/tables.go, CheckRowConstraint; since 7.2.0).
 """
 
 from __future__ import annotations
@@ -16,26 +20,77 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, raw
 from simulator.errors import SqlError
+from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.keys import encode_sort_keys
 from simulator.tidb.model.table import ForeignKey, Table
 from simulator.tidb.sql_engine.changes.assign import assign_values
-from simulator.tidb.sql_engine.changes.checks import check_rows
-from simulator.tidb.sql_engine.changes.update_rows import update_stored_rows
+from simulator.tidb.sql_engine.changes.duplicates import update_stored_rows
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.names import Mask, mask_places, valid_mask
+from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
+from simulator.tidb.sql_engine.sessions.transactions import add_writes, open_transaction
+from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, mask_places, valid_mask
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, find_keys
 from simulator.tidb.sql_engine.storage.rows import (
     KeyedRows,
     column_arrays,
     key_rows,
     put_rows,
+    row_writes,
     table_rows,
     take_rows,
     take_stored,
 )
-from simulator.tidb.sql_engine.storage.state import Upstream
-from simulator.tidb.sql_engine.storage.table_writes import NO_PLACES, PartialWriteError, RowDelta, start_writes
+from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
+from simulator.tidb.sql_engine.storage.table_writes import (
+    NO_PLACES,
+    PartialWriteError,
+    RowDelta,
+    TableWrites,
+    start_writes,
+)
+
+
+def check_rows(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
+    """Return the rows with the name of the first CHECK that each violates."""
+    checks = [each for each in table.checks if each.enforced]
+    if not checks or not len(rows):
+        return rows
+    broken = [syntax.Is(parse_expression(constraint.expression), "FALSE") for constraint in checks]
+    values = evaluate(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
+    names = pa.nulls(len(rows), pa.string())
+    for check, truth in reversed([*zip(checks, values, strict=True)]):
+        names = pc.if_else(pc.equal(truth.cast(pa.string()), "1"), check.name, names)
+    return replace(rows, violated_checks=names) if names.null_count < len(names) else rows
+
+
+def with_stored_checks(statement: syntax.Statement, table: Table, upstream: Upstream) -> Table:
+    """Return a created or altered table with the CHECKs that TiDB stores."""
+    forgotten = isinstance(statement, syntax.CreateTable) and not upstream.session.check_constraints
+    return replace(table, checks=()) if forgotten and table.checks else table
+
+
+def verify_added_checks(upstream: Upstream, before: Table | None, table: Table, now_ms: int) -> None:
+    """Raise SqlError 3819 if a row violates a CHECK that ALTER TABLE adds or enforces.
+
+    TiDB searches rows by `WHERE NOT condition` without parentheses, so NOT applies to the first operand only
+    (pkg/ddl/constraint.go, verifyRemainRecordsForCheckConstraint).
+    """
+    if before is None or before.checks == table.checks:
+        return
+    stored = upstream.rows.get(object_key(table.schema, table.name))
+    for check in table.checks if stored is not None and len(stored.row_ids) else ():
+        if check.enforced and check not in before.checks:
+            assert stored is not None
+            rows = RowSource(table, column_arrays(stored.cells))
+            values = evaluate(
+                [syntax.Is(parse_expression(f"NOT {check.expression}"), "TRUE")], [None], upstream, now_ms, [rows]
+            )
+            if pc.any(pc.equal(values[0].cast(pa.string()), "1")).as_py():
+                raise sql_error(3819, check.name.lower())
+
 
 CASCADES = ("CASCADE", "SET NULL")
 
@@ -250,3 +305,28 @@ def constraint_text(table: Table, foreign: ForeignKey) -> str:
     for event, rule in (("DELETE", foreign.on_delete), ("UPDATE", foreign.on_update)):
         text += f" ON {event} {rule.upper()}" if rule else ""
     return text
+
+
+def finish_statement(
+    upstream: Upstream,
+    tables: Sequence[TableWrites],
+    now_ms: int,
+    last_insert_id: int | None = None,
+    warnings: Sequence[str] = (),
+) -> StatementOutcome:
+    """Return the outcome of a statement that wrote to these tables. `warnings` are those of its expressions.
+
+    Raises SqlError 1451 and 1452.
+    """
+    upstream = open_transaction(upstream)
+    for each in tables:
+        upstream = put_rows(upstream, replace(each.stored, counters=each.counters))
+    changes = [change for each in tables for change in each.changes]
+    upstream, changes = enforce_foreign_keys(upstream, changes, now_ms)
+    writes = [row_writes(change.table, change.removed, change.inserted) for change in changes]
+    upstream = add_writes(upstream, writes)
+    if last_insert_id is not None and any(each.added for each in tables):
+        upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))
+    affected = sum(each.affected for each in tables)
+    all_warnings = [*warnings, *(text for each in tables for text in each.warned.texts)]
+    return StatementOutcome(upstream, affected=affected, warnings=tuple(all_warnings[:MAX_WARNINGS]))
