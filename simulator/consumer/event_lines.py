@@ -106,12 +106,9 @@ def describe(event: Event) -> str:
     if isinstance(event, DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" else _columns(event)
-    return " ".join((event.op, name, *columns, *_truncation_note(event)))
-
-
-def _truncation_note(event: RowEvent) -> Iterator[str]:
-    if event.only_handle:
-        yield f"(the handle key alone, all of it at {event.stored_at})" if event.stored_at else "(the handle key alone)"
+    elsewhere = f", all of it at {event.stored_at}" if event.stored_at else ""
+    note = [f"(the handle key alone{elsewhere})"] if event.only_handle else []
+    return " ".join((event.op, name, *columns, *note))
 
 
 def _columns(event: RowEvent) -> Iterator[str]:

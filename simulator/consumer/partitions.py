@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 
 from simulator.consumer.frame import record_batch
 from simulator.consumer.recorded_files import BYTES, ROWS, file_size, read_batches
-from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files
-from simulator.errors import ChangefeedError, UserError, uri_without_secrets
+from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files, kafka_topic
+from simulator.errors import UserError
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
-from simulator.ticdc.changefeed import parse_kafka_uri
 
 
 @dataclass(frozen=True)
@@ -98,10 +97,7 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Stream
     scheme = source.partition("://")[0]
     topics: dict[str, KafkaSettings] = {}
     for name in names.split(","):
-        try:
-            topic, kafka, warnings = parse_kafka_uri(f"{scheme}://{head}{slash}{name}{mark}{parameters}")
-        except ChangefeedError as error:
-            raise UserError(f"{uri_without_secrets(source)} is no topic to read: {error.text}") from error
+        topic, kafka, warnings = kafka_topic(f"{scheme}://{head}{slash}{name}{mark}{parameters}", source)
         if not topics:
             warn(warnings)
         topics[topic] = of_changefeed(kafka)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
 from simulator.files import parse_error_reason
 from simulator.ticdc.changefeed import parse_kafka_uri
+from simulator.ticdc.changefeed.model import Kafka
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def read_records(
         return kafka_records(source, follow, warn)
     if follow:
         raise UserError(f"{source} is a directory: only kafka://host:port/topic can be followed")
-    return (record for shard in fixture_files(Path(source)) for record in read_file(shard))
+    return (record for shard in fixture_files(Path(source)) for record in FORMATS[shard.path.suffix](shard))
 
 
 def fixture_files(directory: Path) -> list[FixtureFile]:
@@ -72,11 +73,6 @@ def fixture_files(directory: Path) -> list[FixtureFile]:
         if (shard.topic, shard.partition) == (other.topic, other.partition):
             raise UserError(f"two files for one partition: {shard.path} and {other.path}; keep one")
     return found
-
-
-def read_file(shard: FixtureFile) -> Iterator[Record]:
-    """Return the records of one partition, in the file's order."""
-    return FORMATS[shard.path.suffix](shard)
 
 
 def jsonl_records(shard: FixtureFile) -> Iterator[Record]:
@@ -150,16 +146,21 @@ def kafka_records(
     source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
 ) -> Iterator[Record]:
     """Yield the records of `kafka://host:port[,host:port]/topic`; TLS and SASL parameters are those of a sink-uri."""
-    try:
-        topic, kafka, warnings = parse_kafka_uri(source)
-    except ChangefeedError as error:
-        raise UserError(f"{uri_without_secrets(source)} is no topic to read: {error.text}") from error
+    topic, kafka, warnings = kafka_topic(source, source)
     warn(warnings)
     from simulator.sinks.kafka.read import read_topic
     from simulator.sinks.kafka.settings import of_changefeed
 
     for partition, offset, timestamp, key, value in read_topic(of_changefeed(kafka), topic, follow=follow):
         yield Record(topic, partition, offset, timestamp, key, value)
+
+
+def kafka_topic(uri: str, source: str) -> tuple[str, Kafka, tuple[str, ...]]:
+    """Return the topic of a URI of one topic, its options and warnings; raises UserError, which names the source."""
+    try:
+        return parse_kafka_uri(uri)
+    except ChangefeedError as error:
+        raise UserError(f"{uri_without_secrets(source)} is no topic to read: {error.text}") from error
 
 
 def _files(directory: Path) -> Iterator[Path]:

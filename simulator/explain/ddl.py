@@ -15,10 +15,10 @@ from simulator.explain.schema_differences import TableDifference, schema_changes
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
-from simulator.ticdc.ddl.classify import Decision, decide
+from simulator.ticdc.ddl.classify import decide
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.jobs_text import execute_text
-from simulator.ticdc.dispatch.routing import Router, topic_of_ddl
+from simulator.ticdc.dispatch.routing import topic_of_ddl
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog
@@ -136,33 +136,32 @@ def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Changef
         tuple(Action(code).constant for code in job.sub_jobs),
         decision.outcome,
         decision.why,
-        tuple(_events(decision, rules)),
+        tuple(
+            _event(replace(event, query=query), rules)
+            for event, query in zip(decision.events, decision.queries, strict=True)
+        ),
     )
-
-
-def _events(decision: Decision, rules: ChangefeedRules) -> Iterator[EventExplained]:
-    for event, query in zip(decision.events, decision.queries, strict=True):
-        yield _event(replace(event, query=query), rules)
 
 
 def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
-    topic, sent = _messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
-    action = Action(event.type_code).constant
-    holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
-    called = ".".join(name for name in event.sent_as or () if name)
+    """Explain an event whose query is the text that is sent, with a message of each protocol of the release."""
+    release = rules.release
+    sent = DdlEvent(DEFAULT_START_TS + 1, *event.sent_name, event.query, event.type_code)
     return EventExplained(
-        event.type_code, action, event.schema, event.table, called, topic, event.query, holds_back, sent
+        event.type_code,
+        Action(event.type_code).constant,
+        event.schema,
+        event.table,
+        ".".join(name for name in event.sent_as or () if name),
+        topic_of_ddl(rules.router, event.schema, event.table, event.old),
+        event.query,
+        "its own table" if event.type_code in release.single_table_ddl else "all tables",
+        tuple(
+            _message(name, sent, rules.changefeed, release)
+            for name, codec in CODECS.items()
+            if codec.protocol.exists(release)
+        ),
     )
-
-
-def _messages(
-    event: JobEvent, router: Router, changefeed: Changefeed, release: Release, commit_ts: int
-) -> tuple[str, tuple[MessageExplained, ...]]:
-    """Return the topic, and a message of each protocol of the release; the event's query is the text that is sent."""
-    topic = topic_of_ddl(router, event.schema, event.table, event.old)
-    sent = DdlEvent(commit_ts, *event.sent_name, event.query, event.type_code)
-    protocols = [name for name, codec in CODECS.items() if codec.protocol.exists(release)]
-    return topic, tuple(_message(protocol, sent, changefeed, release) for protocol in protocols)
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:

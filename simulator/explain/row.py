@@ -159,7 +159,9 @@ def explain_row(
         messages=_messages(encoded, changefeed.codec, release) if encoded else (),
         split_by=_split_by(table, change, changefeed, release),
         moved_by=_moved_by(table, change),
-        stored=_stored(encoded, changefeed.codec) if encoded else (),
+        stored=tuple((file_uri(file, changefeed.codec), len(file.content)) for file in encoded.files)
+        if encoded
+        else (),
         sent_as=".".join(to.sent_as or ()),
         sent=decision.sent,
         why=decision.why,
@@ -224,10 +226,6 @@ def _messages(encoded: EncodedRows, options: CodecOptions, release: Release) -> 
     framed = CODECS[options.protocol].frame(encoded, np.zeros(1, np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return tuple(zip(keys, framed.values.to_pylist(), strict=True))
-
-
-def _stored(encoded: EncodedRows, options: CodecOptions) -> tuple[tuple[str, int], ...]:
-    return tuple((file_uri(file, options), len(file.content)) for file in encoded.files)
 
 
 def _row_id(table: Table, change: RowChange) -> int | None:

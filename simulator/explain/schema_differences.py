@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simulator.releases import Release
 from simulator.ticdc.table_info import flag_names, flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog, object_key
-from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import mysql_type
 from simulator.tidb.syntax.definitions import Pair
 
@@ -98,11 +98,8 @@ def _keys(table: Table) -> Iterator[KeyView]:
     """Yield the keys. The clustered integer primary key, which is no index in TiDB, comes first."""
     if table.primary_key and not any(index.primary for index in table.indexes):
         yield KeyView("PRIMARY", table.primary_key, True, True)
-    yield from (_key(index) for index in table.indexes)
-
-
-def _key(index: Index) -> KeyView:
-    return KeyView(index.name, tuple(part.name for part in index.columns), index.unique, index.primary)
+    for index in table.indexes:
+        yield KeyView(index.name, tuple(part.name for part in index.columns), index.unique, index.primary)
 
 
 def _lines(before: TableView | None, after: TableView | None) -> Iterator[str]:

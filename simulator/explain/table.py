@@ -105,7 +105,8 @@ def table_lines(found: TableExplained) -> Iterator[str]:
     yield ""
     yield f"filter       {'replicated' if found.replicated else 'not replicated'}: {found.filter_rule}"
     yield f"eligible     {_eligible_words(found)}"
-    yield f"handle key   {_handle_words(found)}"
+    handle = f"{', '.join(table.handle_key)}, of the {found.handle}" if found.handle else "none"
+    yield f"handle key   {handle}"
     yield f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}"
     yield f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}"
     if found.sent_as:
@@ -121,10 +122,6 @@ def _eligible_words(found: TableExplained) -> str:
         else "no, it has no valid index: a primary key, or a "
         "unique key whose columns are all NOT NULL and not virtual (force-replicate = true replicates it)"
     )
-
-
-def _handle_words(found: TableExplained) -> str:
-    return f"{', '.join(found.table.handle_key)}, of the {found.handle}" if found.handle else "none"
 
 
 def _hashed(found: TableExplained) -> str:

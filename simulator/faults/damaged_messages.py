@@ -65,10 +65,6 @@ def _truncate_value(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return key, value[: len(value) // 2]
 
 
-def _with_unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
-    return CODECS[options.protocol].with_unknown_type(entry, options)
-
-
 def _refuse_without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     if CODECS[rules.changefeed.codec.protocol].batches:
         return ""
@@ -89,5 +85,7 @@ TRUNCATED_BATCH = illegal_fault(
 UNKNOWN_TYPE = illegal_fault(
     says="The next message of rows has a type that there is not.",
     source="flink: CanalJsonDeserializationSchema, `Unknown type value`",
-    active=partial(DamagedMessage, damage=_with_unknown_type),
+    active=partial(
+        DamagedMessage, damage=lambda entry, options: CODECS[options.protocol].with_unknown_type(entry, options)
+    ),
 )

@@ -46,7 +46,7 @@ class LargeMessage(ActiveFault):
         chosen = fitting & (np.cumsum(fitting) <= self._left)
         self._left -= int(chosen.sum())
         self.over = not self._left
-        return _mark_large(flush, chosen) if chosen.any() else flush
+        return replace(flush, large=chosen if flush.large is None else flush.large | chosen) if chosen.any() else flush
 
 
 def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
@@ -57,10 +57,6 @@ def _limit_batches(flush: Flush, chosen: Mask, events: int) -> Flush:
     places = np.arange(len(starts))
     behind = places - np.maximum.accumulate(np.where(starts, places, 0))
     return replace(flush, group=np.cumsum(starts | chosen & (behind % events == 0)))
-
-
-def _mark_large(flush: Flush, chosen: Mask) -> Flush:
-    return replace(flush, large=chosen if flush.large is None else flush.large | chosen)
 
 
 def _refuse_batch(values: Mapping[str, Any], rules: ChangefeedRules) -> str:

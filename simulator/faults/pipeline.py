@@ -201,8 +201,9 @@ class InjectedFaults:
         self._history.advance_below(fault.at_ts)
         self._begun_at.append(fault.at_ms)
         random = np.random.default_rng([self._seed & (1 << 64) - 1, number])
-        active = FAULTS[fault.name].active(FaultContext(fault, self._spec, self._history, random))
-        place = bisect_right(self._active, FAULTS[fault.name].layer, key=_layer)
+        kind = FAULTS[fault.name]
+        active = kind.active(FaultContext(fault, self._spec, self._history, random))
+        place = bisect_right(self._active, kind.layer, key=lambda other: FAULTS[other.context.fault.name].layer)
         self._active.insert(place, active)
         for piece in active.begin():
             yield from self._pass_on(piece, place + 1)
@@ -258,10 +259,6 @@ class InjectedFaults:
         for messages in every:
             self.records += len(messages.records.value)
             yield messages
-
-
-def _layer(active: ActiveFault) -> int:
-    return FAULTS[active.context.fault.name].layer
 
 
 def _split_by_kind(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

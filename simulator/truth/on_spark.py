@@ -28,7 +28,6 @@ from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources import snapshots
-from simulator.sources.snapshots import TableScan
 from simulator.tidb.model.table import Table
 from simulator.truth.between_snapshots import BetweenSnapshots, rows_at
 from simulator.truth.expected_rows import ExpectedRows
@@ -132,12 +131,9 @@ def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[t
     size = np.zeros(len(tables), np.int64)
     for scan in (*between.before, *between.after):
         number = between.numbers[scan.place.indexes[0]]
-        size[number] += _size(scan) if number >= 0 else 0
+        if number >= 0:
+            size[number] += sum(file.size for files in scan.table.files.values() for file in files)
     return np.maximum(1, -(-size // (2 * BYTES_A_FILE)))
-
-
-def _size(scan: TableScan) -> int:
-    return sum(file.size for files in scan.table.files.values() for file in files)
 
 
 def _joined(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:

@@ -6,7 +6,7 @@ The partition summaries are enough for these checks; no record is read again.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.destinations import PartitionCountSpan
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.summary import NEVER, PartitionSummary, Statement
+from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter, Violations
 from simulator.consumer.records import TopicPartition
 from simulator.tso import FOREVER
@@ -236,15 +236,10 @@ def _check_missing_statements(tally: ViolationCounter, topics: Sequence[TopicSum
     for topic in topics:
         wanted = topic.partitions if spec.ddl_in_every_partition else topic.partitions[:1]
         has = {part.place[1]: frozenset(part.statements) for part in wanted}
-        for ddl in dict.fromkeys(_statements(topic.partitions)):
+        for ddl in dict.fromkeys(statement for part in topic.partitions for statement in part.statements):
             for part, since in zip(wanted, topic.since):
                 if ddl in has[part.place[1]] or ddl.commit_ts <= since:
                     continue
                 read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER
                 if spec.finished or ddl.commit_ts < read:
                     tally.add(Violation("ddl-missing", *part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
-
-
-def _statements(partitions: Iterable[PartitionSummary]) -> Iterator[Statement]:
-    for part in partitions:
-        yield from part.statements

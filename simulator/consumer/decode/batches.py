@@ -54,7 +54,8 @@ class StreamDecoder:
         if not len(left):
             return fast
         slow = self._one_by_one(records.take(pa.array(left)))
-        return _merged(fast, record, slow, left[_record_of(slow)])
+        record_of_slow = np.cumsum(np.asarray(slow.column("number")) == 0) - 1
+        return _merged(fast, record, slow, left[record_of_slow])
 
     def _one_by_one(self, records: pa.RecordBatch) -> pa.RecordBatch:
         return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored)
@@ -103,11 +104,6 @@ def _whole(events: EventTexts, places: Places, records: int) -> Places:
         return np.arange(len(places))
     all_of, read_of = (np.bincount(record, minlength=records) for record in (events.record, events.record[places]))
     return np.flatnonzero((all_of == read_of)[events.record[places]])
-
-
-def _record_of(decoded: pa.RecordBatch) -> Places:
-    """Return the record's index of each event."""
-    return np.cumsum(np.asarray(decoded.column("number")) == 0) - 1
 
 
 def _merged(fast: pa.RecordBatch, record: Places, slow: pa.RecordBatch, other: Places) -> pa.RecordBatch:

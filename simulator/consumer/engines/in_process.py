@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ def replay_in_process(
 def _read_all(sources: Sequence[ImagePairSource], report: Report) -> pa.RecordBatch:
     batches: list[pa.RecordBatch] = []
     size = 0
-    for batch in _read(sources, report):
+    for batch in (batch for source in sources for batch in source(report)):
         batches.append(batch)
         size += batch.nbytes
         if size > MOST_BYTES:
@@ -47,11 +47,6 @@ def _read_all(sources: Sequence[ImagePairSource], report: Report) -> pa.RecordBa
                 f"{ANY_SIZE}"
             )
     return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
-
-
-def _read(sources: Sequence[ImagePairSource], report: Report) -> Iterator[pa.RecordBatch]:
-    for source in sources:
-        yield from source(report)
 
 
 def _order(rows: pa.RecordBatch) -> Ints:

@@ -36,6 +36,8 @@ from simulator.sinks.kafka.settings import KafkaSettings
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
 
+MISFIT = "it does not fit those before it: --before DIR tells which there were"
+
 FEW = 3
 """Number of partitions that get their own note."""
 
@@ -123,7 +125,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         outcome.tables,
         (
             *stream.origin.not_checked,
-            *map(_misfit, stream.tables.notes),
+            *(NotChecked(f"tables of {statement}", MISFIT) for statement in stream.tables.notes),
             *summaries.unchecked(summed),
             *comparison.not_checked(outcome),
             *excused,
@@ -284,10 +286,6 @@ def _check_truth(
         first, last = min(each.first_row for each in with_rows), max(each.last_row for each in with_rows)
         truth_metadata.check_times(directory, truth, first, last)
         truth_metadata.check_tables(directory, stream.tables.names, summaries.names(with_rows))
-
-
-def _misfit(statement: str) -> NotChecked:
-    return NotChecked(f"tables of {statement}", "it does not fit those before it: --before DIR tells which there were")
 
 
 def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:

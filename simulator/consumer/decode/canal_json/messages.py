@@ -61,7 +61,7 @@ def _rows(
         raise ValueError("an UPDATE needs as many rows in old as in data")
     events = []
     for number, row in enumerate(data):
-        image = _image(members(row), columns)
+        image = {name: _value(value, columns[name]) for name, value in members(row).items()}
         before = _old_image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
         after = None if op == "DELETE" else image
         events.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
@@ -79,10 +79,6 @@ def _columns(message: dict[str, Any]) -> dict[str, ColumnInfo]:
         )
         for name, value in types.items()
     }
-
-
-def _image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
-    return {name: _value(value, columns[name]) for name, value in row.items()}
 
 
 def _old_image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
