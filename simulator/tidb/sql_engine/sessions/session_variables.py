@@ -14,46 +14,21 @@ from types import MappingProxyType
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.variable_scopes import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
-from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS
-from simulator.tidb.sql_engine.sessions.variable_validation import new_server_value, validate_value
+from simulator.tidb.sql_engine.sessions.variable_validation import (
+    VARIABLES,
+    is_boolean,
+    new_server_value,
+    validate_value,
+)
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 
-SQL_MODES = (
-    "REAL_AS_FLOAT",
-    "PIPES_AS_CONCAT",
-    "ANSI_QUOTES",
-    "IGNORE_SPACE",
-    "NOT_USED",
-    "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION",
-    "NO_DIR_IN_CREATE",
-    "POSTGRESQL",
-    "ORACLE",
-    "MSSQL",
-    "DB2",
-    "MAXDB",
-    "NO_KEY_OPTIONS",
-    "NO_TABLE_OPTIONS",
-    "NO_FIELD_OPTIONS",
-    "MYSQL323",
-    "MYSQL40",
-    "ANSI",
-    "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES",
-    "STRICT_TRANS_TABLES",
-    "STRICT_ALL_TABLES",
-    "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE",
-    "INVALID_DATES",
-    "ERROR_FOR_DIVISION_BY_ZERO",
-    "TRADITIONAL",
-    "NO_AUTO_CREATE_USER",
-    "HIGH_NOT_PRECEDENCE",
-    "NO_ENGINE_SUBSTITUTION",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "ALLOW_INVALID_DATES",
-)
+SQL_MODES = """
+REAL_AS_FLOAT PIPES_AS_CONCAT ANSI_QUOTES IGNORE_SPACE NOT_USED ONLY_FULL_GROUP_BY NO_UNSIGNED_SUBTRACTION
+NO_DIR_IN_CREATE POSTGRESQL ORACLE MSSQL DB2 MAXDB NO_KEY_OPTIONS NO_TABLE_OPTIONS NO_FIELD_OPTIONS MYSQL323 MYSQL40
+ANSI NO_AUTO_VALUE_ON_ZERO NO_BACKSLASH_ESCAPES STRICT_TRANS_TABLES STRICT_ALL_TABLES NO_ZERO_IN_DATE NO_ZERO_DATE
+INVALID_DATES ERROR_FOR_DIVISION_BY_ZERO TRADITIONAL NO_AUTO_CREATE_USER HIGH_NOT_PRECEDENCE NO_ENGINE_SUBSTITUTION
+PAD_CHAR_TO_FULL_LENGTH ALLOW_INVALID_DATES
+""".split()
 """The modes of sql_mode."""
 
 _OTHER_DATABASES = (
@@ -128,14 +103,17 @@ Setter = Callable[[SqlSession, str, str], SqlSession]
 
 def check_name(name: str, scope: str) -> None:
     """Raise SqlError for a variable that TiDB does not have, or not in that scope."""
-    if name in READ_ONLY:
-        raise sql_error(1238, name, "read only")
-    if name not in BOTH and name not in GLOBAL_ONLY and name not in SESSION_ONLY:
+    if name not in VARIABLES:
         raise sql_error(1193, name)
-    if name in GLOBAL_ONLY and scope != "global":
-        raise sql_error(1229, name)
-    if name in SESSION_ONLY and scope == "global":
-        raise sql_error_with_text(1228, f"Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL")
+    match VARIABLES[name].scope:
+        case "read-only":
+            raise sql_error(1238, name, "read only")
+        case "global" if scope != "global":
+            raise sql_error(1229, name)
+        case "session" if scope == "global":
+            raise sql_error_with_text(
+                1228, f"Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+            )
 
 
 def set_variable(session: SqlSession, name: str, scope: str, value: str | None) -> SqlSession:
@@ -144,7 +122,7 @@ def set_variable(session: SqlSession, name: str, scope: str, value: str | None) 
     SET GLOBAL applies to later sessions, which do not exist here, except for variables that are only global.
     """
     check_name(name, scope)
-    if name in EFFECTIVE and (scope != "global" or name in GLOBAL_ONLY):
+    if name in EFFECTIVE and (scope != "global" or VARIABLES[name].scope == "global"):
         if value is not None:
             return EFFECTIVE[name](session, name, value)
         others = {key: text for key, text in session.settings.items() if key != name}
@@ -164,10 +142,10 @@ def variable_text(session: SqlSession, name: str) -> str | None:
         return READERS[name](session)
     if name in session.settings:
         value = session.settings[name]
-        return str(int(value == "ON")) if name in BOOLEANS else value
+        return str(int(value == "ON")) if is_boolean(name) else value
     if name in NEW_SESSION_VALUES:
         return NEW_SESSION_VALUES[name]
-    if name not in READ_ONLY | GLOBAL_ONLY | SESSION_ONLY | BOTH:
+    if name not in VARIABLES:
         raise sql_error(1193, name)
     if (default := new_server_value(name)) is None:
         raise not_simulated(f"@@{name} is not known here")

@@ -1,41 +1,71 @@
-"""Validates the values of SET as TiDB does.
+"""TiDB's system variables, and the values that SET accepts.
 
-Source: tidb v8.0 pkg/sessionctx/variable/variable.go, ValidateFromType.
+`system_variables.tsv` lists the variables (tidb v8.5 pkg/sessionctx/variable/sysvar.go, noop.go; types and values of
+v8.0). Values are validated as in tidb v8.0 pkg/sessionctx/variable/variable.go, ValidateFromType.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping
+from importlib import resources
 from types import MappingProxyType
+from typing import NamedTuple
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.sessions.variable_types import BOOLEANS, NUMBERS, WORDS
 
-EFFECTIVE_BOOLEANS = frozenset(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"))
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+
+
+class SystemVariable(NamedTuple):
+    scope: str
+    """Who may set it: `global`, `session`, `both`, or `read-only`."""
+
+    type: str
+    """`boolean`, `number`, `word`, or empty for a variable that takes any text."""
+
+    new: str | None
+    """The value of a new server; None if it is not known."""
+
+    accepted: tuple[str, ...]
+    """The least and the greatest number, or the words. A number from 0 stands for one of the words."""
+
+
+def _read_variables() -> Mapping[str, SystemVariable]:
+    with resources.files(__package__).joinpath("system_variables.tsv").open(encoding="utf-8") as lines:
+        return {
+            row["name"]: SystemVariable(
+                row["scope"],
+                row["type"] or "",
+                row["new"] if row["type"] else None,
+                tuple("" if word == "-" else word for word in (row["accepted"] or "").split()),
+            )
+            for row in csv.DictReader(lines, delimiter="\t")
+        }
+
+
+VARIABLES = MappingProxyType(_read_variables())
+"""By name in lower case. `-` among the accepted words is the empty one."""
+
+
+def is_boolean(name: str) -> bool:
+    return name in VARIABLES and VARIABLES[name].type == "boolean"
 
 
 def new_server_value(name: str) -> str | None:
     """Return the value of a variable on a new server; None if it is not known."""
-    if name in BOOLEANS:
-        return str(int(BOOLEANS[name] == "ON"))
-    if name in NUMBERS:
-        return NUMBERS[name][2]
-    return WORDS[name][0] if name in WORDS else None
+    new = VARIABLES[name].new if name in VARIABLES else None
+    return new if new is None or not is_boolean(name) else str(int(new == "ON"))
 
 
 def validate_value(name: str, value: str) -> str:
     """Return the value as TiDB stores it: ON or OFF, a number within its bounds, a word as TiDB spells it. Raises
     SqlError."""
-    if name in VALIDATORS:
-        return VALIDATORS[name](name, value)
-    if name in BOOLEANS or name in EFFECTIVE_BOOLEANS:
-        return _boolean(name, value)
-    if name in NUMBERS:
-        return _number(name, value)
-    return _word(name, value) if name in WORDS else value
+    validators = {"boolean": _boolean, "number": _number, "word": _word}
+    validate = VALIDATORS.get(name) or validators.get(VARIABLES[name].type if name in VARIABLES else "")
+    return value if validate is None else validate(name, value)
 
 
 def _boolean(name: str, value: str) -> str:
@@ -50,13 +80,12 @@ def _number(name: str, value: str) -> str:
     """Return the number, or the nearest bound if it is outside."""
     if not _INTEGER.match(value):
         raise sql_error(1232, name)
-    least, most, _ = NUMBERS[name]
-    return str(min(max(int(value), least), most))
+    least, most = VARIABLES[name].accepted
+    return str(min(max(int(value), int(least)), int(most)))
 
 
 def _word(name: str, value: str) -> str:
-    words = WORDS[name][1]
-    for number, word in enumerate(words):
+    for number, word in enumerate(VARIABLES[name].accepted):
         if value.lower() == word.lower() or value == str(number):
             return word
     raise sql_error(1231, name, value)
@@ -120,6 +149,7 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
         "insert_id": _insert_id,
         "max_allowed_packet": _session_is_read_only,
         "sql_auto_is_null": _noop,
+        **dict.fromkeys(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"), _boolean),
         **dict.fromkeys(
             (
                 "character_set_client",
