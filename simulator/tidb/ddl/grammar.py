@@ -143,7 +143,7 @@ def check_decimal(name: str, type: syntax.FieldType) -> None:
 
 
 def check_column_options(column: syntax.ColumnDefinition, temporary: str) -> None:
-    if temporary and column.auto_random:
+    if temporary and column.option("auto_random"):
         raise tidb_error("planner:8006", "auto_random")
     if column.generated == "virtual" and column.option("primary"):
         raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")

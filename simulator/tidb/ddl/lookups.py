@@ -33,6 +33,11 @@ def existing_column(table: Table, name: str, error: DdlError) -> Column:
     return column
 
 
+def place_after(table: Table, after: str) -> int:
+    """Return the position behind a column; 0 for an empty name (FIRST)."""
+    return lower_names(column.name for column in table.columns).index(after.lower()) + 1 if after else 0
+
+
 def find_index(table: Table, name: str) -> Index | None:
     """Return the index of that name; columnar indexes count, too."""
     lowered = name.lower()

@@ -167,7 +167,7 @@ def partitioning_error(cursor: Cursor, at: int, number: int, *values: str) -> Sc
 
 
 def find_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
-    count, written, kind = partitioning.count, len(partitioning.definitions), partitioning.kind
+    count, written, kind = partitioning.method.count, len(partitioning.definitions), partitioning.method.kind
     if count and written and count != written:
         yield 1484, ()
     yield from find_subpartition_mistakes(partitioning)
@@ -176,7 +176,7 @@ def find_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
     if kind == "system_time" and written < 2:
         yield 4128, ()
     for definition in partitioning.definitions:
-        yield from find_definition_mistakes(definition, kind, len(partitioning.columns))
+        yield from find_definition_mistakes(definition, kind, len(partitioning.method.columns))
 
 
 def find_subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:

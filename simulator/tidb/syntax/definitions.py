@@ -213,37 +213,18 @@ class ColumnDefinition:
         return option.default if option else None
 
     @property
-    def on_update(self) -> str:
-        option = self.option("on update")
-        return option.expression.text if option and option.expression else ""
-
-    @property
     def generated(self) -> str:
         option = self.option("generated")
         return ("stored" if option.stored else "virtual") if option else ""
 
     @property
-    def generated_expression(self) -> str:
-        option = self.option("generated")
-        return option.expression.text if option and option.expression else ""
-
-    @property
     def auto_increment(self) -> bool:
         return self.option("auto_increment") is not None
 
-    @property
-    def auto_random(self) -> bool:
-        return self.option("auto_random") is not None
-
-    @property
-    def comment(self) -> str:
-        option = self.option("comment")
-        return option.text if option else ""
-
-    @property
-    def collation(self) -> str:
-        option = self.option("collate")
-        return option.text if option else ""
+    def text(self, kind: str) -> str:
+        """Return the text of an option or of its expression, empty without the option."""
+        option = self.option(kind)
+        return (option.expression.text if option.expression else option.text) if option else ""
 
     @property
     def keys(self) -> tuple[KeyDefinition, ...]:

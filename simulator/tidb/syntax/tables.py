@@ -97,27 +97,6 @@ class PartitionClause:
     interval: PartitionInterval | None = None
     update_indexes: tuple[tuple[str, KeyOptions], ...] = ()
 
-    @property
-    def kind(self) -> str:
-        return self.method.kind
-
-    @property
-    def expression(self) -> str:
-        return self.method.expression
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.method.columns
-
-    @property
-    def count(self) -> int:
-        return self.method.count
-
-    @property
-    def partitions(self) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
-        """The name and values of each partition."""
-        return tuple((partition.name, partition.values) for partition in self.definitions)
-
 
 @dataclass(frozen=True)
 class EmbeddedQuery:

@@ -21,9 +21,9 @@ from simulator.tidb.ddl.columns.definitions import (
 from simulator.tidb.ddl.constraints.checks import check_not_constrained
 from simulator.tidb.ddl.constraints.foreign_keys import check_not_needed
 from simulator.tidb.ddl.constraints.indexes import add_key
-from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, partitioning_columns
+from simulator.tidb.ddl.expressions.columns import dependency_error, generation_columns, partitioning_columns
 from simulator.tidb.ddl.expressions.default_functions import evaluate_default
-from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, lower_names, part_names
+from simulator.tidb.ddl.lookups import check_length, existing_column, find_column, lower_names, part_names, place_after
 from simulator.tidb.ddl.tidb_errors import auto_random_error, error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Index, Table
 
@@ -93,10 +93,9 @@ def check_added_generated(column: Column, table: Table, place: syntax.ColumnPosi
 
 
 def comes_before(table: Table, place: syntax.ColumnPosition | None, name: str) -> bool:
-    names = lower_names(column.name for column in table.columns)
-    if place is None or place.after.lower() not in (*names, ""):
+    if place is None or place.after and find_column(table, place.after) is None:
         return False
-    return names.index(name) >= (names.index(place.after.lower()) + 1 if place.after else 0)
+    return place_after(table, name) > place_after(table, place.after)
 
 
 def check_position(place: syntax.ColumnPosition | None, table: Table) -> None:
@@ -106,10 +105,7 @@ def check_position(place: syntax.ColumnPosition | None, table: Table) -> None:
 
 def with_column(table: Table, column: Column, place: syntax.ColumnPosition | None) -> Table:
     """Return the table with the column at its position, by default the last, and with the next id."""
-    at = len(table.columns)
-    if place is not None:
-        names = lower_names(existing.name for existing in table.columns)
-        at = names.index(place.after.lower()) + 1 if place.after else 0
+    at = len(table.columns) if place is None else place_after(table, place.after)
     ids = replace(table.last_ids, column=last_column_id(table) + 1)
     columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
     return replace(table, columns=columns, last_ids=ids)
@@ -140,12 +136,15 @@ def drop_column(spec: syntax.DropColumn, alteration: Alteration) -> SubJobs:
 def check_droppable(column: Column, target: TargetTable) -> None:
     """Raise DdlError for a column that cannot be dropped (TiDB: checkIsDroppableColumn)."""
     table, name = target.table, column.name.lower()
-    if needed := dependent_kind(table, name):
-        raise tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", name)
+    if error := dependency_error(table, name):
+        raise error
     if len(table.columns) == 1:
         raise error_with_text("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
     for index in (*table.indexes, *table.columnar_indexes):
-        check_droppable_key(name, part_names(index), index in table.columnar_indexes, index.primary)
+        parts, columnar = part_names(index), index in table.columnar_indexes
+        if name in parts and (columnar or index.primary or len(parts) > 1):
+            what = "Vector Key covered now" if columnar else "composite index covered or Primary Key covered now"
+            raise error_with_text("ddl:8200", f"can't drop column {name} with {what}")
     if name in partitioning_columns(table.partitioning):
         raise tidb_error("ddl:3855", name)
     check_not_constrained(name, table, alone=False)
@@ -156,22 +155,12 @@ def check_droppable(column: Column, target: TargetTable) -> None:
         raise unsupported_error("drop integer primary key")
 
 
-def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, primary: bool) -> None:
-    if name in parts and (columnar or primary or len(parts) > 1):
-        what = "Vector Key covered now" if columnar else "composite index covered or Primary Key covered now"
-        raise error_with_text("ddl:8200", f"can't drop column {name} with {what}")
-
-
 def without_column(table: Table, name: str) -> Table:
     """Return the table without the column and the keys of it alone."""
     indexes = tuple(index for index in table.indexes if part_names(index) != (name,))
+    columns = tuple(column for column in table.columns if column.name.lower() != name)
     ids = replace(table.last_ids, column=last_column_id(table))
-    return replace(
-        table,
-        columns=tuple(column for column in table.columns if column.name.lower() != name),
-        indexes=indexes,
-        last_ids=ids,
-    )
+    return replace(table, columns=columns, indexes=indexes, last_ids=ids)
 
 
 def rename_column(spec: syntax.RenameColumn, alteration: Alteration) -> SubJobs:
@@ -196,8 +185,8 @@ def check_rename(old: str, new: str, table: Table) -> None:
         raise tidb_error("ddl:1166", new.lower())
     if find_column(table, new):
         raise tidb_error("schema:1060", new)
-    if needed := dependent_kind(table, old):
-        raise tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", old)
+    if error := dependency_error(table, old):
+        raise error
     check_name(new)
 
 
@@ -210,7 +199,6 @@ def with_renamed_column(table: Table, old: str, new: str) -> Table:
     def index(had: Index) -> Index:
         return replace(had, columns=tuple(replace(part, name=name(part.name)) for part in had.columns))
 
-    ttl = replace(table.ttl, column=name(table.ttl.column)) if table.ttl else None
     return replace(
         table,
         columns=tuple(replace(column, name=name(column.name)) for column in table.columns),
@@ -218,7 +206,7 @@ def with_renamed_column(table: Table, old: str, new: str) -> Table:
         columnar_indexes=tuple(map(index, table.columnar_indexes)),
         primary_key=tuple(map(name, table.primary_key)),
         foreign_keys=tuple(replace(key, columns=tuple(map(name, key.columns))) for key in table.foreign_keys),
-        ttl=ttl,
+        ttl=table.ttl and replace(table.ttl, column=name(table.ttl.column)),
     )
 
 
@@ -229,25 +217,22 @@ def alter_default(spec: syntax.AlterDefault, alteration: Alteration) -> SubJobs:
         return
     table = alteration.target.table
     column = existing_column(table, spec.column, tidb_error("ddl:1054", spec.column, table.name))
-    if spec.default is not None and column.auto_random:
+    if spec.default and column.auto_random:
         raise auto_random_error("auto_random is incompatible with default")
-    value, is_expression = (None, False)
+    value, is_expression = None, False
     if spec.default:
         value, is_expression = column_default(evaluate_default(spec.default, column.name), column, alteration.session)
-    if spec.default and value is None and column.not_null:
-        raise tidb_error("types:1067", column.name)
-    name = column.name
+        if value is None and column.not_null:
+            raise tidb_error("types:1067", column.name)
+    name, dropped = column.name, spec.default is None
+
+    def changed(column: Column) -> Column:
+        if column.name != name:
+            return column
+        return replace(column, default=value, default_expression=is_expression, default_dropped=dropped)
 
     def apply(before: Table) -> Table:
-        return replace(
-            before,
-            columns=tuple(
-                replace(column, default=value, default_expression=is_expression, default_dropped=spec.default is None)
-                if column.name == name
-                else column
-                for column in before.columns
-            ),
-        )
+        return replace(before, columns=tuple(map(changed, before.columns)))
 
     yield SubJob(Action.SET_DEFAULT_VALUE, apply, affected)
 

@@ -59,7 +59,7 @@ def check_definition(
         raise tidb_error("ddl:1166", definition.name.lower())
     check_charset(definition, session)
     with converting_errors("types:1105"):
-        type = complete_type(definition.type, definition.collation, charset, f"column {definition.name!r}")
+        type = complete_type(definition.type, definition.text("collate"), charset, f"column {definition.name!r}")
     if type.name == "varchar":
         check_varchar(definition.name, type.length, type.charset)
     primary = primary or definition.option("primary") is not None

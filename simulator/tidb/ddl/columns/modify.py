@@ -21,13 +21,13 @@ from simulator.tidb.ddl.columns.definitions import (
 )
 from simulator.tidb.ddl.columns.type_changes import check_change, needs_reorganization
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.ddl.constraints.index_parts import check_parts
-from simulator.tidb.ddl.expressions.columns import dependent_kind, generation_columns, normalize, partitioning_columns
-from simulator.tidb.ddl.lookups import existing_column, find_column, last_index_id, lower_names, part_names
+from simulator.tidb.ddl.constraints.index_parts import check_index_parts
+from simulator.tidb.ddl.expressions.columns import dependency_error, generation_columns, normalize, partitioning_columns
+from simulator.tidb.ddl.lookups import existing_column, find_column, last_index_id, lower_names, part_names, place_after
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import auto_random_error, error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.table import Column, Index, Table
-from simulator.tidb.model.types import family
+from simulator.tidb.model.table import Column, Index, IndexColumn, Table
+from simulator.tidb.model.types import family, is_text
 
 REFUSED_OPTIONS = {
     "primary": "can't change column constraint (PRIMARY KEY)",
@@ -83,12 +83,11 @@ def redefine_column(
     check_position(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
-    yield SubJob(
-        Action.MODIFY_COLUMN,
-        lambda before: with_redefined_column(before, old.name, new, place, rewritten),
-        affected,
-        names,
-    )
+
+    def apply(before: Table) -> Table:
+        return with_redefined_column(before, old.name, new, place, rewritten)
+
+    yield SubJob(Action.MODIFY_COLUMN, apply, affected, names)
 
 
 def affected_names(old: str, new: str, place: syntax.ColumnPosition | None) -> AffectedNames:
@@ -145,12 +144,10 @@ def check_redefined(old: Column, new: Column, target: TargetTable, session: Sess
 
 
 def check_position(old: Column, place: syntax.ColumnPosition | None, table: Table) -> None:
-    if place is None or not place.after:
-        return
-    if place.after.lower() == old.name.lower() or find_column(table, place.after) is None:
-        raise tidb_error(
-            "schema:1054", old.name if place.after.lower() == old.name.lower() else place.after, table.name
-        )
+    if place and place.after.lower() == old.name.lower():
+        raise tidb_error("schema:1054", old.name, table.name)
+    if place and place.after:
+        existing_column(table, place.after, tidb_error("schema:1054", place.after, table.name))
 
 
 def with_redefined_column(
@@ -160,12 +157,12 @@ def with_redefined_column(
     changed = with_renamed_column(table, old, new.name) if old != new.name else table
     if rewritten:
         changed = with_new_keys(changed, new.name)
-    columns = [new if column.name == new.name else column for column in changed.columns]
-    if place is not None:
-        columns.remove(new)
-        names = [column.name.lower() for column in columns]
-        columns.insert(names.index(place.after.lower()) + 1 if place.after else 0, new)
-    return replace(changed, columns=tuple(columns))
+    if place is None:
+        columns = tuple(new if column.name == new.name else column for column in changed.columns)
+        return replace(changed, columns=columns)
+    others = replace(changed, columns=tuple(column for column in changed.columns if column.name != new.name))
+    at = place_after(others, place.after)
+    return replace(others, columns=(*others.columns[:at], new, *others.columns[at:]))
 
 
 def with_new_keys(table: Table, column: str) -> Table:
@@ -184,29 +181,27 @@ def has_column(index: Index, column: Column) -> bool:
 def check_foreign_keys(old: Column, new: Column, target: TargetTable) -> None:
     """Raise DdlError for another type or a smaller length in a foreign key (isAcceptableForeignKeyColumnChange)."""
     before, after = old.type, new.type
-    if (before.name, before.length, before.decimal) == (after.name, after.length, after.decimal):
-        return
     table, name = target.table, old.name.lower()
-    acceptable = before.name == after.name and (
-        family(before) == "integer" or family(before) != "decimal" and after.length >= before.length
-    )
+    longer = family(before) == "integer" or family(before) != "decimal" and after.length >= before.length
+    same = (before.name, before.length, before.decimal) == (after.name, after.length, after.decimal)
+    if same or before.name == after.name and longer:
+        return
     for foreign in table.foreign_keys:
-        if name in lower_names(foreign.columns) and not acceptable:
-            if before.name != after.name:
-                refers = foreign.references[lower_names(foreign.columns).index(name)]
+        for column, refers in zip(lower_names(foreign.columns), foreign.references):
+            if column == name and before.name != after.name:
                 raise tidb_error("ddl:3780", old.name, refers, foreign.name)
-            raise tidb_error("ddl:1832", old.name, foreign.name)
+            if column == name:
+                raise tidb_error("ddl:1832", old.name, foreign.name)
     for child, foreign in referring_keys(target.catalog, table.schema, table.name):
-        if name in lower_names(foreign.references) and not acceptable:
-            if before.name != after.name:
-                raise tidb_error(
-                    "ddl:3780", foreign.columns[lower_names(foreign.references).index(name)], old.name, foreign.name
-                )
-            raise tidb_error("ddl:1833", old.name, foreign.name, f"{child.schema.lower()}.{child.name.lower()}")
+        for column, refers in zip(foreign.columns, lower_names(foreign.references)):
+            if refers == name and before.name != after.name:
+                raise tidb_error("ddl:3780", column, old.name, foreign.name)
+            if refers == name:
+                raise tidb_error("ddl:1833", old.name, foreign.name, f"{child.schema.lower()}.{child.name.lower()}")
 
 
 def check_reorganized(old: Column, new: Column, table: Table) -> None:
-    if old.generated or new.generated or dependent_kind(table, old.name):
+    if old.generated or new.generated or dependency_error(table, old.name):
         raise unsupported_error("modify column: column has related generated column")
     if table.partitioning is not None:
         raise unsupported_error("modify column: table is partition table")
@@ -222,21 +217,19 @@ def check_partitioning(old: Column, new: Column, table: Table) -> None:
     if old.name.lower() != new.name.lower():
         raise tidb_error("ddl:3855", old.name.lower())
     if not table.partitioning.columns and new.type.length < old.type.length:
-        raise error_with_text(
-            "ddl:8200",
-            "Unsupported modify column, decreasing length of int may result in truncation and change of partition",
+        raise unsupported_error(
+            "modify column, decreasing length of int may result in truncation and change of partition"
         )
-    before, after = old.type, new.type
-    if (family(before), before.unsigned, before.charset, before.collation, old.not_null) != (
-        family(after),
-        after.unsigned,
-        after.charset,
-        after.collation,
-        new.not_null,
-    ):
+    if partition_properties(old) != partition_properties(new):
         raise unsupported_error(
             "modify column: can't change the partitioning column, since it would require reorganize all partitions"
         )
+
+
+def partition_properties(column: Column) -> tuple[object, ...]:
+    """Return the properties of a partitioning column that cannot change."""
+    type = column.type
+    return family(type), type.unsigned, type.charset, type.collation, column.not_null
 
 
 def check_auto_increment(old: Column, new: Column, session: Session) -> None:
@@ -257,22 +250,14 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
     changed = replace(table, columns=columns)
     for index in sorted(table.indexes, key=lambda index: not index.primary):
         if has_column(index, old):
-            parts = tuple(
-                syntax.KeyPart(
-                    "" if part.expression else part.name,
-                    prefix_length(part.name, part.length, old, new),
-                    part.expression,
-                )
-                for part in index.columns
-            )
-            check_parts(syntax.KeyDefinition("key", "", parts), changed)
+            parts = (replace(part, length=prefix_length(part, old, new)) for part in index.columns)
+            check_index_parts(parts, changed)
 
 
-def prefix_length(name: str, length: int, old: Column, new: Column) -> int:
+def prefix_length(part: IndexColumn, old: Column, new: Column) -> int:
     """Return the prefix length of the column in a key; -1 if the new type has no prefixes or is not longer."""
-    if name.lower() != old.name.lower():
-        return length
-    return length if family(new.type) in ("string", "text") and new.type.length > length else -1
+    stays = part.name.lower() != old.name.lower() or is_text(new.type) and new.type.length > part.length
+    return part.length if stays else -1
 
 
 def check_generation(old: Column, new: Column, table: Table) -> None:
@@ -288,8 +273,7 @@ def check_generation(old: Column, new: Column, table: Table) -> None:
                 raise tidb_error("ddl:3106", "modifying a stored column")
             if any(has_column(index, old) for index in table.indexes):
                 raise tidb_error("ddl:3106", "modifying an indexed column")
-    if needed := dependent_kind(table, old.name):
-        error = tidb_error("ddl:3108" if needed == "generated" else "ddl:3837", old.name)
+    if error := dependency_error(table, old.name):
         raise tidb_error("ddl:3106", str(error).replace("] ", "]", 1))
 
 

@@ -5,7 +5,7 @@ Source: TiDB v8.5: pkg/types/field_type.go, CheckModifyTypeCompatible; pkg/ddl/m
 
 from __future__ import annotations
 
-from simulator.tidb.ddl.tidb_errors import error_with_text, unsupported_error
+from simulator.tidb.ddl.tidb_errors import unsupported_error
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, type_arguments
 
@@ -42,10 +42,9 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
     if reorganized and "gbk" not in (old.charset, new.charset):
         return
     if indexed and not order_alike(old.collation, new.collation):
-        raise error_with_text(
-            "ddl:8200",
-            f"Unsupported modifying collation of column '{before.name.lower()}' from"
-            f" '{old.collation}' to '{new.collation}' when index is defined on it.",
+        raise unsupported_error(
+            f"modifying collation of column '{before.name.lower()}' from"
+            f" '{old.collation}' to '{new.collation}' when index is defined on it."
         )
     check_charset(old.charset, old.collation, new.charset, new.collation)
 

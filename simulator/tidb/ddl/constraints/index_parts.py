@@ -5,6 +5,7 @@ Source: tidb pkg/ddl/index.go, buildIndexColumns, checkIndexColumn; pkg/ddl/ddl_
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb import syntax
@@ -16,7 +17,7 @@ from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, existing_column, find_co
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.charsets import CHARSETS
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, IndexColumn, Table
 from simulator.tidb.model.types import ColumnType, family, is_text
 
 MAX_KEY_BYTES = 3072
@@ -48,6 +49,12 @@ def check_parts(key: syntax.KeyDefinition, table: Table, name: str = "", strict:
         total += check_part(column, part.length, strict)
         if total > MAX_KEY_BYTES and (strict or key.kind in ("unique", "primary") or len(key.parts) > 1):
             raise tidb_error("ddl:1071", total, MAX_KEY_BYTES)
+
+
+def check_index_parts(columns: Iterable[IndexColumn], table: Table) -> None:
+    """Check the columns of an existing index in a changed table."""
+    parts = (syntax.KeyPart("" if part.expression else part.name, part.length, part.expression) for part in columns)
+    check_parts(syntax.KeyDefinition("key", "", tuple(parts)), table)
 
 
 def check_expressions(key: syntax.KeyDefinition, table: Table, name: str) -> None:

@@ -18,7 +18,7 @@ from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index
 from simulator.tidb.ddl.expressions.columns import column_names, partitioning_columns
 from simulator.tidb.ddl.lookups import check_length, find_column, find_index, last_index_id, lower_names
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
+from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Index, Table
 
 MAX_KEYS = 64
@@ -158,7 +158,7 @@ def check_partitioned(key: syntax.KeyDefinition, name: str, table: Table, sessio
     if key.kind not in ("primary", "unique"):
         return
     if key.options.scope == "GLOBAL" and table.partitioning is None:
-        raise error_with_text("ddl:8200", "Unsupported Global Index on non-partitioned table")
+        raise unsupported_error("Global Index on non-partitioned table")
     missing = partitioning_columns(table.partitioning) - {part.column.lower() for part in unprefixed_parts(key.parts)}
     if missing and not session.release.global_indexes:
         raise tidb_error("ddl:1503", "PRIMARY" if key.kind == "primary" else "UNIQUE INDEX")
@@ -192,7 +192,7 @@ def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
     if primary and not table.primary_key:
         raise tidb_error("ddl:1091", "PRIMARY")
     if primary and table.clustered:
-        raise error_with_text("ddl:8200", "Unsupported drop primary key when the table is using clustered index")
+        raise unsupported_error("drop primary key when the table is using clustered index")
     if index is None:
         if if_exists:
             yield f"Can't DROP '{name}'; check that column/key exists: no job"

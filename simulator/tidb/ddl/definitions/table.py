@@ -87,7 +87,7 @@ def build_column(
 ) -> Column:
     """Return a column with its complete type; keys may make it NOT NULL later. Raises SchemaError."""
     where = f"{position(text, definition.type.at)}: column {definition.name!r}"
-    type = build_type(definition.type, definition.collation, default, where, prose)
+    type = build_type(definition.type, definition.text("collate"), default, where, prose)
     value, is_expression = default_text(definition.default, type, where)
     return Column(
         name=definition.name,
@@ -95,12 +95,12 @@ def build_column(
         not_null=definition.null is False or definition.auto_increment,
         default=value,
         default_expression=is_expression,
-        on_update=definition.on_update,
+        on_update=definition.text("on update"),
         generated=definition.generated,
-        generated_expression=definition.generated_expression,
+        generated_expression=definition.text("generated"),
         auto_increment=definition.auto_increment,
-        auto_random=definition.auto_random,
-        comment=definition.comment,
+        auto_random=definition.option("auto_random") is not None,
+        comment=definition.text("comment"),
         shard_bits=shard_bits(definition),
         id=id,
     )
@@ -130,28 +130,32 @@ def build_partitioning(
     if clause is None:
         return None
     where = position(text, clause.at)
-    columns = tuple(resolve_column(name, names, where) for name in clause.columns)
-    partitions = tuple(Partition(name, values) for name, values in clause.partitions)
-    if clause.kind in ("hash", "key"):
-        partitions = partitions or tuple(Partition(f"p{number}") for number in range(min(clause.count or 1, 8192)))
-        columns = columns or primary_key if clause.kind == "key" else ()
+    columns = tuple(resolve_column(name, names, where) for name in clause.method.columns)
+    partitions = tuple(Partition(partition.name, partition.values) for partition in clause.definitions)
+    if clause.method.kind in ("hash", "key"):
+        partitions = partitions or tuple(
+            Partition(f"p{number}") for number in range(min(clause.method.count or 1, 8192))
+        )
+        columns = columns or primary_key if clause.method.kind == "key" else ()
     check_partitions(clause, partitions, len(columns) or 1, where)
-    return Partitioning(clause.kind, clause.expression, columns, partitions)
+    return Partitioning(clause.method.kind, clause.method.expression, columns, partitions)
 
 
 def check_partitions(clause: syntax.PartitionClause, partitions: tuple[Partition, ...], width: int, where: str) -> None:
     """Raise SchemaError for missing or surplus values and partitions, and for duplicate names."""
-    if clause.count and clause.count != len(partitions):
-        raise SchemaError(f"{where}: PARTITIONS {clause.count}, but {len(partitions)} are possible or written out")
+    if clause.method.count and clause.method.count != len(partitions):
+        raise SchemaError(
+            f"{where}: PARTITIONS {clause.method.count}, but {len(partitions)} are possible or written out"
+        )
     if len({partition.name.lower() for partition in partitions}) < len(partitions):
         raise SchemaError(f"{where}: the same partition name twice")
-    valued = clause.kind in ("range", "list")
+    valued = clause.method.kind in ("range", "list")
     if valued and not partitions:
-        raise SchemaError(f"{where}: {clause.kind.upper()} partitioning needs its partitions written out")
+        raise SchemaError(f"{where}: {clause.method.kind.upper()} partitioning needs its partitions written out")
     for partition in partitions:
         if bool(partition.values) is not valued:
-            needs = {"range": "VALUES LESS THAN", "list": "VALUES IN"}.get(clause.kind, "no VALUES")
-            raise SchemaError(f"{where}: partition {partition.name!r} of {clause.kind.upper()} needs {needs}")
+            needs = {"range": "VALUES LESS THAN", "list": "VALUES IN"}.get(clause.method.kind, "no VALUES")
+            raise SchemaError(f"{where}: partition {partition.name!r} of {clause.method.kind.upper()} needs {needs}")
         if any(len(values) != width and values not in SINGLE_VALUES for values in partition.values):
             raise SchemaError(f"{where}: partition {partition.name!r} needs {width} values at a time")
 

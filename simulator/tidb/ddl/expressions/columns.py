@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from simulator.errors import SchemaError
+from simulator.errors import DdlError
 from simulator.tidb import syntax
+from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
+from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.model.table import Column, Index, Partitioning, Table
-from simulator.tidb.parser.expressions.operators import parse_node
-from simulator.tidb.parser.splitting import parse_tokens
-from simulator.tidb.parser.tokens import tokenize
 
 
 @lru_cache(maxsize=4096)
 def qualified_names(expression: str) -> frozenset[tuple[str, ...]]:
     """Return the columns that an expression names, with their qualifiers; none for invalid text."""
-    try:
-        tree = parse_tokens(expression, tokenize(expression), parse_node)
-    except (SchemaError, RecursionError):
-        return frozenset()
-    return frozenset(name.parts for name in syntax.names_in(tree))
+    tree = parse_or_none(expression)
+    return frozenset(name.parts for name in syntax.names_in(tree)) if tree else frozenset()
 
 
 def column_names(expression: str) -> frozenset[str]:
@@ -41,12 +37,15 @@ def partitioning_columns(partitioning: Partitioning | None) -> frozenset[str]:
     return frozenset(name.lower() for name in partitioning.columns) | column_names(partitioning.expression or "1")
 
 
-def dependent_kind(table: Table, name: str) -> str:
-    """Return what depends on the column: `generated`, `functional` or nothing (TiDB: hasDependentByGeneratedColumn)."""
+def dependency_error(table: Table, name: str) -> DdlError | None:
+    """Return the error for a column that a generated column or a functional key depends on (TiDB:
+    hasDependentByGeneratedColumn)."""
     lowered = name.lower()
     if any(lowered in generation_columns(column) for column in table.columns):
-        return "generated"
-    return "functional" if any(lowered in expression_columns(index) for index in table.indexes) else ""
+        return tidb_error("ddl:3108", name)
+    return (
+        tidb_error("ddl:3837", name) if any(lowered in expression_columns(index) for index in table.indexes) else None
+    )
 
 
 def normalize(expression: str) -> str:

@@ -39,7 +39,7 @@ def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.Part
     first, last = parse_bound(interval.first.text), parse_bound(interval.last.text)
     following = bound_stepper(interval.every.text, interval.unit)
     bounds = list(bounds_between(first, last, following))
-    column = find_column(table, clause.columns[0]) if clause.columns else None
+    column = find_column(table, clause.method.columns[0]) if clause.method.columns else None
     lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(clause, column, table)
     midnight = " 00:00:00" if isinstance(first, date) and column and column.type.name == "datetime" else ""
     definitions = [range_partition("P_NULL", lowest)] * interval.null_partition
@@ -51,7 +51,7 @@ def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.Part
 def lowest_number(clause: syntax.PartitionClause, column: Column | None, table: Table) -> str:
     """Return the lowest number of the column's type, or of 64 bits for an expression (TiDB: getLowerBoundInt)."""
     if column is None:
-        return "0" if is_unsigned(clause.expression, table) else LOWEST
+        return "0" if is_unsigned(clause.method.expression, table) else LOWEST
     bits = INTEGER_BITS.get(column.type.name, 64)
     return "0" if column.type.unsigned else str(-(1 << bits - 1))
 

@@ -46,28 +46,28 @@ def partition_by(spec: syntax.PartitionBy, alteration: Alteration) -> SubJobs:
 def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Session) -> Partitioning | None:
     """Return the partitioning of a clause, or None if TiDB ignores it. Raises DdlError (TiDB: buildTablePartitionInfo,
     checkPartitionDefinitionConstraints, checkPartitioningKeysConstraints)."""
-    if clause.kind == "system_time":
+    if clause.method.kind == "system_time":
         return None
-    if clause.kind in ("hash", "key") and clause.subpartition:
+    if clause.method.kind in ("hash", "key") and clause.subpartition:
         raise tidb_error("ddl:1500")
-    if clause.expression:
-        check_partition_function(clause.expression, table)
-    columns = clause.columns or (key_columns(table) if clause.kind == "key" else ())
+    if clause.method.expression:
+        check_partition_function(clause.method.expression, table)
+    columns = clause.method.columns or (key_columns(table) if clause.method.kind == "key" else ())
     for name in columns:
-        check_partition_column(name, clause.kind, table)
+        check_partition_column(name, clause.method.kind, table)
     clause = expand_interval(clause, table)
-    if max(clause.count, len(clause.definitions)) > MAX_PARTITIONS:
+    if max(clause.method.count, len(clause.definitions)) > MAX_PARTITIONS:
         raise tidb_error("ddl:1499")
     names = {column.name.lower(): column.name for column in table.columns}
-    partitions = tuple(build_partition(definition, clause.kind, session) for definition in clause.definitions)
-    if clause.kind in ("hash", "key"):
-        partitions = partitions or tuple(Partition(f"p{number}") for number in range(clause.count or 1))
+    partitions = tuple(build_partition(definition, clause.method.kind, session) for definition in clause.definitions)
+    if clause.method.kind in ("hash", "key"):
+        partitions = partitions or tuple(Partition(f"p{number}") for number in range(clause.method.count or 1))
     partitioning = Partitioning(
-        clause.kind, clause.expression, tuple(names[name.lower()] for name in columns), partitions
+        clause.method.kind, clause.method.expression, tuple(names[name.lower()] for name in columns), partitions
     )
     for partition in partitions:
         check_types(partition, partitioning, table)
-        if len(partition.name) > MAX_NAME_LENGTH and clause.kind in ("range", "list"):
+        if len(partition.name) > MAX_NAME_LENGTH and clause.method.kind in ("range", "list"):
             raise tidb_error("ddl:1059", partition.name)
     if not partitioning.columns and not partitioning.expression:
         raise error_with_text(

@@ -202,9 +202,9 @@ def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None
     depends = {}
     for column in definition.columns:
         if column.generated:
-            check_generated_functions(column.name, column.generated_expression)
-            check_names(column.generated_expression, schema, definition.name)
-            depends[column.name.lower()] = column_names(column.generated_expression)
+            check_generated_functions(column.name, column.text("generated"))
+            check_names(column.text("generated"), schema, definition.name)
+            depends[column.name.lower()] = column_names(column.text("generated"))
     for name, needed in depends.items():
         if counting in needed:
             raise tidb_error("ddl:3109", name)

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTab
 from simulator.tidb.ddl.catalog import check_placement_policy
 from simulator.tidb.ddl.columns.type_changes import check_charset, order_alike
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
-from simulator.tidb.ddl.constraints.index_parts import check_parts
+from simulator.tidb.ddl.constraints.index_parts import check_index_parts
 from simulator.tidb.ddl.definitions.table import STORED_OPTIONS, build_ttl
 from simulator.tidb.ddl.grammar import ENGINES
 from simulator.tidb.ddl.lookups import existing_column
@@ -249,18 +249,14 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
             continue
         indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
         if indexed and not order_alike(type.collation, wanted[1]):
-            raise error_with_text(
-                "ddl:8200",
-                f"Unsupported converting collation of column '{column.name.lower()}' from"
-                f" '{type.collation}' to '{wanted[1]}' when index is defined on it.",
+            raise unsupported_error(
+                f"converting collation of column '{column.name.lower()}' from"
+                f" '{type.collation}' to '{wanted[1]}' when index is defined on it."
             )
         check_charset(type.charset, type.collation, *wanted)
     changed = with_charset(table, wanted, True)
     for index in table.indexes:
-        parts = (
-            syntax.KeyPart("" if part.expression else part.name, part.length, part.expression) for part in index.columns
-        )
-        check_parts(syntax.KeyDefinition("key", "", tuple(parts)), changed)
+        check_index_parts(index.columns, changed)
 
 
 def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:
