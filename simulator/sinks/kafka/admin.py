@@ -86,7 +86,7 @@ def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
 
 def describe_topics(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
     """Return each topic's number of partitions, or Kafka's error; raise KafkaError and OSError without an answer."""
-    admin = library.KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
+    admin = admin_client(settings)
     try:
         descriptions = admin.describe_topics(list(topics))
     finally:
@@ -97,6 +97,11 @@ def describe_topics(settings: KafkaSettings, topics: Iterable[str]) -> dict[str,
         if topic["error_code"]
     }
     return {topic["name"]: errors.get(topic["name"]) or len(topic["partitions"]) for topic in descriptions}
+
+
+def admin_client(settings: KafkaSettings) -> library.KafkaAdminClient:
+    """Return a client, which the caller closes; raise KafkaError and OSError without an answer."""
+    return library.KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
 
 
 def is_answering(address: str) -> bool:
@@ -122,9 +127,7 @@ def _admin(settings: KafkaSettings) -> Iterator[library.KafkaAdminClient]:
     client = None
     reachable_settings = with_reachable_broker(settings)
     try:
-        client = library.KafkaAdminClient(
-            **client_options(reachable_settings), request_timeout_ms=int(settings.read_timeout * 1000)
-        )
+        client = admin_client(reachable_settings)
         yield client
     except (library.AuthorizationError, library.SaslAuthenticationFailedError) as error:
         raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from simulator.errors import SimulatorError
-from simulator.sinks.kafka.connect import client_options
+from simulator.sinks.kafka.admin import admin_client
 from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.library import KafkaAdminClient, KafkaError, OffsetSpec, TopicPartition
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -34,9 +34,7 @@ class GroupOffsets:
         """Return the offsets, or None if Kafka does not answer."""
         try:
             if self._admin is None:
-                options = client_options(with_reachable_broker(self._settings))
-                timeout_ms = int(self._settings.read_timeout * 1000)
-                self._admin = KafkaAdminClient(**options, request_timeout_ms=timeout_ms)
+                self._admin = admin_client(with_reachable_broker(self._settings))
             committed = self._admin.list_group_offsets({self._group: None})[self._group]
             ends = self._admin.list_partition_offsets(dict.fromkeys(self._places, OffsetSpec.LATEST))
             group_offsets = {place: committed[place].offset for place in self._places if place in committed}

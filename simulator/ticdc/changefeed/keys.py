@@ -88,61 +88,6 @@ OAUTH = {
     **keys_of("text", "sasl-oauth-grant-type sasl-oauth-audience"),
     "sasl-oauth-scopes": ConfigKey("texts"),
 }
-KAFKA_FILE = {
-    **{name: ConfigKey(key.kind, None, key.no_effect) for name, key in KAFKA.items()},
-    **OAUTH,
-    "output-raw-change-event": ConfigKey("bool", False),
-}
-
-
-PULSAR_FILE = {
-    **keys_of("text", "tls-key-file-path tls-certificate-file tls-trust-certs-file-path pulsar-version", PULSAR),
-    **keys_of("text", "compression-type authentication-token token-from-file basic-user-name basic-password", PULSAR),
-    **keys_of("text", "auth-tls-certificate-path auth-tls-private-key-path", PULSAR),
-    **keys_of("int", "pulsar-producer-cache-size connection-timeout operation-timeout batching-max-messages", PULSAR),
-    **keys_of("int", "batching-max-publish-delay send-timeout", PULSAR),
-    "output-raw-change-event": ConfigKey("bool", None, PULSAR),
-}
-MYSQL_FILE = {
-    **keys_of("int", "worker-count max-txn-row max-multi-update-row-size max-multi-update-row", DATABASE),
-    **keys_of("text", "tidb-txn-mode ssl-ca ssl-cert ssl-key time-zone write-timeout read-timeout timeout", DATABASE),
-    **keys_of("bool", "enable-batch-dml enable-multi-statement enable-cache-prepared-statement", DATABASE),
-}
-STORAGE_FILE = {
-    **keys_of("int", "worker-count file-size file-expiration-days flush-concurrency", STORAGE),
-    **keys_of("text", "flush-interval file-cleanup-cron-spec", STORAGE),
-    **keys_of("bool", "output-column-id output-raw-change-event use-table-id-as-path", STORAGE),
-}
-CONSISTENT = {
-    **keys_of("text", "level storage compression", DATABASE),
-    **keys_of("int", "max-log-size flush-interval meta-flush-interval encoding-worker-num", DATABASE),
-    **keys_of("int", "flush-worker-num flush-concurrency", DATABASE),
-    "use-file-backend": ConfigKey("bool", False, DATABASE),
-    "event-collector-batch-count": ConfigKey("int", None, DATABASE),
-}
-SCHEDULER = {
-    "enable-table-across-nodes": ConfigKey("bool", False, INSIDE),
-    **keys_of("int", "region-threshold write-key-threshold region-per-span region-count-per-span", INSIDE),
-    **keys_of("int", "scheduling-task-count-per-node polling-time", INSIDE),
-    "type": ConfigKey("text", None, INSIDE),
-}
-CSV = {
-    **keys_of("text", "delimiter quote null binary-encoding-method", STORAGE),
-    **keys_of("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE),
-}
-CYCLIC_REPLICATION = {
-    **keys_of("bool", "enable sync-ddl", CYCLIC),
-    **keys_of("int", "replica-id id-buckets", CYCLIC),
-    "filter-replica-ids": ConfigKey("ints", None, CYCLIC),
-}
-GLUE_REGISTRY = keys_of("text", "registry-name region access-key secret-access-key token", AVRO)
-PULSAR_OAUTH = keys_of(
-    "text", "oauth2-issuer-url oauth2-audience oauth2-private-key oauth2-client-id oauth2-scope", PULSAR
-)
-INTEGRITY = {
-    "integrity-check-level": ConfigKey("text", "none", CHECKSUM),
-    "corruption-handle-level": ConfigKey("text", "warn", CHECKSUM),
-}
 
 
 AVRO_MODES = {
@@ -191,32 +136,6 @@ SINK = {
     "send-all-bootstrap-at-start": ConfigKey("bool", False, SIMPLE),
     "debezium-disable-schema": ConfigKey("bool", False, DEBEZIUM),
 }
-TOP = {
-    "memory-quota": ConfigKey("int", None, INSIDE),
-    "case-sensitive": ConfigKey("bool", False),
-    "enable-old-value": ConfigKey("bool", True),
-    "force-replicate": ConfigKey("bool", False),
-    "check-gc-safe-point": ConfigKey("bool", True, INSIDE),
-    "enable-sync-point": ConfigKey("bool", False, DATABASE),
-    "enable-table-monitor": ConfigKey("bool", False, INSIDE),
-    "ignore-ineligible-table": ConfigKey("bool", False, NOT_YET),
-    "bdr-mode": ConfigKey("bool", False, DATABASE),
-    **keys_of("duration", "sync-point-interval sync-point-retention", DATABASE),
-    "changefeed-error-stuck-duration": ConfigKey("duration", "30m", INSIDE),
-    "sql-mode": ConfigKey("text", None, INSIDE),
-    **keys_of("int", "event-collector-batch-count event-collector-batch-bytes", INSIDE),
-}
-FILTER = {
-    "rules": ConfigKey("texts", ["*.*"]),
-    "ignore-txn-start-ts": ConfigKey("ints", []),
-    "event-filters": ConfigKey("rows", []),
-    "ddl-allow-list": ConfigKey("ints", None, NOT_SIMULATED),
-}
-EVENT_FILTERS = {
-    **keys_of("texts", "matcher ignore-event ignore-sql", default=[]),
-    **keys_of("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
-    **keys_of("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
-}
 CODEC = {
     "enable-tidb-extension": ConfigKey("bool"),
     "max-batch-size": ConfigKey("int"),
@@ -225,18 +144,34 @@ CODEC = {
     "encoding-format": ConfigKey("text", None, SIMPLE),
     "output-row-key": ConfigKey("bool", None, URI_ONLY),
 }
-LARGE_MESSAGE = {
-    "large-message-handle-option": ConfigKey("text", "none"),
-    "large-message-handle-compression": ConfigKey("text", "none"),
-    "claim-check-storage-uri": ConfigKey("text", ""),
-    "claim-check-raw-value": ConfigKey("bool", False),
-    "claim-check-compression": ConfigKey("text"),
-}
 KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
     "sink-uri": SINK_URI,
-    "(top level)": TOP,
-    "filter": FILTER,
-    "filter.event-filters": EVENT_FILTERS,
+    "(top level)": {
+        "memory-quota": ConfigKey("int", None, INSIDE),
+        "case-sensitive": ConfigKey("bool", False),
+        "enable-old-value": ConfigKey("bool", True),
+        "force-replicate": ConfigKey("bool", False),
+        "check-gc-safe-point": ConfigKey("bool", True, INSIDE),
+        "enable-sync-point": ConfigKey("bool", False, DATABASE),
+        "enable-table-monitor": ConfigKey("bool", False, INSIDE),
+        "ignore-ineligible-table": ConfigKey("bool", False, NOT_YET),
+        "bdr-mode": ConfigKey("bool", False, DATABASE),
+        **keys_of("duration", "sync-point-interval sync-point-retention", DATABASE),
+        "changefeed-error-stuck-duration": ConfigKey("duration", "30m", INSIDE),
+        "sql-mode": ConfigKey("text", None, INSIDE),
+        **keys_of("int", "event-collector-batch-count event-collector-batch-bytes", INSIDE),
+    },
+    "filter": {
+        "rules": ConfigKey("texts", ["*.*"]),
+        "ignore-txn-start-ts": ConfigKey("ints", []),
+        "event-filters": ConfigKey("rows", []),
+        "ddl-allow-list": ConfigKey("ints", None, NOT_SIMULATED),
+    },
+    "filter.event-filters": {
+        **keys_of("texts", "matcher ignore-event ignore-sql", default=[]),
+        **keys_of("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
+        **keys_of("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
+    },
     "mounter": {"worker-num": ConfigKey("int", 16, INSIDE)},
     "sink": SINK,
     "sink.dispatchers": {
@@ -244,22 +179,78 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         **keys_of("text", "dispatcher partition index topic target-schema target-table"),
     },
     "sink.column-selectors": keys_of("texts", "matcher columns"),
-    "sink.csv": CSV,
+    "sink.csv": {
+        **keys_of("text", "delimiter quote null binary-encoding-method", STORAGE),
+        **keys_of("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE),
+    },
     "sink.open": {"output-old-value": ConfigKey("bool", True)},
     "sink.debezium": {"output-old-value": ConfigKey("bool", True, DEBEZIUM)},
-    "sink.kafka-config": KAFKA_FILE,
+    "sink.kafka-config": {
+        **{name: ConfigKey(key.kind, None, key.no_effect) for name, key in KAFKA.items()},
+        **OAUTH,
+        "output-raw-change-event": ConfigKey("bool", False),
+    },
     "sink.kafka-config.codec-config": CODEC,
-    "sink.kafka-config.large-message-handle": LARGE_MESSAGE,
-    "sink.kafka-config.glue-schema-registry-config": GLUE_REGISTRY,
-    "sink.pulsar-config": PULSAR_FILE,
-    "sink.pulsar-config.oauth2": PULSAR_OAUTH,
-    "sink.mysql-config": MYSQL_FILE,
-    "sink.cloud-storage-config": STORAGE_FILE,
-    "consistent": CONSISTENT,
+    "sink.kafka-config.large-message-handle": {
+        "large-message-handle-option": ConfigKey("text", "none"),
+        "large-message-handle-compression": ConfigKey("text", "none"),
+        "claim-check-storage-uri": ConfigKey("text", ""),
+        "claim-check-raw-value": ConfigKey("bool", False),
+        "claim-check-compression": ConfigKey("text"),
+    },
+    "sink.kafka-config.glue-schema-registry-config": keys_of(
+        "text", "registry-name region access-key secret-access-key token", AVRO
+    ),
+    "sink.pulsar-config": {
+        **keys_of("text", "tls-key-file-path tls-certificate-file tls-trust-certs-file-path pulsar-version", PULSAR),
+        **keys_of(
+            "text", "compression-type authentication-token token-from-file basic-user-name basic-password", PULSAR
+        ),
+        **keys_of("text", "auth-tls-certificate-path auth-tls-private-key-path", PULSAR),
+        **keys_of(
+            "int", "pulsar-producer-cache-size connection-timeout operation-timeout batching-max-messages", PULSAR
+        ),
+        **keys_of("int", "batching-max-publish-delay send-timeout", PULSAR),
+        "output-raw-change-event": ConfigKey("bool", None, PULSAR),
+    },
+    "sink.pulsar-config.oauth2": keys_of(
+        "text", "oauth2-issuer-url oauth2-audience oauth2-private-key oauth2-client-id oauth2-scope", PULSAR
+    ),
+    "sink.mysql-config": {
+        **keys_of("int", "worker-count max-txn-row max-multi-update-row-size max-multi-update-row", DATABASE),
+        **keys_of(
+            "text", "tidb-txn-mode ssl-ca ssl-cert ssl-key time-zone write-timeout read-timeout timeout", DATABASE
+        ),
+        **keys_of("bool", "enable-batch-dml enable-multi-statement enable-cache-prepared-statement", DATABASE),
+    },
+    "sink.cloud-storage-config": {
+        **keys_of("int", "worker-count file-size file-expiration-days flush-concurrency", STORAGE),
+        **keys_of("text", "flush-interval file-cleanup-cron-spec", STORAGE),
+        **keys_of("bool", "output-column-id output-raw-change-event use-table-id-as-path", STORAGE),
+    },
+    "consistent": {
+        **keys_of("text", "level storage compression", DATABASE),
+        **keys_of("int", "max-log-size flush-interval meta-flush-interval encoding-worker-num", DATABASE),
+        **keys_of("int", "flush-worker-num flush-concurrency", DATABASE),
+        "use-file-backend": ConfigKey("bool", False, DATABASE),
+        "event-collector-batch-count": ConfigKey("int", None, DATABASE),
+    },
     "consistent.memory-usage": {"memory-quota-percentage": ConfigKey("int", 50, DATABASE)},
-    "scheduler": SCHEDULER,
-    "cyclic-replication": CYCLIC_REPLICATION,
-    "integrity": INTEGRITY,
+    "scheduler": {
+        "enable-table-across-nodes": ConfigKey("bool", False, INSIDE),
+        **keys_of("int", "region-threshold write-key-threshold region-per-span region-count-per-span", INSIDE),
+        **keys_of("int", "scheduling-task-count-per-node polling-time", INSIDE),
+        "type": ConfigKey("text", None, INSIDE),
+    },
+    "cyclic-replication": {
+        **keys_of("bool", "enable sync-ddl", CYCLIC),
+        **keys_of("int", "replica-id id-buckets", CYCLIC),
+        "filter-replica-ids": ConfigKey("ints", None, CYCLIC),
+    },
+    "integrity": {
+        "integrity-check-level": ConfigKey("text", "none", CHECKSUM),
+        "corruption-handle-level": ConfigKey("text", "warn", CHECKSUM),
+    },
     "synced-status": keys_of("int", "synced-check-interval checkpoint-interval", INSIDE),
 }
 """Keys by place (`sink-uri`, or the table of the file), then by name."""

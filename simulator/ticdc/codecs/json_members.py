@@ -30,6 +30,11 @@ def unchanged(cells: pa.Array, type: ColumnType) -> pa.Array:
     return cells
 
 
+def always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return NULL for every cell: the format of columns that images do not have."""
+    return pa.nulls(len(cells), pa.binary())
+
+
 @dataclass(frozen=True)
 class JsonMember:
     """A column as a member of a JSON object."""

@@ -32,17 +32,12 @@ def padded_float(cells: pa.Array, type: ColumnType) -> pa.Array:
     return pc.replace_substring_regex(go_float(cells, type), r"e-(\d)$", r"e-0\1")
 
 
-def plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """Return FLOAT and DOUBLE as strconv.FormatFloat(…, 'f', -1, …) does: the shortest digits, never an exponent."""
-    return _without_exponent(_shortest(cells, type, widened=False))
+def plain_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Array:
+    """Return FLOAT and DOUBLE as strconv.FormatFloat(…, 'f', -1, …) does: the shortest digits, never an exponent.
 
-
-def widened_plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """Return the same for a FLOAT that became a 64-bit number: `3.140000104904175` (Release.float_widened)."""
-    return _without_exponent(_shortest(cells, type, widened=True))
-
-
-def _without_exponent(text: pa.Array) -> pa.Array:
+    A `widened` FLOAT became a 64-bit number: `3.140000104904175` (Release.float_widened).
+    """
+    text = _shortest(cells, type, widened)
     return _expand_exponents(text, pc.match_substring(text, "e"))
 
 
@@ -102,7 +97,7 @@ def value_text(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.A
         return latin1(cells)
     match types.family(type):
         case "float":
-            return widened_plain_float(cells, type) if widened else plain_float(cells, type)
+            return plain_float(cells, type, widened)
         case "enum":
             return enum_number(raw(cells), type)
         case "set":

@@ -134,17 +134,13 @@ def _renamed(job: Job, release: Release) -> Iterator[JobEvent]:
 
 
 def _created(job: Job, release: Release) -> Iterator[JobEvent]:
+    """Yield the event; LIKE gets its database where it names none and that is another one than the new table's."""
     event, statement, like = _plain(job, release), job.statement, job.like
-    if isinstance(statement, CreateTable) and like and release.create_like_finds_schema and _unnamed(statement, job):
-        named = TableName(like.schema, statement.like.name if statement.like else like.name)
-        event = replace(event, query=restore_statement(replace(statement, like=named)))
+    if release.create_like_finds_schema and isinstance(statement, CreateTable) and statement.like and like:
+        if not statement.like.schema and like.schema.lower() != job.schema.lower():
+            named = TableName(like.schema, statement.like.name)
+            event = replace(event, query=restore_statement(replace(statement, like=named)))
     yield event
-
-
-def _unnamed(statement: CreateTable, job: Job) -> bool:
-    """Return whether LIKE names no database and refers to another one than the new table's."""
-    assert statement.like is not None and job.like is not None
-    return not statement.like.schema and job.like.schema.lower() != job.schema.lower()
 
 
 def _created_view(job: Job, release: Release) -> Iterator[JobEvent]:

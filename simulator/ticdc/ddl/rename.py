@@ -145,17 +145,13 @@ def _apply_to_snapshot(
     if len(set(tables)) < len(tables):
         error = DdlError(f"table {NO_ID} not found in schema snapshot", "CDC:ErrSnapshotTableNotFound")
         raise _wrapped(error, rename, "snapshot", release)
-    if not set(_schemas(pairs)) <= snapshot.schemas:
+    if not {new.schema.lower() for _, new in pairs} <= snapshot.schemas:
         raise _wrapped(_schema_not_found(), rename, "snapshot", release)
     return tuple(pairs)
 
 
 def _enters(rename: Rename) -> DdlError:
     return DdlError(ENTERS.format(id=NO_ID, query=rename.query), "CDC:ErrSyncRenameTableFailed")
-
-
-def _schemas(pairs: Sequence[Pair]) -> list[str]:
-    return [new.schema.lower() for _, new in pairs]
 
 
 def _schema_not_found() -> DdlError:

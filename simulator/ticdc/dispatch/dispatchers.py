@@ -46,15 +46,9 @@ def dispatcher_of(name: str, table: Table, release: Release, enable_old_value: b
     dispatcher = name.lower() if name.lower() in release.dispatchers else "default"
     if dispatcher == "rowid" and release.rowid_is_row_id:
         return BY_ROW_ID
-    return (
-        DISPATCHERS[dispatcher]
-        if dispatcher != "default"
-        else DEFAULTS[release.default_dispatcher](table, enable_old_value)
-    )
-
-
-def _table(table: Table, enable_old_value: bool) -> Dispatcher:
-    return DISPATCHERS[TABLE]
+    if dispatcher == "default":
+        return DEFAULTS[release.default_dispatcher](table, enable_old_value)
+    return DISPATCHERS[dispatcher]
 
 
 def _old_value(table: Table, enable_old_value: bool) -> Dispatcher:
@@ -94,7 +88,7 @@ def _has_clustered_integer_key(table: Table) -> bool:
 DEFAULTS: Mapping[str, Callable[[Table, bool], Dispatcher]] = {
     SINGLE_COLUMN: _single_column,
     "old-value": _old_value,
-    TABLE: _table,
+    TABLE: lambda table, enable_old_value: DISPATCHERS[TABLE],
 }
 """By `release.default_dispatcher`."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import surrogate_escaped
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, unchanged
+from simulator.ticdc.codecs.json_members import Converter, JsonMember, always_null, unchanged
 from simulator.ticdc.codecs.json_text import escape, quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -79,7 +79,7 @@ def _column(
     column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool
 ) -> CanalColumn:
     type, name = column.type, quoted(column.name)
-    text = _always_null if place is None else with_nulls(_text(type, release), type, release)
+    text = always_null if place is None else with_nulls(_text(type, release), type, release)
     is_text = types.family(type) in ("string", "text", "json")
     member = JsonMember(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
     return CanalColumn(
@@ -95,14 +95,10 @@ def _column(
 def _text(type: ColumnType, release: Release) -> Converter:
     family = types.family(type)
     if family == "float":
-        return wire_numbers.widened_plain_float if release.float_widened else wire_numbers.plain_float
+        return partial(wire_numbers.plain_float, widened=release.float_widened)
     if family == "string" and types.is_binary(type) and not release.canal_latin1_strings:
         return lambda cells, type: surrogate_escaped(latin1(cells))
     return _TEXTS.get(family, unchanged)
-
-
-def _always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return pa.nulls(len(cells), pa.binary())
 
 
 def _escaped(text: Converter) -> Converter:

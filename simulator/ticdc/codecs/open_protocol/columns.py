@@ -21,7 +21,7 @@ from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import binary, wire_numbers
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, unchanged
+from simulator.ticdc.codecs.json_members import Converter, JsonMember, always_null, unchanged
 from simulator.ticdc.codecs.json_text import escape, quoted, raw_escape, raw_quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -99,11 +99,6 @@ def value_format(type: ColumnType, release: Release) -> Converter:
     """Return the format of values of the type."""
     plain = _bytes_form(type, release) if types.is_binary(type) else _plain_form(types.family(type), release)
     return partial(zero_is_null, convert=plain) if release.open_zero_is_null else plain
-
-
-def always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
-    """Return NULL for every cell: the format of columns that images do not have."""
-    return pa.nulls(len(cells), pa.binary())
 
 
 def _bytes_form(type: ColumnType, release: Release) -> Converter:
