@@ -125,15 +125,11 @@ def _is_number(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
 FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
-    "str": _is_text,
+    "str": lambda value: isinstance(value, str),
     "int": _is_number,
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
-    "tuple[str, ...]": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "tuple[str, ...]": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
 }
 """Checks a value by the field's type."""
 

@@ -1,7 +1,5 @@
 """A statement under a changefeed: its jobs, TiCDC's decision about each, the events that are sent, and the changes of
 tables; as values, as lines for people, and as JSON for programs.
-
-It calls the modules that a run calls.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A row change under a changefeed: whether it is sent and why, types, flags, handle key, destination and bytes.
-
-It calls the modules that a run calls.
-"""
+"""A row change under a changefeed: whether it is sent and why, types, flags, handle key, destination and bytes."""
 
 from __future__ import annotations
 

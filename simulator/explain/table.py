@@ -1,7 +1,4 @@
-"""A table under a changefeed: whether it is replicated and why, its handle key, and the destination of its rows.
-
-It calls the modules that a run calls.
-"""
+"""A table under a changefeed: whether it is replicated and why, its handle key, and the destination of its rows."""
 
 from __future__ import annotations
 

@@ -35,11 +35,8 @@ REASONS = 100
 
 
 class PartitionChecks:
-    """The checks of a partition. `repeated` marks the repeated rows among the events of the last batch."""
-
     def __init__(self, place: TopicPartition, spec: StreamSpec, show: int = SHOW) -> None:
         self.place, self.spec = place, spec
-        self.repeated: Mask = np.zeros(0, np.bool_)
         self.summary = PartitionSummary(place)
         self._counter = ViolationCounter(show)
         self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
@@ -52,8 +49,7 @@ class PartitionChecks:
     def take(self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None) -> None:
         """Check the next batch (EVENT_SCHEMA). `records` are the records it was decoded from (RECORD_SCHEMA), for
         timestamps, and to distinguish foreign records from damaged ones."""
-        events = event_arrays(self.place, self.spec, self._counter, batch, layouts, self._names, self._low)
-        self.repeated = np.zeros(len(events.ts), np.bool_)
+        events = event_arrays(self.summary, self.spec, self._counter, batch, layouts, self._names, self._low)
         if not len(events.ts):
             return
         self._count(events)
@@ -66,8 +62,7 @@ class PartitionChecks:
             self._unreadable_ones(events, records)
             placement.check_sizes(events)
             order.check_watermarks(events)
-            self._take_rows(events)
-            self._statements.take(events, self.repeated, self._names.schemas)
+            self._statements.take(events, self._take_rows(events), self._names.schemas)
         self._sampling.take(events, _timestamps(events, records))
         self._update_times(events)
 
@@ -95,14 +90,15 @@ class PartitionChecks:
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
-    def _take_rows(self, events: EventArrays) -> None:
-        rows = events.rows
+    def _take_rows(self, events: EventArrays) -> Mask:
+        """Check the rows of a batch; return which events are repeated rows."""
+        rows, is_repeated = events.rows, np.zeros(len(events.ts), np.bool_)
         if not len(rows) and not len(self._window):
-            return
+            return is_repeated
         changes = self._row_changes(events, rows)
         tops = self._window.tops(changes.ts)
         repeated = self._window.again(changes, np.flatnonzero(changes.ts <= tops)) & (changes.ts > events.low[rows])
-        self.repeated[rows] = repeated
+        is_repeated[rows] = repeated
         if len(rows):
             self._order(events, rows, changes, repeated, np.flatnonzero(changes.ts < tops))
         if self.spec.restarts:
@@ -113,6 +109,7 @@ class PartitionChecks:
                 self._older_last(wrong)
         self._window.keep(changes, int(events.low[-1]))
         self.summary.repeated += int(repeated.sum())
+        return is_repeated
 
     def _row_changes(self, events: EventArrays, rows: Ints) -> RowChangeArrays:
         """Return the rows for the window, and check their partitions."""
@@ -123,13 +120,11 @@ class PartitionChecks:
         for alike in self._definitions.alike(events, rows):
             at = alike.at
             row[at], alone[at] = _hashes(events, rows, alike)
-            placed = placement.check_partitions(events, rows, alike)
-            if unknown_rows := placed.count_unknown(len(at)):
-                self.summary.unchecked[alike.name, placed.why] += unknown_rows
+            hashes, unknown = placement.check_partitions(events, rows, alike)
             scope = self.spec.orders(alike.table)
             if scope != "table":
                 self._ordered[at] = False
-                key[at] = ts[at] if scope == "commit_ts" else _keys(row[at], events.table[rows[at]], placed)
+                key[at] = ts[at] if scope == "commit_ts" else _keys(row[at], events.table[rows[at]], hashes, unknown)
             self._stages[at] = _stages(events, rows[at], op[at], alike)
         return RowChangeArrays(ts, row, op, key, events.offset[rows], events.table[rows], alone)
 
@@ -240,14 +235,14 @@ def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, boo
     return xxhash64(number, *cells, ints(events.batch, "rid")[rows[alike.at]], *images), alone
 
 
-def _keys(row: Ints, table: Ints, placed: placement.Placement) -> Ints:
+def _keys(row: Ints, table: Ints, hashes: Ints | None, unknown: Mask | None) -> Ints:
     """Return the keys by which TiCDC keeps the order: the dispatcher's hash with the table, or the row if that is
     unknown."""
-    if placed.keys is None:
+    if hashes is None:
         return row
-    mixed: npt.NDArray[np.uint64] = (table.view(np.uint64) << np.uint64(32) ^ placed.keys.view(np.uint64)) * P
+    mixed: npt.NDArray[np.uint64] = (table.view(np.uint64) << np.uint64(32) ^ hashes.view(np.uint64)) * P
     keys: Ints = mixed.view(np.int64)
-    return keys if placed.unknown_rows is None else np.where(placed.unknown_rows, row, keys)
+    return keys if unknown is None else np.where(unknown, row, keys)
 
 
 def _stages(events: EventArrays, rows: Ints, op: Ints, alike: RowGroup) -> Ints:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints, ints
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.summary import NEVER, ProgressSamples, Statement
+from simulator.consumer.contract.summary import NEVER, PartitionSummary, ProgressSamples, Statement
 from simulator.consumer.contract.violations import Violation, ViolationCounter
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
@@ -24,7 +24,9 @@ MOST_SAMPLES = 1000
 class EventArrays:
     """The events of a batch (EVENT_SCHEMA) as arrays, the partition they are in, and its violations so far."""
 
-    place: TopicPartition
+    summary: PartitionSummary
+    """Of the partition, up to this batch."""
+
     spec: StreamSpec
     counter: ViolationCounter
     batch: pa.RecordBatch
@@ -47,6 +49,10 @@ class EventArrays:
 
     low: Ints
     """The highest watermark before each event, -1 for none; one element more, for the event after the batch."""
+
+    @property
+    def place(self) -> TopicPartition:
+        return self.summary.place
 
     @property
     def rows(self) -> Ints:
@@ -98,7 +104,7 @@ class TableNumbers:
 
 
 def event_arrays(
-    place: TopicPartition,
+    summary: PartitionSummary,
     spec: StreamSpec,
     counter: ViolationCounter,
     batch: pa.RecordBatch,
@@ -110,7 +116,7 @@ def event_arrays(
     kind, ts = ints(batch, "kind"), ints(batch, "commit_ts")
     layout = np.asarray(batch.column("layout").fill_null(-1), np.int64)
     return EventArrays(
-        place,
+        summary,
         spec,
         counter,
         batch,

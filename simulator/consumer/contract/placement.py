@@ -67,41 +67,30 @@ class TableDefinitions:
                 yield RowGroup(at, layout, table, defined, picked_values(images, rows[at]))
 
 
-@dataclass(frozen=True)
-class Placement:
-    """The result of recomputing the dispatcher for some rows."""
+def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints | None, Mask | None]:
+    """Point 1: recomputing the dispatcher gives the partition that a row is in.
 
-    keys: Ints | None = None
-    """The hash by which TiCDC groups them besides the table."""
-
-    unknown_rows: Mask | None = None
-    """The rows whose partition is unknown; None together with `why` means all of them."""
-
-    why: str = ""
-
-    def count_unknown(self, count: int) -> int:
-        """Return the number of these rows, of `count`."""
-        return int(self.unknown_rows.sum()) if self.unknown_rows is not None else count if self.why else 0
-
-
-def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> Placement:
-    """Point 1: recomputing the dispatcher gives the partition that a row is in."""
+    Returns the hashes by which TiCDC groups the rows besides the table, and which of them are unknown; None if there
+    are none.
+    """
     where, name, spec = rows[alike.at], alike.name, events.spec
     if not alike.defined and spec.complete:
         events.report("table-unknown", where, lambda at: f"a row of {name}, a table the run does not have")
-        return Placement()
-    destination = spec.destination if alike.defined else spec.by_layout
+        return None, None
+    destination, unchecked = spec.destination if alike.defined else spec.by_layout, events.summary.unchecked
     if isinstance(destination, str):
-        return Placement(why=destination)
+        unchecked[name, destination] += len(where)
+        return None, None
     dispatch_rows = DispatchRows(alike.layout, alike.images, events.ts[where], events.exact[where])
     try:
         destinations = destination(alike.table, dispatch_rows)
     except UserError as error:
         why = str(error)
         events.report("cannot-dispatch", where, lambda at: f"a row of {name} cannot be dispatched: {why}")
-        return Placement()
+        return None, None
     if isinstance(destinations, str):
-        return Placement(why=destinations)
+        unchecked[name, destinations] += len(where)
+        return None, None
     unknown, topic = destinations.unknown_rows, destinations.topic
     known = np.ones(len(where), np.bool_) if unknown is None else ~unknown
     right, partitions = _right(destinations, events.place, dispatch_rows.commit_ts, spec)
@@ -111,7 +100,9 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> Placem
         for at, partition in zip(where[wrong].tolist(), partitions[wrong].tolist(), strict=True)
     }
     events.report("wrong-partition", where[wrong], lambda at: f"a row of {name} that belongs in {belongs[at]}")
-    return Placement(destinations.keys, ~known, destinations.why)
+    if not known.all():
+        unchecked[name, destinations.why] += int((~known).sum())
+    return destinations.keys, ~known
 
 
 def _right(destinations: RowDestinations, place: TopicPartition, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:

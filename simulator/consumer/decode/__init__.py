@@ -4,12 +4,11 @@ their mistakes."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from simulator.consumer.decode import canal_json, open_protocol
 from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.decode.stream_events import *
-from simulator.consumer.decode.whole_messages import load_claim_check
+from simulator.consumer.decode.whole_messages import claim_check_message
 from simulator.errors import UserError, did_you_mean
 from simulator.files import parse_error_reason
 
@@ -40,5 +39,20 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
 
 
 def fetch_claim_check(event: stream.RowEvent, read: Callable[[str], bytes], protocol: str) -> stream.RowEvent:
-    """Return a claim-check row with all columns, read from its file; raises UserError."""
-    return load_claim_check(event, read, partial(decode, protocol=protocol))
+    """Return a claim-check row with all columns; raises UserError if its file cannot be read or has another row."""
+    content = read(event.stored_at)
+    try:
+        events = decode(*claim_check_message(content), protocol)
+    except (ValueError, TypeError, UserError) as error:
+        raise UserError(f"{event.stored_at} holds no message: {error}") from error
+    match events:
+        case (stream.RowEvent() as row,) if _same_row(event, row):
+            return row
+    raise UserError(f"{event.stored_at} holds another row than the message that names it")
+
+
+def _same_row(cut: stream.RowEvent, full: stream.RowEvent) -> bool:
+    sides = (cut.before, full.before), (cut.after, full.after)
+    return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
+        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None
+    )

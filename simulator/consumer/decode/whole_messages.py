@@ -1,4 +1,4 @@
-"""Restores large messages: decompresses values, and reads claim-check rows with all columns.
+"""Restores large messages: decompresses values, and reads claim-check files.
 
 The first bytes tell the compression. TiCDC's JSON begins with `{"` or is `{}`, an LZ4 frame with its magic number, and
 a Snappy block with its length and a literal; these cannot be confused. A claim-check file must contain the row of its
@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 
 import lz4.frame
 import numpy as np
 import pyarrow as pa
 
 from simulator.columns.cells import Mask, buffers
-from simulator.consumer.decode.stream_events import Event, RowEvent
 from simulator.consumer.decode.tokens import bytes_at
-from simulator.errors import UserError
 
 LZ4 = bytes.fromhex("04224d18")
 SNAPPY = pa.Codec("snappy")
@@ -80,23 +77,7 @@ def _length(value: bytes) -> bytes:
     return value[: next(ends, -1) + 1]
 
 
-DecodeMessage = Callable[[bytes | None, bytes | None], tuple[Event, ...]]
-
-
-def load_claim_check(event: RowEvent, read: Callable[[str], bytes], decode: DecodeMessage) -> RowEvent:
-    """Return the row with all columns; raises UserError if the file cannot be read or contains another row."""
-    content = read(event.stored_at)
-    try:
-        events = decode(*_message(content))
-    except (ValueError, TypeError, UserError) as error:
-        raise UserError(f"{event.stored_at} holds no message: {error}") from error
-    match events:
-        case (RowEvent() as row,) if _same_row(event, row):
-            return row
-    raise UserError(f"{event.stored_at} holds another row than the message that names it")
-
-
-def _message(content: bytes) -> tuple[bytes | None, bytes]:
+def claim_check_message(content: bytes) -> tuple[bytes | None, bytes]:
     """Return key and value: from JSON with both in base64, which 7.3.0 may compress, or with claim-check-raw-value the
     value alone."""
     content = decompress_value(content)
@@ -105,10 +86,3 @@ def _message(content: bytes) -> tuple[bytes | None, bytes]:
     document = json.loads(content)
     key = document["key"]
     return None if key is None else base64.b64decode(key), base64.b64decode(document["value"])
-
-
-def _same_row(cut: RowEvent, full: RowEvent) -> bool:
-    sides = (cut.before, full.before), (cut.after, full.after)
-    return (cut.commit_ts, cut.schema, cut.table, cut.op) == (full.commit_ts, full.schema, full.table, full.op) and all(
-        full_side is not None and small.items() <= full_side.items() for small, full_side in sides if small is not None
-    )
