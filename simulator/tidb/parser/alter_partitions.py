@@ -5,9 +5,10 @@ from __future__ import annotations
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import parse_parenthesised
-from simulator.tidb.parser.partitions import parse_partition_definition, parse_partition_definitions, parse_partitioning
+from simulator.tidb.parser.partitions import parse_partition_definition, parse_partition_definitions
 
-LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
+VERBS = ("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD")
+LOCAL = VERBS[2:]
 """The verbs that accept NO_WRITE_TO_BINLOG."""
 
 
@@ -40,37 +41,29 @@ def parse_add_partitions(cursor: Cursor) -> syntax.AddPartitions:
     return syntax.AddPartitions(definitions, 0, if_not_exists, silent)
 
 
-def parse_partition_action(cursor: Cursor) -> syntax.PartitionAction:
-    """Parse a verb, PARTITION, and names or ALL."""
-    verb = cursor.take()
+def parse_partition_action(cursor: Cursor, verb: str) -> syntax.PartitionAction:
+    """Parse the rest of `TRUNCATE PARTITION` and the like: names or ALL."""
     cursor.expect("PARTITION")
     silent = verb in LOCAL and parse_no_write_to_binlog(cursor)
     return syntax.PartitionAction(verb, parse_all_or_names(cursor), no_write_to_binlog=silent)
 
 
-def parse_tablespace(cursor: Cursor) -> syntax.Spec:
-    """Parse IMPORT or DISCARD of partitions or of the table."""
-    verb = cursor.take()
+def parse_tablespace(cursor: Cursor, verb: str) -> syntax.Spec:
+    """Parse the rest of IMPORT or DISCARD of partitions or of the table."""
     if cursor.accept("TABLESPACE"):
         return syntax.Clause(f"{verb} TABLESPACE")
-    cursor.expect("PARTITION")
-    names = parse_all_or_names(cursor)
-    cursor.expect("TABLESPACE")
+    (names,) = cursor.sequence("PARTITION", parse_all_or_names, "TABLESPACE")
     return syntax.PartitionAction(verb, names)
 
 
-def parse_coalesce_partition(cursor: Cursor) -> syntax.CoalescePartition:
-    cursor.take()
+def parse_coalesce_partition(cursor: Cursor, _: str) -> syntax.CoalescePartition:
     cursor.expect("PARTITION")
     silent = parse_no_write_to_binlog(cursor)
     return syntax.CoalescePartition(cursor.integer("the number of partitions"), silent)
 
 
-def parse_exchange_partition(cursor: Cursor) -> syntax.ExchangePartition:
-    cursor.take()
-    cursor.expect("PARTITION")
-    name = parse_partition_name(cursor)
-    cursor.expect("WITH TABLE")
+def parse_exchange_partition(cursor: Cursor, _: str) -> syntax.ExchangePartition:
+    (name,) = cursor.sequence("PARTITION", parse_partition_name, "WITH TABLE")
     table = cursor.qualified_name()
     validation = not cursor.accept("WITHOUT VALIDATION")
     if validation:
@@ -78,22 +71,19 @@ def parse_exchange_partition(cursor: Cursor) -> syntax.ExchangePartition:
     return syntax.ExchangePartition(name, table, validation)
 
 
-def parse_interval_end(cursor: Cursor) -> syntax.IntervalPartitionSpec:
-    """Parse `FIRST PARTITION LESS THAN (…)` or `LAST PARTITION LESS THAN (…)`."""
-    verb = cursor.take()
-    cursor.expect("PARTITION LESS THAN")
-    bound = parse_parenthesised(cursor)
+def parse_interval_end(cursor: Cursor, verb: str) -> syntax.IntervalPartitionSpec:
+    """Parse the rest of `FIRST PARTITION LESS THAN (…)` or `LAST PARTITION LESS THAN (…)`."""
+    (bound,) = cursor.sequence("PARTITION LESS THAN", parse_parenthesised)
     if verb == "LAST":
         return syntax.IntervalPartitionSpec(verb, bound, no_write_to_binlog=parse_no_write_to_binlog(cursor))
     return syntax.IntervalPartitionSpec(verb, bound, if_exists=cursor.accept("IF EXISTS"))
 
 
-def parse_interval_change(cursor: Cursor) -> syntax.IntervalPartitionSpec:
-    """Parse `SPLIT MAXVALUE PARTITION LESS THAN (…)` or `MERGE FIRST PARTITION LESS THAN (…)`."""
-    verb = "SPLIT MAXVALUE" if cursor.word() == "SPLIT" else "MERGE FIRST"
-    cursor.expect(verb)
-    cursor.expect("PARTITION LESS THAN")
-    return syntax.IntervalPartitionSpec(verb, parse_parenthesised(cursor))
+def parse_interval_change(cursor: Cursor, verb: str) -> syntax.IntervalPartitionSpec:
+    """Parse the rest of `SPLIT MAXVALUE PARTITION LESS THAN (…)` or `MERGE FIRST PARTITION LESS THAN (…)`."""
+    which = "MAXVALUE" if verb == "SPLIT" else "FIRST"
+    (bound,) = cursor.sequence(which, "PARTITION LESS THAN", parse_parenthesised)
+    return syntax.IntervalPartitionSpec(f"{verb} {which}", bound)
 
 
 def parse_attributes_value(cursor: Cursor) -> str | None:
@@ -102,40 +92,29 @@ def parse_attributes_value(cursor: Cursor) -> str | None:
     return None if cursor.accept("DEFAULT") else cursor.string("attributes between quotes, or DEFAULT")
 
 
-def parse_partition_by(cursor: Cursor) -> syntax.PartitionBy:
-    cursor.take()
-    return syntax.PartitionBy(parse_partitioning(cursor))
-
-
-def parse_partition_options_spec(cursor: Cursor) -> syntax.PartitionOptions:
-    """Parse `PARTITION p ATTRIBUTES …`, or `PARTITION p` with any number of options."""
+def parse_partition_options_spec(cursor: Cursor, _: str) -> syntax.PartitionOptions:
+    """Parse the rest of `PARTITION p ATTRIBUTES …`, or of `PARTITION p` with any number of options."""
     token = cursor.next_token()
     definition = parse_partition_definition(cursor)
     if definition.kind or definition.subpartitions:
         cursor.fail("a partition is not defined here. Accepted: its options, or ATTRIBUTES", token)
-    if not definition.options and cursor.accept("ATTRIBUTES"):
+    options = definition.options
+    if not options and cursor.accept("ATTRIBUTES"):
         value = parse_attributes_value(cursor)
-        option = syntax.TableOption("ATTRIBUTES", value or "", quoted=value is not None, default=value is None)
-        return syntax.PartitionOptions(definition.name, (option,))
-    return syntax.PartitionOptions(definition.name, definition.options)
+        options = (syntax.TableOption("ATTRIBUTES", value or "", quoted=value is not None, default=value is None),)
+    return syntax.PartitionOptions(definition.name, options)
 
 
-def parse_remove(cursor: Cursor) -> syntax.RemovePartitioning | syntax.RemoveTtl:
-    cursor.take()
-    if cursor.accept("PARTITIONING"):
-        return syntax.RemovePartitioning()
-    if cursor.accept("TTL"):
-        return syntax.RemoveTtl()
-    cursor.unexpected("PARTITIONING or TTL", ("PARTITIONING", "TTL"))
+def parse_remove(cursor: Cursor, _: str) -> syntax.RemovePartitioning | syntax.RemoveTtl:
+    is_partitioning = cursor.one_of("PARTITIONING", "TTL") == "PARTITIONING"
+    return syntax.RemovePartitioning() if is_partitioning else syntax.RemoveTtl()
 
 
-def parse_reorganize_partition(cursor: Cursor) -> syntax.ReorganizePartition:
-    """Parse REORGANIZE PARTITION of all partitions, or of names INTO definitions."""
-    cursor.take()
+def parse_reorganize_partition(cursor: Cursor, _: str) -> syntax.ReorganizePartition:
+    """Parse the rest of REORGANIZE PARTITION of all partitions, or of names INTO definitions."""
     cursor.expect("PARTITION")
     silent = parse_no_write_to_binlog(cursor)
     if cursor.at_end():
         return syntax.ReorganizePartition((), (), silent)
-    names = parse_partition_names(cursor)
-    cursor.expect("INTO")
+    (names,) = cursor.sequence(parse_partition_names, "INTO")
     return syntax.ReorganizePartition(names, parse_partition_definitions(cursor), silent)

@@ -7,39 +7,29 @@ AlterTableSpecSingleOpt).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
 
 from simulator.tidb import syntax
-from simulator.tidb.parser import alter_partitions
-from simulator.tidb.parser.clauses import (
-    LOCK_AND_ALGORITHM,
-    parse_charset_name,
-    parse_collation_name,
-    parse_column_name,
-    parse_location_labels,
-    parse_lock_or_algorithm,
-    parse_one_of,
-    parse_restrict_or_cascade,
-)
+from simulator.tidb.parser import alter_partitions, clauses
+from simulator.tidb.parser.clauses import parse_column_name
 from simulator.tidb.parser.columns import parse_column
 from simulator.tidb.parser.create_table import parse_table_elements
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.defaults import parse_default
-from simulator.tidb.parser.keys import begins_key, parse_key
+from simulator.tidb.parser.keys import begins_key, parse_direction, parse_key
 from simulator.tidb.parser.options import begins_option, parse_option
+from simulator.tidb.parser.partitions import parse_partitioning
 from simulator.tidb.parser.splitting import not_ddl_error
 from simulator.tidb.restore.names import quote_name, quote_string, restore_column_name
 
-SpecParser = Callable[[Cursor], syntax.Spec]
+SpecParser = Callable[[Cursor, str], syntax.Spec]
+"""Parses what follows the first word of a spec, which is the second argument."""
 
 
 # -- columns and keys ---------------------------------------------------------------------------------------------
 
 
-def parse_add(cursor: Cursor) -> syntax.Spec:
-    """Parse ADD: partitions, statistics, a key or constraint, a column, or several in parentheses."""
-    cursor.take()
+def parse_add(cursor: Cursor, _: str) -> syntax.Spec:
+    """Parse the rest of ADD: partitions, statistics, a key or constraint, a column, or several in parentheses."""
     if cursor.accept("PARTITION"):
         return alter_partitions.parse_add_partitions(cursor)
     if cursor.accept("STATS_EXTENDED"):
@@ -64,60 +54,50 @@ def parse_column_position(cursor: Cursor) -> syntax.ColumnPosition | None:
     return None
 
 
-def parse_drop(cursor: Cursor) -> syntax.Spec:
-    """Parse DROP: a key, a constraint, partitions, statistics or a column."""
-    cursor.take()
+def parse_drop(cursor: Cursor, _: str) -> syntax.Spec:
+    """Parse the rest of DROP: a key, a constraint, partitions, statistics or a column."""
     if cursor.accept("PRIMARY"):
         cursor.expect("KEY")
         return syntax.DropKey("primary")
-    if cursor.accept("FOREIGN"):
+    is_foreign = cursor.accept("FOREIGN")
+    if is_foreign:
         cursor.expect("KEY")
-        return parse_drop_key(cursor, "foreign")
-    if cursor.accept("KEY") or cursor.accept("INDEX"):
-        return parse_drop_key(cursor, "index")
+    if is_foreign or cursor.accept("KEY") or cursor.accept("INDEX"):
+        if_exists = cursor.accept("IF EXISTS")
+        return syntax.DropKey("foreign" if is_foreign else "index", cursor.name("the name of a key"), if_exists)
     if cursor.accept("CHECK") or cursor.accept("CONSTRAINT"):
         return syntax.DropKey("check", cursor.name("the name of a constraint"))
     if cursor.accept("PARTITION"):
         if_exists = cursor.accept("IF EXISTS")
         return syntax.PartitionAction("DROP", alter_partitions.parse_partition_names(cursor), if_exists)
     if cursor.accept("STATS_EXTENDED"):
-        return parse_drop_statistics(cursor)
-    return parse_drop_column(cursor)
-
-
-def parse_drop_key(cursor: Cursor, kind: str) -> syntax.DropKey:
-    if_exists = cursor.accept("IF EXISTS")
-    return syntax.DropKey(kind, cursor.name("the name of a key"), if_exists)
-
-
-def parse_drop_column(cursor: Cursor) -> syntax.DropColumn:
+        exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
+        return syntax.Clause("DROP STATS_EXTENDED", exists + quote_name(cursor.name("the name of statistics")))
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
     qualifier, name = parse_column_name(cursor)
-    parse_restrict_or_cascade(cursor)
+    clauses.parse_restrict_or_cascade(cursor)
     return syntax.DropColumn(name, if_exists, qualifier)
 
 
-def parse_modify_column(cursor: Cursor) -> syntax.ModifyColumn:
-    cursor.take()
+def parse_modify_column(cursor: Cursor, _: str) -> syntax.ModifyColumn:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
     return syntax.ModifyColumn(parse_column(cursor), parse_column_position(cursor), if_exists)
 
 
-def parse_change_column(cursor: Cursor) -> syntax.ChangeColumn:
-    cursor.take()
+def parse_change_column(cursor: Cursor, _: str) -> syntax.ChangeColumn:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
     qualifier, old = parse_column_name(cursor)
     return syntax.ChangeColumn(old, parse_column(cursor), parse_column_position(cursor), if_exists, qualifier)
 
 
-def parse_alter(cursor: Cursor) -> syntax.Spec:
-    """Parse ALTER: a column's default, a check's enforcement, an index's visibility."""
-    cursor.take()
+def parse_alter(cursor: Cursor, _: str) -> syntax.Spec:
+    """Parse the rest of ALTER: a column's default, a check's enforcement, an index's visibility."""
     if cursor.accept("INDEX"):
-        return parse_index_visibility(cursor)
+        name = cursor.name("the name of an index")
+        return syntax.IndexVisibility(name, cursor.one_of("VISIBLE", "INVISIBLE") == "VISIBLE")
     if cursor.accept("CHECK") or cursor.accept("CONSTRAINT"):
         name = cursor.name("the name of a constraint")
         enforced = not cursor.accept("NOT")
@@ -128,21 +108,12 @@ def parse_alter(cursor: Cursor) -> syntax.Spec:
     if cursor.accept("DROP"):
         cursor.expect("DEFAULT")
         return syntax.AlterDefault(name, None, qualifier)
-    cursor.expect("SET")
-    cursor.expect("DEFAULT")
+    cursor.sequence("SET", "DEFAULT")
     return syntax.AlterDefault(name, parse_default(cursor), qualifier)
 
 
-def parse_index_visibility(cursor: Cursor) -> syntax.IndexVisibility:
-    name = cursor.name("the name of an index")
-    if cursor.word() not in ("VISIBLE", "INVISIBLE"):
-        cursor.unexpected("VISIBLE or INVISIBLE", ("VISIBLE", "INVISIBLE"))
-    return syntax.IndexVisibility(name, cursor.take() == "VISIBLE")
-
-
-def parse_rename(cursor: Cursor) -> syntax.Spec:
-    """Parse RENAME: a column, an index or the table."""
-    cursor.take()
+def parse_rename(cursor: Cursor, _: str) -> syntax.Spec:
+    """Parse the rest of RENAME: a column, an index or the table."""
     if cursor.accept("COLUMN"):
         return syntax.RenameColumn(*parse_old_and_new_name(cursor, "the name of a column"))
     if cursor.accept("INDEX") or cursor.accept("KEY"):
@@ -161,82 +132,45 @@ def parse_old_and_new_name(cursor: Cursor, what: str) -> tuple[str, str]:
 # -- everything else but partitions -------------------------------------------------------------------------------
 
 
-SECOND_WORDS = MappingProxyType(
-    {
-        "FORCE": (),
-        "ENABLE": ("KEYS",),
-        "DISABLE": ("KEYS",),
-        "WITH": ("VALIDATION",),
-        "WITHOUT": ("VALIDATION",),
-        "READ": ("ONLY", "WRITE"),
-        "SECONDARY_LOAD": (),
-        "SECONDARY_UNLOAD": (),
-    }
-)
-STATISTICS = ("CARDINALITY", "DEPENDENCY", "CORRELATION")
+SECOND_WORDS = {
+    "FORCE": (),
+    **dict.fromkeys(("ENABLE", "DISABLE"), ("KEYS",)),
+    **dict.fromkeys(("WITH", "WITHOUT"), ("VALIDATION",)),
+    "READ": ("ONLY", "WRITE"),
+    **dict.fromkeys(("SECONDARY_LOAD", "SECONDARY_UNLOAD"), ()),
+}
 
 
-def parse_plain_clause(cursor: Cursor) -> syntax.Clause:
-    """Parse a spec of one or two words."""
-    first = cursor.take()
-    second = SECOND_WORDS[first]
-    if not second:
-        return syntax.Clause(first)
-    if cursor.word() not in second:
-        cursor.unexpected(" or ".join(second), second)
-    return syntax.Clause(f"{first} {cursor.take()}")
+def parse_plain_clause(cursor: Cursor, word: str) -> syntax.Clause:
+    """Parse the rest of a spec of one or two words."""
+    return syntax.Clause(f"{word} {cursor.one_of(*SECOND_WORDS[word])}" if SECOND_WORDS[word] else word)
 
 
-def parse_lock_or_algorithm_clause(cursor: Cursor) -> syntax.Clause:
-    """Parse ALGORITHM or LOCK."""
-    name = cursor.take()
-    return syntax.Clause(name, parse_lock_or_algorithm(cursor, name))
-
-
-def parse_cache(cursor: Cursor) -> syntax.Cache:
-    return syntax.Cache(cursor.take() == "CACHE")
-
-
-def parse_tiflash_replica(cursor: Cursor) -> syntax.TiflashReplica:
-    """Parse `SET [HYPO] TIFLASH REPLICA n [LOCATION LABELS …]`."""
-    cursor.take()
+def parse_tiflash_replica(cursor: Cursor, _: str) -> syntax.TiflashReplica:
+    """Parse the rest of `SET [HYPO] TIFLASH REPLICA n [LOCATION LABELS …]`."""
     hypothetical = cursor.accept("HYPO")
     cursor.expect("TIFLASH REPLICA")
-    return syntax.TiflashReplica(cursor.integer("the number of replicas"), parse_location_labels(cursor), hypothetical)
+    count = cursor.integer("the number of replicas")
+    return syntax.TiflashReplica(count, clauses.parse_location_labels(cursor), hypothetical)
 
 
-def parse_convert_charset(cursor: Cursor) -> syntax.ConvertCharset:
-    """Parse `CONVERT TO CHARACTER SET x [COLLATE y]`."""
-    cursor.take()
+def parse_convert_charset(cursor: Cursor, _: str) -> syntax.ConvertCharset:
+    """Parse the rest of `CONVERT TO CHARACTER SET x [COLLATE y]`."""
     cursor.expect("TO")
-    if not cursor.accept("CHARSET") and not cursor.accept("CHAR SET"):
+    if not clauses.accept_charset(cursor):
         cursor.expect("CHARACTER SET")
-    charset = "" if cursor.accept("DEFAULT") else parse_charset_name(cursor)
-    return syntax.ConvertCharset(charset, parse_collation_name(cursor) if cursor.accept("COLLATE") else "")
-
-
-def parse_order_by(cursor: Cursor) -> syntax.OrderBy:
-    cursor.take()
-    return syntax.OrderBy(cursor.comma_list(parse_order_item))
+    charset = "" if cursor.accept("DEFAULT") else clauses.parse_charset_name(cursor)
+    return syntax.ConvertCharset(charset, clauses.parse_collation_name(cursor) if cursor.accept("COLLATE") else "")
 
 
 def parse_order_item(cursor: Cursor) -> syntax.KeyPart:
     at = cursor.next_token().start
     qualifier, name = parse_column_name(cursor)
-    part = syntax.KeyPart(name, at=at, restored=restore_column_name(name, qualifier) if qualifier else "")
-    if cursor.accept("DESC"):
-        return replace(part, descending=True)
-    cursor.accept("ASC")
-    return part
+    restored = restore_column_name(name, qualifier) if qualifier else ""
+    return parse_direction(cursor, syntax.KeyPart(name, at=at, restored=restored))
 
 
-def parse_attributes(cursor: Cursor) -> syntax.Attributes:
-    cursor.take()
-    return syntax.Attributes(alter_partitions.parse_attributes_value(cursor))
-
-
-def parse_stats_options(cursor: Cursor) -> syntax.Clause:
-    cursor.take()
+def parse_stats_options(cursor: Cursor, _: str) -> syntax.Clause:
     cursor.accept("=")
     if cursor.accept("DEFAULT"):
         return syntax.Clause("STATS_OPTIONS", "DEFAULT")
@@ -247,16 +181,10 @@ def parse_add_statistics(cursor: Cursor) -> syntax.Clause:
     """Parse the rest of ADD STATS_EXTENDED: `name kind (column, …)`."""
     exists = "IF NOT EXISTS " if cursor.accept("IF NOT EXISTS") else ""
     statistics = cursor.name("the name of statistics")
-    kind = parse_one_of(cursor, STATISTICS)
+    kind = cursor.one_of("CARDINALITY", "DEPENDENCY", "CORRELATION")
     columns = cursor.parenthesised_list(parse_column_name)
     listed = ", ".join(restore_column_name(name, qualifier) for qualifier, name in columns)
     return syntax.Clause("ADD STATS_EXTENDED", f"{exists}{quote_name(statistics)} {kind}({listed})")
-
-
-def parse_drop_statistics(cursor: Cursor) -> syntax.Clause:
-    """Parse the rest of DROP STATS_EXTENDED."""
-    exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
-    return syntax.Clause("DROP STATS_EXTENDED", exists + quote_name(cursor.name("the name of statistics")))
 
 
 # -- the statement ------------------------------------------------------------------------------------------------
@@ -273,24 +201,24 @@ def parse_alter_table(cursor: Cursor, ignore: bool = False) -> syntax.AlterTable
             cursor.unexpected(f"',', the end of the statement, or one of {', '.join(LAST_SPECS)}")
         specs.append(parse_spec(cursor))
     if not cursor.at_end():
-        specs.append(LAST_SPECS[cursor.word()](cursor))
+        specs.append(LAST_SPECS[word := cursor.take()](cursor, word))
     return syntax.AlterTable(table, tuple(specs), ignore)
 
 
 def parse_spec(cursor: Cursor) -> syntax.Spec:
     """Parse one spec, which its first word identifies. Consecutive table options are one spec."""
     if cursor.word() in SPECS and not is_forced_option(cursor):
-        return SPECS[cursor.word()](cursor)
+        return SPECS[word := cursor.take()](cursor, word)
     if begins_option(cursor):
         return parse_set_options(cursor)
     cursor.unexpected(f"one of {', '.join((*SPECS, *LAST_SPECS))}, or a table option", (*SPECS, *LAST_SPECS))
 
 
 def parse_set_options(cursor: Cursor) -> syntax.SetOptions:
-    options = [parse_option(cursor)]
-    while is_forced_option(cursor) or cursor.word() not in SPECS and begins_option(cursor):
-        options.append(parse_option(cursor))
-    return syntax.SetOptions(tuple(options))
+    def goes_on(cursor: Cursor) -> bool:
+        return is_forced_option(cursor) or cursor.word() not in SPECS and begins_option(cursor)
+
+    return syntax.SetOptions((parse_option(cursor), *cursor.list_while(goes_on, parse_option)))
 
 
 def is_forced_option(cursor: Cursor) -> bool:
@@ -298,40 +226,35 @@ def is_forced_option(cursor: Cursor) -> bool:
     return cursor.word() == "FORCE" and cursor.word_after() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
 
 
-SPECS: Mapping[str, SpecParser] = MappingProxyType(
-    {
-        "ADD": parse_add,
-        "DROP": parse_drop,
-        "MODIFY": parse_modify_column,
-        "CHANGE": parse_change_column,
-        "ALTER": parse_alter,
-        "RENAME": parse_rename,
-        "COALESCE": alter_partitions.parse_coalesce_partition,
-        "EXCHANGE": alter_partitions.parse_exchange_partition,
-        **dict.fromkeys(("FIRST", "LAST"), alter_partitions.parse_interval_end),
-        **dict.fromkeys(
-            ("TRUNCATE", "CHECK", "OPTIMIZE", "REPAIR", "REBUILD"), alter_partitions.parse_partition_action
-        ),
-        **dict.fromkeys(("IMPORT", "DISCARD"), alter_partitions.parse_tablespace),
-        "SET": parse_tiflash_replica,
-        "CONVERT": parse_convert_charset,
-        "ORDER BY": parse_order_by,
-        "ATTRIBUTES": parse_attributes,
-        "STATS_OPTIONS": parse_stats_options,
-        **dict.fromkeys(LOCK_AND_ALGORITHM, parse_lock_or_algorithm_clause),
-        **dict.fromkeys(("CACHE", "NOCACHE"), parse_cache),
-        **dict.fromkeys(SECOND_WORDS, parse_plain_clause),
-    }
-)
-"""By first word."""
+SPECS: Mapping[str, SpecParser] = {
+    "ADD": parse_add,
+    "DROP": parse_drop,
+    "MODIFY": parse_modify_column,
+    "CHANGE": parse_change_column,
+    "ALTER": parse_alter,
+    "RENAME": parse_rename,
+    "COALESCE": alter_partitions.parse_coalesce_partition,
+    "EXCHANGE": alter_partitions.parse_exchange_partition,
+    **dict.fromkeys(("FIRST", "LAST"), alter_partitions.parse_interval_end),
+    **dict.fromkeys(alter_partitions.VERBS, alter_partitions.parse_partition_action),
+    **dict.fromkeys(("IMPORT", "DISCARD"), alter_partitions.parse_tablespace),
+    "SET": parse_tiflash_replica,
+    "CONVERT": parse_convert_charset,
+    "ORDER BY": lambda cursor, _: syntax.OrderBy(cursor.comma_list(parse_order_item)),
+    "ATTRIBUTES": lambda cursor, _: syntax.Attributes(alter_partitions.parse_attributes_value(cursor)),
+    "STATS_OPTIONS": parse_stats_options,
+    **dict.fromkeys(
+        clauses.LOCK_AND_ALGORITHM,
+        lambda cursor, name: syntax.Clause(name, clauses.parse_lock_or_algorithm(cursor, name)),
+    ),
+    **dict.fromkeys(("CACHE", "NOCACHE"), lambda _, word: syntax.Cache(word == "CACHE")),
+    **dict.fromkeys(SECOND_WORDS, parse_plain_clause),
+}
 
-LAST_SPECS: Mapping[str, SpecParser] = MappingProxyType(
-    {
-        "PARTITION BY": alter_partitions.parse_partition_by,
-        "PARTITION": alter_partitions.parse_partition_options_spec,
-        "REMOVE": alter_partitions.parse_remove,
-        "REORGANIZE": alter_partitions.parse_reorganize_partition,
-        **dict.fromkeys(("SPLIT", "MERGE"), alter_partitions.parse_interval_change),
-    }
-)
-"""By first word."""
+LAST_SPECS: Mapping[str, SpecParser] = {
+    "PARTITION BY": lambda cursor, _: syntax.PartitionBy(parse_partitioning(cursor)),
+    "PARTITION": alter_partitions.parse_partition_options_spec,
+    "REMOVE": alter_partitions.parse_remove,
+    "REORGANIZE": alter_partitions.parse_reorganize_partition,
+    **dict.fromkeys(("SPLIT", "MERGE"), alter_partitions.parse_interval_change),
+}

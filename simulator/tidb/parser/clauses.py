@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import MappingProxyType
-
-from sqlglot.tokens import TokenType
-
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import canonical_charset, canonical_collation, charset_of
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import parse_atom
-from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
+from simulator.tidb.parser.expressions.literals import LITERALS
 from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_expression_with, parse_parenthesised
 from simulator.tidb.restore.expressions import restore_node
 
-LOCK_AND_ALGORITHM = MappingProxyType(
-    {"ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"), "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")}
-)
-NUMBERS = ("integer", "decimal", "float")
+LOCK_AND_ALGORITHM = {
+    "ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"),
+    "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE"),
+}
 
 
 # -- names, words and settings ------------------------------------------------------------------------------------
@@ -27,10 +22,13 @@ NUMBERS = ("integer", "decimal", "float")
 
 def parse_column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:
     """Parse `c`, `t.c` or `d.t.c`, and return the part before the last dot and the column's own name."""
-    names = [cursor.name(what)]
-    while len(names) < 3 and cursor.accept("."):
-        names.append(cursor.name(what))
-    return ".".join(names[:-1]), names[-1]
+    *qualifiers, name = cursor.dotted_name(what)
+    return ".".join(qualifiers), name
+
+
+def accept_charset(cursor: Cursor) -> bool:
+    """Consume CHARSET, CHARACTER SET or CHAR SET if it comes next, and return whether it did."""
+    return any(cursor.accept(phrase) for phrase in ("CHARSET", "CHARACTER SET", "CHAR SET"))
 
 
 def parse_charset_name(cursor: Cursor) -> str:
@@ -52,18 +50,10 @@ def parse_restrict_or_cascade(cursor: Cursor) -> str:
     return cursor.take() if cursor.word() in ("RESTRICT", "CASCADE") else ""
 
 
-def parse_one_of(cursor: Cursor, words: Sequence[str]) -> str:
-    """Parse the first of the words or phrases that fits; raises SchemaError."""
-    word = next((word for word in words if cursor.accept(word)), "")
-    if not word:
-        cursor.unexpected(", ".join(words), words)
-    return word
-
-
-def parse_setting(cursor: Cursor, words: Sequence[str]) -> str:
+def parse_setting(cursor: Cursor, *words: str) -> str:
     """Parse `= word` or `word`, which must be one of `words`."""
     cursor.accept("=")
-    return parse_one_of(cursor, words)
+    return cursor.one_of(*words)
 
 
 def parse_lock_or_algorithm(cursor: Cursor, name: str) -> str:
@@ -73,7 +63,7 @@ def parse_lock_or_algorithm(cursor: Cursor, name: str) -> str:
     if cursor.is_name() and cursor.word() not in words:
         unknown = f"LOCK type '{cursor.literal()}'" if name == "LOCK" else f"ALGORITHM '{name.lower()}'"
         raise SchemaError(f"Unknown {unknown}", number=1801 if name == "LOCK" else 1800)
-    return parse_one_of(cursor, words)
+    return cursor.one_of(*words)
 
 
 def parse_lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
@@ -94,21 +84,18 @@ def parse_location_labels(cursor: Cursor) -> tuple[str, ...]:
 
 
 def begins_literal(cursor: Cursor) -> bool:
-    if cursor.kind() in ("string", "number", "hex", "bit", "introducer"):
-        return True
-    return cursor.word() in ("NULL", "TRUE", "FALSE", ".")
+    return cursor.kind() in LITERALS or cursor.word() in ("NULL", "TRUE", "FALSE", ".")
 
 
-def parse_literal(cursor: Cursor) -> syntax.ColumnDefault:
+def parse_literal(cursor: Cursor, what: str = "a string, a number, TRUE, FALSE or NULL") -> syntax.ColumnDefault:
     """Parse a literal without a sign; raises SchemaError."""
     if not begins_literal(cursor):
-        cursor.unexpected("a string, a number, TRUE, FALSE or NULL")
+        cursor.unexpected(what)
     node = parse_atom(cursor)
     assert isinstance(node, syntax.Literal)
-    kind = "number" if node.kind in NUMBERS else node.kind
-    return syntax.ColumnDefault(
-        kind, node.text.upper() if kind in ("null", "boolean") else node.text, restore_node(node)
-    )
+    kind = "number" if node.kind in ("integer", "decimal", "float") else node.kind
+    text = node.text.upper() if kind in ("null", "boolean") else node.text
+    return syntax.ColumnDefault(kind, text, restore_node(node))
 
 
 def parse_signed_literal(cursor: Cursor) -> syntax.ColumnDefault:
@@ -122,29 +109,6 @@ def parse_signed_literal(cursor: Cursor) -> syntax.ColumnDefault:
     return syntax.ColumnDefault("number", sign.strip("+") + number.text, sign + number.restored)
 
 
-def parse_number(cursor: Cursor) -> str:
-    """Parse a number without a sign, and return it as TiDB writes it back; raises SchemaError."""
-    if cursor.kind() != "number" and cursor.word() != ".":
-        cursor.unexpected("a number")
-    return parse_literal(cursor).restored
-
-
-def parse_plain_string(cursor: Cursor, what: str = "a string in quotes") -> str:
-    """Parse a string without an introducer, as options and comments have it; raises SchemaError."""
-    if cursor.kind() != "string" or cursor.next_token().token_type is TokenType.NATIONAL_STRING:
-        cursor.unexpected(what)
-    return cursor.literal()
-
-
-def parse_count(cursor: Cursor, what: str = "a whole number") -> int:
-    """Parse an unsigned integer of at most 64 bits; raises SchemaError."""
-    token = cursor.next_token()
-    number = cursor.integer(what)
-    if number > MAX_UNSIGNED or len(token.text.lstrip("0")) > len(str(MAX_UNSIGNED)):
-        cursor.fail(f"{token.text[:40]} is too large; accepted: up to {MAX_UNSIGNED}", token)
-    return number
-
-
 def parse_closed_parentheses(cursor: Cursor) -> syntax.Expression:
     """Parse `( expression )`; raises SchemaError at the parenthesis if it is never closed."""
     if cursor.word() == "(" and cursor.closing_ahead(0) < 0:
@@ -155,11 +119,3 @@ def parse_closed_parentheses(cursor: Cursor) -> syntax.Expression:
 def parse_bit_expression(cursor: Cursor) -> syntax.Expression:
     """Parse an expression without comparisons and logic, as in partition definitions; raises SchemaError."""
     return parse_expression_with(cursor, parse_bit_node)
-
-
-def parse_parenthesised_bit_expression(cursor: Cursor) -> syntax.Expression:
-    """Parse `( expression )` with `parse_bit_expression`; raises SchemaError."""
-    cursor.expect("(")
-    expression = parse_bit_expression(cursor)
-    cursor.expect(")")
-    return expression

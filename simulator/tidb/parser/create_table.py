@@ -17,6 +17,10 @@ OTHER_OBJECTS = frozenset("DATABASE SCHEMA VIEW OR SEQUENCE PLACEMENT ALGORITHM 
 QUERIES = ("SELECT", "WITH", "TABLE", "VALUES", "(")
 
 
+Columns = tuple[syntax.ColumnDefinition, ...]
+Keys = tuple[syntax.KeyDefinition, ...]
+
+
 def begins_other_statement(cursor: Cursor) -> bool:
     """Whether the next statement neither creates nor changes a table."""
     if cursor.word() == "CREATE":
@@ -76,13 +80,9 @@ def parse_table_body(cursor: Cursor, name: syntax.TableName, at: int) -> syntax.
     return replace(table, query=query, on_duplicate=on_duplicate, source_at=source_at)
 
 
-def parse_table_elements(
-    cursor: Cursor,
-) -> tuple[tuple[syntax.ColumnDefinition, ...], tuple[syntax.KeyDefinition, ...]]:
+def parse_table_elements(cursor: Cursor) -> tuple[Columns, Keys]:
     """Parse the columns and keys in parentheses, if there are any."""
-    if cursor.word() != "(":
-        return (), ()
-    elements = cursor.parenthesised_list(parse_table_element)
+    elements = cursor.parenthesised_list(parse_table_element) if cursor.word() == "(" else ()
     columns = tuple(element for element in elements if isinstance(element, syntax.ColumnDefinition))
     return columns, tuple(element for element in elements if isinstance(element, syntax.KeyDefinition))
 
@@ -100,10 +100,8 @@ def parse_table_element(cursor: Cursor) -> syntax.ColumnDefinition | syntax.KeyD
 
 def parse_table_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
     """Parse table options, with or without commas between them; raises SchemaError."""
-    if not begins_option(cursor):
-        return ()
-    options = [parse_option(cursor)]
-    while cursor.accept(",") or begins_option(cursor):
+    options: list[syntax.TableOption] = []
+    while begins_option(cursor) or options and cursor.accept(","):
         options.append(parse_option(cursor))
     return tuple(options)
 
@@ -117,12 +115,7 @@ def parse_source_query(cursor: Cursor) -> tuple[str, syntax.EmbeddedQuery | None
 
 def parse_on_commit(cursor: Cursor) -> bool | None:
     """Parse an optional ON COMMIT, and return whether it deletes the rows."""
-    if not cursor.accept("ON COMMIT"):
-        return None
-    if cursor.accept("DELETE ROWS"):
-        return True
-    cursor.expect("PRESERVE ROWS")
-    return False
+    return cursor.one_of("DELETE ROWS", "PRESERVE ROWS") == "DELETE ROWS" if cursor.accept("ON COMMIT") else None
 
 
 def fail_after_table(cursor: Cursor, table: syntax.CreateTable) -> None:

@@ -21,18 +21,15 @@ T = TypeVar("T")
 PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "MEMBER OF"))
 """The only tokens of several words. All other phrases are read word by word."""
 
+
+MAX_UNSIGNED = 2**64 - 1
+
 END = Token(TokenType.SENTINEL, "")
 """The token after the last one."""
 
 NOT_WORDS = frozenset(
-    (
-        TokenType.IDENTIFIER,
-        TokenType.STRING,
-        TokenType.NATIONAL_STRING,
-        TokenType.HEX_STRING,
-        TokenType.BIT_STRING,
-        TokenType.SENTINEL,
-    )
+    getattr(TokenType, kind)
+    for kind in ("IDENTIFIER", "STRING", "NATIONAL_STRING", "HEX_STRING", "BIT_STRING", "SENTINEL")
 )
 """The tokens that are not words."""
 
@@ -124,7 +121,6 @@ class Cursor:
         return self._words[self._index]
 
     def word_after(self) -> str:
-        """Return the word after the next token, as `word` does."""
         return self._words[self._index + 1]
 
     def word_ahead(self, places: int) -> str:
@@ -141,7 +137,6 @@ class Cursor:
         return self._index + 1 < self._size and after.start == here.end + 1
 
     def string_follows(self) -> bool:
-        """Whether the token after the next one is a string."""
         return self._tokens[self._index + 1].token_type is TokenType.STRING
 
     def closing_ahead(self, places: int) -> int:
@@ -236,10 +231,23 @@ class Cursor:
             return self.string()
         if not self.is_name():
             self.unexpected("a variable")
-        name = self._any_name()
+        return self._with_suffixes(self._any_name())
+
+    def system_variable(self) -> str:
+        """Consume the name of a system variable, with or without its scope, and return it in lower case."""
+        return self._with_suffixes(self.name("a variable")).lower()
+
+    def _with_suffixes(self, name: str) -> str:
         while self.accept("."):
             name += f".{self.name('a variable')}"
         return name
+
+    def dotted_name(self, what: str = "the name of a column", rest: str = "") -> tuple[str, ...]:
+        """Consume `c`, `t.c` or `d.t.c`."""
+        names = [self.name(what)]
+        while len(names) < 3 and self.accept("."):
+            names.append(self.name(rest or what))
+        return tuple(names)
 
     def qualified_name(self, what: str = "the name of a table") -> syntax.TableName:
         """Consume `schema.name` or `name`."""
@@ -266,12 +274,54 @@ class Cursor:
             self.unexpected(what)
         return self.literal()
 
+    def plain_string(self, what: str = "a string in quotes") -> str:
+        """Consume a string without an introducer, as options and comments have it; raises SchemaError."""
+        if self.next_token().token_type is not TokenType.STRING:
+            self.unexpected(what)
+        return self.literal()
+
+    def one_of(self, *phrases: str) -> str:
+        """Consume the first of the words or phrases that fits; raises SchemaError."""
+        phrase = next((phrase for phrase in phrases if self.accept(phrase)), "")
+        if not phrase:
+            self.unexpected(" or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1]))), phrases)
+        return phrase
+
     def integer(self, what: str = "a whole number") -> int:
         """Consume an unsigned integer, of which twenty digits count; raises SchemaError."""
         text = self.next_token().text
         if self.kind() != "number" or not text.isdecimal() or not text.isascii():
             self.unexpected(what)
         return int(self.literal()[:20])
+
+    def count(self, what: str = "a whole number") -> int:
+        """Consume an unsigned integer of at most 64 bits; raises SchemaError."""
+        token = self.next_token()
+        number = self.integer(what)
+        if number > MAX_UNSIGNED or len(token.text.lstrip("0")) > len(str(MAX_UNSIGNED)):
+            self.fail(f"{token.text[:40]} is too large; accepted: up to {MAX_UNSIGNED}", token)
+        return number
+
+    def begins_default(self) -> bool:
+        """Whether DEFAULT comes next as a keyword, not as a function."""
+        return self.word() == "DEFAULT" and self.word_after() != "("
+
+    def sequence(self, *parts: str | Callable[[Cursor], T]) -> tuple[T, ...]:
+        """Consume phrases and, with a parsing function each, everything else; return what the functions return."""
+        results: list[T] = []
+        for part in parts:
+            if isinstance(part, str):
+                self.expect(part)
+            else:
+                results.append(part(self))
+        return tuple(results)
+
+    def list_while(self, begins: Callable[[Cursor], bool], item: Callable[[Cursor], T]) -> tuple[T, ...]:
+        """Consume items without commas between them, as long as `begins` says that another one comes next."""
+        items: list[T] = []
+        while begins(self):
+            items.append(item(self))
+        return tuple(items)
 
     def comma_list(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
         """Consume `item, …`.

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import (
-    parse_charset_name,
-    parse_collation_name,
-    parse_location_labels,
-    parse_restrict_or_cascade,
-    parse_setting,
-)
+from simulator.tidb.parser import clauses
 from simulator.tidb.parser.create_table import parse_create_table
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.restore.names import quote_string
@@ -41,10 +35,7 @@ def parse_drop_database(cursor: Cursor) -> syntax.DropDatabase:
 
 
 def parse_database_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
-    options = []
-    while not cursor.at_end():
-        options.append(parse_database_option(cursor))
-    return tuple(options)
+    return cursor.list_while(lambda cursor: not cursor.at_end(), parse_database_option)
 
 
 def parse_database_option(cursor: Cursor) -> syntax.TableOption:
@@ -52,14 +43,14 @@ def parse_database_option(cursor: Cursor) -> syntax.TableOption:
     if cursor.accept("SET TIFLASH REPLICA"):
         return syntax.TableOption("TIFLASH REPLICA", parse_tiflash_replica(cursor))
     if cursor.accept("READ ONLY"):
-        return syntax.TableOption("READ ONLY", parse_setting(cursor, ("0", "1", "DEFAULT")))
+        return syntax.TableOption("READ ONLY", clauses.parse_setting(cursor, "0", "1", "DEFAULT"))
     cursor.accept("DEFAULT")
-    if cursor.accept("CHARSET") or cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
+    if clauses.accept_charset(cursor):
         cursor.accept("=")
-        return syntax.TableOption("CHARSET", parse_charset_name(cursor))
+        return syntax.TableOption("CHARSET", clauses.parse_charset_name(cursor))
     if cursor.accept("COLLATE"):
         cursor.accept("=")
-        return syntax.TableOption("COLLATE", parse_collation_name(cursor))
+        return syntax.TableOption("COLLATE", clauses.parse_collation_name(cursor))
     if cursor.accept("ENCRYPTION"):
         cursor.accept("=")
         return syntax.TableOption("ENCRYPTION", parse_encryption(cursor), quoted=True)
@@ -70,7 +61,7 @@ def parse_database_option(cursor: Cursor) -> syntax.TableOption:
 
 def parse_tiflash_replica(cursor: Cursor) -> str:
     count = cursor.integer("the number of replicas")
-    labels = parse_location_labels(cursor)
+    labels = clauses.parse_location_labels(cursor)
     return f"{count} LOCATION LABELS {', '.join(map(quote_string, labels))}" if labels else str(count)
 
 
@@ -85,13 +76,12 @@ def parse_encryption(cursor: Cursor) -> str:
 
 def parse_placement_option(cursor: Cursor) -> syntax.TableOption:
     """Parse the rest of PLACEMENT POLICY: a policy, DEFAULT or SET DEFAULT."""
-    if cursor.accept("SET"):
+    is_set = cursor.accept("SET")
+    if is_set:
         cursor.expect("DEFAULT")
-        is_default = True
     else:
         cursor.accept("=")
-        is_default = cursor.accept("DEFAULT")
-    if is_default:
+    if is_set or cursor.accept("DEFAULT"):
         return syntax.TableOption("PLACEMENT POLICY", "DEFAULT", default=True)
     return syntax.TableOption("PLACEMENT POLICY", cursor.name_or_string("a placement policy"))
 
@@ -102,7 +92,7 @@ def parse_placement_option(cursor: Cursor) -> syntax.TableOption:
 def parse_drop_table(cursor: Cursor, temporary: str = "") -> syntax.DropTable:
     if_exists = cursor.accept("IF EXISTS")
     tables = cursor.comma_list(Cursor.qualified_name)
-    return syntax.DropTable(tables, if_exists, temporary, parse_restrict_or_cascade(cursor))
+    return syntax.DropTable(tables, if_exists, temporary, clauses.parse_restrict_or_cascade(cursor))
 
 
 def parse_truncate_table(cursor: Cursor) -> syntax.TruncateTable:
@@ -198,10 +188,7 @@ def parse_lock_tables(cursor: Cursor) -> syntax.LockTables:
 
 def parse_table_lock(cursor: Cursor) -> tuple[syntax.TableName, str]:
     """Parse `table READ [LOCAL]` or `table WRITE [LOCAL]`."""
-    table = cursor.qualified_name()
-    if cursor.word() not in ("READ", "WRITE"):
-        cursor.unexpected("READ or WRITE", ("READ", "WRITE"))
-    kind = cursor.take()
+    table, kind = cursor.qualified_name(), cursor.one_of("READ", "WRITE")
     return table, f"{kind} LOCAL" if cursor.accept("LOCAL") else kind
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.parser.clauses import begins_literal, parse_count, parse_signed_literal
+from simulator.tidb.parser.clauses import begins_literal, parse_signed_literal
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import parse_expression
 from simulator.tidb.restore.names import quote_name, restore_table_name
@@ -22,21 +22,17 @@ CALL_ONLY = ("NOW", "CURDATE")
 
 def parse_literal_default(cursor: Cursor) -> ColumnDefault:
     """Parse the value of DEFAULT; raises SchemaError."""
-    if cursor.word() != "(":
-        return parse_signed_literal(cursor) if begins_signed(cursor) else parse_call(cursor)
-    cursor.expect("(")
-    default = parse_parenthesised_default(cursor)
-    cursor.expect(")")
-    return default
+    if cursor.word() == "(":
+        return cursor.sequence("(", parse_parenthesised_default, ")")[0]
+    return parse_signed_literal(cursor) if begins_signed(cursor) else parse_call(cursor)
 
 
 def parse_parenthesised_default(cursor: Cursor) -> ColumnDefault:
     """Parse `uuid()`, `(uuid())`, `1` or a column name, which TiDB parses and refuses later."""
     if begins_signed(cursor):
         return replace(parse_signed_literal(cursor), parenthesised=True)
-    if cursor.word() == "(":
-        cursor.expect("(")
-        call = parse_call(cursor) if cursor.word() != "(" else parse_parenthesised_default(cursor)
+    if cursor.accept("("):
+        call = parse_parenthesised_default(cursor) if cursor.word() == "(" else parse_call(cursor)
         cursor.expect(")")
         return call
     if cursor.word_after() == ")" and cursor.word() not in NOW + TODAY:
@@ -69,7 +65,7 @@ def parse_now(cursor: Cursor) -> Expression:
     digits = ""
     if word in CALL_ONLY or cursor.word() == "(":
         cursor.expect("(")
-        digits = "" if cursor.word() == ")" or word in TODAY else str(parse_count(cursor, "the digits of a second"))
+        digits = "" if cursor.word() == ")" or word in TODAY else str(cursor.count("the digits of a second"))
         cursor.expect(")")
     name = "CURRENT_DATE" if word in TODAY else "CURRENT_TIMESTAMP"
     return Expression(cursor.text_since(start), f"{name}({digits})")
@@ -77,12 +73,10 @@ def parse_now(cursor: Cursor) -> Expression:
 
 def parse_sequence(cursor: Cursor) -> str:
     """Parse `NEXT VALUE FOR s` or `NEXTVAL(s)`, and return it as TiDB writes it back, or "" if neither comes."""
-    called = cursor.word() == "NEXTVAL" and cursor.word_after() == "("
-    if not called and not cursor.accept("NEXT VALUE FOR"):
-        return ""
-    if called:
-        cursor.accept("NEXTVAL")
+    if called := cursor.word_after() == "(" and cursor.accept("NEXTVAL"):
         cursor.expect("(")
+    elif not cursor.accept("NEXT VALUE FOR"):
+        return ""
     sequence = cursor.qualified_name("a sequence")
     if called:
         cursor.expect(")")
@@ -92,8 +86,7 @@ def parse_sequence(cursor: Cursor) -> str:
 def parse_function(cursor: Cursor) -> str:
     """Parse `name(argument, …)`, and return it as TiDB writes it back."""
     name = cursor.take() if cursor.word() == "REPLACE" else cursor.name("a literal or a function").upper()
-    if cursor.word() == "(" and cursor.word_after() == ")":
-        cursor.accept("( )")
+    if cursor.accept("( )"):
         return f"{name}()"
     arguments = cursor.parenthesised_list(lambda cursor: parse_expression(cursor).restored)
     return f"{name}({', '.join(arguments)})"

@@ -5,39 +5,30 @@ The last of several equal options counts, except that GLOBAL stays GLOBAL (TiDB:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
+from typing import Any
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import (
-    parse_closed_parentheses,
-    parse_column_name,
-    parse_count,
-    parse_lock_and_algorithm,
-    parse_one_of,
-    parse_plain_string,
-)
+from simulator.tidb.parser.clauses import parse_closed_parentheses, parse_column_name, parse_lock_and_algorithm
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import parse_expression
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 
-TABLE_ELEMENTS = MappingProxyType(
-    {
-        "CONSTRAINT": "constraint",
-        "PRIMARY": "primary",
-        "UNIQUE": "unique",
-        "KEY": "key",
-        "INDEX": "key",
-        "FOREIGN": "foreign",
-        "CHECK": "check",
-        "FULLTEXT": "fulltext",
-        "VECTOR": "vector",
-        "COLUMNAR": "columnar",
-    }
-)
+TABLE_ELEMENTS = {
+    "CONSTRAINT": "constraint",
+    "PRIMARY": "primary",
+    "UNIQUE": "unique",
+    "KEY": "key",
+    "INDEX": "key",
+    "FOREIGN": "foreign",
+    "CHECK": "check",
+    "FULLTEXT": "fulltext",
+    "VECTOR": "vector",
+    "COLUMNAR": "columnar",
+}
 NAMED_TYPE = ("primary", "unique", "key", "vector", "columnar")
 """Kinds that may have USING before their columns."""
 
@@ -53,19 +44,23 @@ def parse_key_part(cursor: Cursor) -> syntax.KeyPart:
     at = cursor.next_token().start
     if cursor.word() == "(":
         expression = parse_closed_parentheses(cursor)
-        return syntax.KeyPart(
-            "", expression=expression.text, at=at, restored=expression.restored, descending=parse_descending(cursor)
-        )
-    qualifier, column = parse_column_name(cursor, "a column or an expression in parentheses")
-    length = -1
-    if cursor.accept("("):
-        length = parse_count(cursor, "a prefix length")
-        cursor.expect(")")
-    return syntax.KeyPart(column, length, at=at, qualifier=qualifier, descending=parse_descending(cursor))
+        part = syntax.KeyPart("", expression=expression.text, at=at, restored=expression.restored)
+    else:
+        qualifier, column = parse_column_name(cursor, "a column or an expression in parentheses")
+        length = -1
+        if cursor.accept("("):
+            length = cursor.count("a prefix length")
+            cursor.expect(")")
+        part = syntax.KeyPart(column, length, at=at, qualifier=qualifier)
+    return parse_direction(cursor, part)
 
 
-def parse_descending(cursor: Cursor) -> bool:
-    return cursor.accept("DESC") or cursor.accept("ASC") and False
+def parse_direction(cursor: Cursor, part: syntax.KeyPart) -> syntax.KeyPart:
+    """Parse an optional ASC or DESC, and return the part with it."""
+    if cursor.accept("DESC"):
+        return replace(part, descending=True)
+    cursor.accept("ASC")
+    return part
 
 
 def parse_check(cursor: Cursor, name: str = "") -> syntax.CheckDefinition:
@@ -79,12 +74,12 @@ def parse_references(cursor: Cursor) -> syntax.References:
     """Parse the rest of REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`, the ONs in any order."""
     table = cursor.qualified_name("a table")
     parts = cursor.parenthesised_list(parse_key_part) if cursor.word() == "(" else ()
-    match = parse_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
+    match = cursor.one_of("FULL", "PARTIAL", "SIMPLE") if cursor.accept("MATCH") else ""
     actions = {"DELETE": "", "UPDATE": ""}
     while cursor.word() == "ON" and not all(actions.values()):
         cursor.take()
-        event = parse_one_of(cursor, [event for event, action in actions.items() if not action])
-        actions[event] = parse_one_of(cursor, REFERENCE_ACTIONS)
+        event = cursor.one_of(*(event for event, action in actions.items() if not action))
+        actions[event] = cursor.one_of(*REFERENCE_ACTIONS)
     return syntax.References(table, parts, match, actions["DELETE"], actions["UPDATE"])
 
 
@@ -96,51 +91,24 @@ def parse_key_options(cursor: Cursor) -> syntax.KeyOptions:
     options = syntax.KeyOptions()
     while (word := cursor.word()) in KEY_OPTIONS:
         cursor.take()
-        options = KEY_OPTIONS[word](cursor, options)
+        if word in WITH_EQUALS:
+            cursor.accept("=")
+        options = replace(options, **KEY_OPTIONS[word](cursor, options))
     return options
 
 
-def parse_index_type(cursor: Cursor) -> str:
-    """Parse the rest of USING or TYPE."""
-    return parse_one_of(cursor, INDEX_TYPES)
-
-
-def parse_key_block_size(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    cursor.accept("=")
-    return replace(options, key_block_size=parse_count(cursor) or options.key_block_size)
-
-
-def parse_using(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    return replace(options, using=parse_index_type(cursor))
-
-
-def parse_with_parser(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    cursor.expect("PARSER")
-    return replace(options, parser=cursor.name("a parser"))
-
-
-def parse_comment(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    text = parse_plain_string(cursor, "a comment in quotes")
-    return replace(options, comment=text or options.comment or "")
-
-
-def parse_pre_split(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    """Parse `= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`."""
-    cursor.accept("=")
+def parse_pre_split(cursor: Cursor) -> str:
+    """Parse `n`, `(BETWEEN (…) AND (…) REGIONS n)` or `(BY (…), …)`."""
     if not cursor.accept("("):
-        return replace(options, pre_split=str(parse_count(cursor)))
+        return str(cursor.count())
     text = f"BY {','.join(cursor.comma_list(parse_row))}" if cursor.accept("BY") else parse_split_between(cursor)
     cursor.expect(")")
-    return replace(options, pre_split=f"({text})")
+    return f"({text})"
 
 
 def parse_split_between(cursor: Cursor) -> str:
-    cursor.expect("BETWEEN")
-    low = parse_row(cursor)
-    cursor.expect("AND")
-    high = parse_row(cursor)
-    cursor.expect("REGIONS")
-    return f"BETWEEN {low} AND {high} REGIONS {parse_count(cursor)}"
+    low, high = cursor.sequence("BETWEEN", parse_row, "AND", parse_row, "REGIONS")
+    return f"BETWEEN {low} AND {high} REGIONS {cursor.count()}"
 
 
 def parse_row(cursor: Cursor) -> str:
@@ -150,35 +118,32 @@ def parse_row(cursor: Cursor) -> str:
     return f"({','.join(cursor.parenthesised_list(lambda cursor: parse_expression(cursor).restored))})"
 
 
-def parse_secondary_engine_attribute(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    cursor.accept("=")
-    return replace(options, secondary_engine_attribute=parse_plain_string(cursor))
+def parse_parser_name(cursor: Cursor) -> str:
+    cursor.expect("PARSER")
+    return cursor.name("a parser")
 
 
-def parse_where(cursor: Cursor, options: syntax.KeyOptions) -> syntax.KeyOptions:
-    """Parse the condition of a partial index."""
-    return replace(options, condition=parse_expression(cursor))
+KEY_OPTIONS: Mapping[str, Callable[[Cursor, syntax.KeyOptions], dict[str, Any]]] = {
+    "KEY_BLOCK_SIZE": lambda cursor, options: {"key_block_size": cursor.count() or options.key_block_size},
+    "USING": lambda cursor, _: {"using": cursor.one_of(*INDEX_TYPES)},
+    "TYPE": lambda cursor, _: {"using": cursor.one_of(*INDEX_TYPES)},
+    "COMMENT": lambda cursor, options: {"comment": cursor.plain_string("a comment in quotes") or options.comment or ""},
+    "WITH": lambda cursor, _: {"parser": parse_parser_name(cursor)},
+    "VISIBLE": lambda *_: {"visible": True},
+    "INVISIBLE": lambda *_: {"visible": False},
+    "CLUSTERED": lambda *_: {"clustered": True},
+    "NONCLUSTERED": lambda *_: {"clustered": False},
+    "GLOBAL": lambda *_: {"scope": "GLOBAL"},
+    "LOCAL": lambda _, options: {"scope": options.scope or "LOCAL"},
+    "PRE_SPLIT_REGIONS": lambda cursor, _: {"pre_split": parse_pre_split(cursor)},
+    "SECONDARY_ENGINE_ATTRIBUTE": lambda cursor, _: {"secondary_engine_attribute": cursor.plain_string()},
+    "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda *_: {"on_demand": True},
+    "WHERE": lambda cursor, _: {"condition": parse_expression(cursor)},
+}
+"""By first word: the fields of KeyOptions that an option sets."""
 
-
-KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, syntax.KeyOptions], syntax.KeyOptions]] = MappingProxyType(
-    {
-        "KEY_BLOCK_SIZE": parse_key_block_size,
-        "USING": parse_using,
-        "TYPE": parse_using,
-        "COMMENT": parse_comment,
-        "WITH": parse_with_parser,
-        "VISIBLE": lambda cursor, options: replace(options, visible=True),
-        "INVISIBLE": lambda cursor, options: replace(options, visible=False),
-        "CLUSTERED": lambda cursor, options: replace(options, clustered=True),
-        "NONCLUSTERED": lambda cursor, options: replace(options, clustered=False),
-        "GLOBAL": lambda cursor, options: replace(options, scope="GLOBAL"),
-        "LOCAL": lambda cursor, options: replace(options, scope=options.scope or "LOCAL"),
-        "PRE_SPLIT_REGIONS": parse_pre_split,
-        "SECONDARY_ENGINE_ATTRIBUTE": parse_secondary_engine_attribute,
-        "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda cursor, options: replace(options, on_demand=True),
-        "WHERE": parse_where,
-    }
-)
+WITH_EQUALS = ("KEY_BLOCK_SIZE", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE")
+"""The options that accept `=` before their value."""
 
 
 # -- keys and constraints -----------------------------------------------------------------------------------------
@@ -221,14 +186,13 @@ def parse_key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -
     own_name = None if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
     name = own_name if constraint is None else constraint
     has_type = kind in NAMED_TYPE and (cursor.accept("USING") or bool(own_name) and cursor.accept("TYPE"))
-    using = parse_index_type(cursor) if has_type else ""
+    using = cursor.one_of(*INDEX_TYPES) if has_type else ""
     parts = cursor.parenthesised_list(parse_key_part)
+    references, options = None, syntax.KeyOptions()
     if kind == "foreign":
         cursor.expect("REFERENCES")
         references = parse_references(cursor)
-        options = syntax.KeyOptions()
     else:
-        references = None
         options = parse_key_options(cursor)
     if using:
         options = replace(options, using=using)
@@ -249,7 +213,7 @@ def parse_create_index(cursor: Cursor, kind: str) -> syntax.CreateIndex:
     at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
     name = cursor.name("the name of an index")
-    using = parse_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
+    using = cursor.one_of(*INDEX_TYPES) if cursor.accept("USING") or cursor.accept("TYPE") else ""
     cursor.expect("ON")
     table = cursor.qualified_name()
     parts = cursor.parenthesised_list(parse_key_part)

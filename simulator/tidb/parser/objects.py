@@ -7,10 +7,9 @@ writes them back (pkg/parser/ast/ddl.go).
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MappingProxyType
 
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import parse_one_of, parse_restrict_or_cascade, parse_setting
+from simulator.tidb.parser.clauses import parse_restrict_or_cascade, parse_setting
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.options import begins_option, parse_option
 from simulator.tidb.parser.queries.query import parse_query
@@ -19,36 +18,30 @@ from simulator.tidb.restore.names import quote_name, quote_string
 # -- views --------------------------------------------------------------------------------------------------------
 
 
-VIEW_ALGORITHMS = ("UNDEFINED", "MERGE", "TEMPTABLE")
-SECURITIES = ("DEFINER", "INVOKER")
-CHECKS = ("CASCADED", "LOCAL")
-
-
 def parse_create_view(cursor: Cursor) -> syntax.CreateView:
     """Parse a whole CREATE VIEW statement."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR REPLACE")
-    algorithm = parse_view_setting(cursor, "ALGORITHM", VIEW_ALGORITHMS, "=")
+    algorithm = parse_view_setting(cursor, "ALGORITHM", "UNDEFINED", "MERGE", "TEMPTABLE", sign="=")
     definer = parse_definer(cursor)
-    security = parse_view_setting(cursor, "SQL SECURITY", SECURITIES)
+    security = parse_view_setting(cursor, "SQL SECURITY", "DEFINER", "INVOKER")
     cursor.expect("VIEW")
     view = cursor.qualified_name("the name of a view")
     columns = cursor.parenthesised_list(lambda cursor: cursor.name("a column")) if cursor.word() == "(" else ()
     cursor.expect("AS")
     query = parse_query(cursor)
-    check = parse_view_setting(cursor, "WITH", CHECKS)
+    check = parse_view_setting(cursor, "WITH", "CASCADED", "LOCAL")
     if not cursor.at_end():
         cursor.expect("CHECK OPTION")
     return syntax.CreateView(view, query, columns, or_replace, algorithm, definer, security, check)
 
 
-def parse_view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
-    """Parse the phrase, the sign and one of the accepted words. Without the phrase, the first word is the default."""
+def parse_view_setting(cursor: Cursor, phrase: str, *words: str, sign: str = "") -> str:
+    """Parse the phrase, the sign and one of the words. Without the phrase, the first word is the default."""
     if not cursor.accept(phrase):
-        return accepted[0]
-    if sign:
-        cursor.expect(sign)
-    return parse_one_of(cursor, accepted)
+        return words[0]
+    cursor.expect(sign)
+    return cursor.one_of(*words)
 
 
 def parse_definer(cursor: Cursor) -> str:
@@ -81,7 +74,6 @@ def parse_host_name(cursor: Cursor) -> str:
 
 
 def parse_drop_view(cursor: Cursor) -> syntax.DropView:
-    """Parse the rest of DROP VIEW."""
     if_exists = cursor.accept("IF EXISTS")
     views = cursor.comma_list(lambda cursor: cursor.qualified_name("the name of a view"))
     parse_restrict_or_cascade(cursor)
@@ -91,22 +83,21 @@ def parse_drop_view(cursor: Cursor) -> syntax.DropView:
 # -- sequences ----------------------------------------------------------------------------------------------------
 
 
-NUMBERED = MappingProxyType(
-    {
-        "INCREMENT": ("INCREMENT BY", "BY"),
-        "START": ("START WITH", "WITH"),
-        "MINVALUE": ("MINVALUE", ""),
-        "MAXVALUE": ("MAXVALUE", ""),
-        "CACHE": ("CACHE", ""),
-        "RESTART": ("RESTART WITH", "WITH"),
-    }
-)
+NUMBERED = {
+    "INCREMENT": ("INCREMENT BY", "BY"),
+    "START": ("START WITH", "WITH"),
+    "MINVALUE": ("MINVALUE", ""),
+    "MAXVALUE": ("MAXVALUE", ""),
+    "CACHE": ("CACHE", ""),
+    "RESTART": ("RESTART WITH", "WITH"),
+}
 """The restored words by the first word, and the word that may replace `=` before the number."""
 
-PLAIN = MappingProxyType(
-    {"NOMINVALUE": "NO MINVALUE", "NOMAXVALUE": "NO MAXVALUE"}
-    | {word: word for word in ("NOCACHE", "NOCYCLE", "CYCLE")}
-)
+PLAIN = {
+    "NOMINVALUE": "NO MINVALUE",
+    "NOMAXVALUE": "NO MAXVALUE",
+    **{word: word for word in ("NOCACHE", "NOCYCLE", "CYCLE")},
+}
 """The restored words of the options without a number, by their first word."""
 SEQUENCE_WORDS = (*NUMBERED, *PLAIN, "NO")
 
@@ -136,10 +127,10 @@ def parse_sequence_name(cursor: Cursor) -> syntax.TableName:
 
 
 def parse_sequence_options(cursor: Cursor, altering: bool = False) -> tuple[syntax.SequenceOption, ...]:
-    options = []
-    while cursor.word() in SEQUENCE_WORDS and (altering or cursor.word() != "RESTART"):
-        options.append(parse_sequence_option(cursor))
-    return tuple(options)
+    def begins(cursor: Cursor) -> bool:
+        return cursor.word() in SEQUENCE_WORDS and (altering or cursor.word() != "RESTART")
+
+    return cursor.list_while(begins, parse_sequence_option)
 
 
 def parse_sequence_option(cursor: Cursor) -> syntax.SequenceOption:
@@ -188,13 +179,7 @@ POLICY_TEXTS = tuple(
     LEARNER_CONSTRAINTS SURVIVAL_PREFERENCES
     """.split()
 )
-PRIORITIES = ("LOW", "MEDIUM", "HIGH")
-BURSTS = MappingProxyType(
-    {"1": "TRUE", "TRUE": "TRUE", "0": "FALSE"} | {word: word for word in ("FALSE", "MODERATED", "UNLIMITED", "OFF")}
-)
-LIMITS = ("EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
-ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
-TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
+BURSTS = {"1": "TRUE", "TRUE": "TRUE", "0": "FALSE", **{word: word for word in "FALSE MODERATED UNLIMITED OFF".split()}}
 
 
 def parse_placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> syntax.PlacementPolicy:
@@ -236,10 +221,15 @@ def parse_resource_group(cursor: Cursor, verb: str) -> syntax.ResourceGroup:
 
 
 def parse_group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+    """Parse options, and return their names and values as TiDB writes them back."""
     options: dict[str, str] = {}
     while True:
         token = cursor.next_token()
-        name, value = parse_group_option(cursor)
+        name = cursor.word()
+        if name not in GROUP_OPTIONS:
+            cursor.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
+        cursor.take()
+        value = GROUP_OPTIONS[name](cursor)
         if name in options:
             cursor.fail(f"{name} is said twice", token)
         options[name] = value
@@ -248,37 +238,16 @@ def parse_group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
         cursor.accept(",")
 
 
-def parse_group_option(cursor: Cursor) -> tuple[str, str]:
-    """Parse an option, and return its name and value as TiDB writes them back."""
-    word = cursor.word()
-    if word not in GROUP_OPTIONS:
-        cursor.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
-    cursor.take()
-    return word, GROUP_OPTIONS[word](cursor)
-
-
 def parse_request_units(cursor: Cursor) -> str:
     cursor.accept("=")
     return "UNLIMITED" if cursor.accept("UNLIMITED") else str(cursor.integer("a number or UNLIMITED"))
-
-
-def parse_priority(cursor: Cursor) -> str:
-    return parse_setting(cursor, PRIORITIES)
 
 
 def parse_burstable(cursor: Cursor) -> str:
     """Parse an optional word. The default is TRUE."""
     if cursor.word() != "=" and cursor.word() not in BURSTS:
         return "TRUE"
-    return BURSTS[parse_setting(cursor, tuple(BURSTS))]
-
-
-def parse_query_limit(cursor: Cursor) -> str:
-    return parse_enclosed_group(cursor, parse_query_limit_item, " ")
-
-
-def parse_background(cursor: Cursor) -> str:
-    return parse_enclosed_group(cursor, parse_background_task, ", ")
+    return BURSTS[parse_setting(cursor, *BURSTS)]
 
 
 def parse_enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
@@ -295,23 +264,19 @@ def parse_enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separato
     return f"({separator.join(items)})" if items else "NULL"
 
 
-def parse_query_limit_item(cursor: Cursor) -> str:
-    word = parse_setting(cursor, LIMITS)
+def parse_query_limit(cursor: Cursor) -> str:
+    word = parse_setting(cursor, "EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
     if word == "ACTION":
-        return f"ACTION = {parse_limit_action(cursor)}"
+        action = parse_setting(cursor, "DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
+        if action == "SWITCH_GROUP":
+            group = cursor.parenthesised_list(lambda cursor: cursor.name("a resource group"))[0]
+            action = f"SWITCH_GROUP({quote_name(group)})"
+        return f"ACTION = {action}"
     if word == "WATCH":
-        return (
-            f"WATCH = {parse_setting(cursor, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {parse_watch_duration(cursor)}"
-        )
+        kind = parse_setting(cursor, "EXACT", "SIMILAR", "PLAN")
+        return f"WATCH = {kind} DURATION = {parse_watch_duration(cursor)}"
     cursor.accept("=")
     return f"{word} = {quote_string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
-
-
-def parse_limit_action(cursor: Cursor) -> str:
-    word = parse_setting(cursor, ACTIONS)
-    if word != "SWITCH_GROUP":
-        return word
-    return f"SWITCH_GROUP({quote_name(cursor.parenthesised_list(lambda cursor: cursor.name('a resource group'))[0])})"
 
 
 def parse_watch_duration(cursor: Cursor) -> str:
@@ -325,17 +290,15 @@ def parse_watch_duration(cursor: Cursor) -> str:
 
 
 def parse_background_task(cursor: Cursor) -> str:
-    word = parse_setting(cursor, TASKS)
+    word = parse_setting(cursor, "TASK_TYPES", "UTILIZATION_LIMIT")
     cursor.accept("=")
     return f"{word} = {quote_string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
 
 
-GROUP_OPTIONS = MappingProxyType(
-    {
-        "RU_PER_SEC": parse_request_units,
-        "PRIORITY": parse_priority,
-        "BURSTABLE": parse_burstable,
-        "QUERY_LIMIT": parse_query_limit,
-        "BACKGROUND": parse_background,
-    }
-)
+GROUP_OPTIONS: dict[str, Callable[[Cursor], str]] = {
+    "RU_PER_SEC": parse_request_units,
+    "PRIORITY": lambda cursor: parse_setting(cursor, "LOW", "MEDIUM", "HIGH"),
+    "BURSTABLE": parse_burstable,
+    "QUERY_LIMIT": lambda cursor: parse_enclosed_group(cursor, parse_query_limit, " "),
+    "BACKGROUND": lambda cursor: parse_enclosed_group(cursor, parse_background_task, ", "),
+}

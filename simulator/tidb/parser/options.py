@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.clauses import (
-    begins_literal,
-    parse_charset_name,
-    parse_collation_name,
-    parse_count,
-    parse_literal,
-    parse_number,
-    parse_one_of,
-    parse_plain_string,
-)
+from simulator.tidb.parser.clauses import parse_charset_name, parse_collation_name, parse_literal
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.restore.names import quote_name, restore_table_name
@@ -28,18 +18,34 @@ ROW_FORMATS = tuple(
     TOKUDB_QUICKLZ TOKUDB_LZMA TOKUDB_SNAPPY TOKUDB_UNCOMPRESSED
     """.split()
 )
+WITHOUT_EQUALS = ("STORAGE DISK", "STORAGE MEMORY")
+
+Parser = Callable[[Cursor, str], TableOption]
 
 
 def parse_number_option(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption(name, str(parse_count(cursor)))
+    """Parse a number. The name of an option may begin with FORCE."""
+    return TableOption(name.removeprefix("FORCE "), str(cursor.count()), force=name.startswith("FORCE "))
+
+
+def parse_text_option(cursor: Cursor, name: str) -> TableOption:
+    return TableOption(name, cursor.plain_string(), quoted=True)
+
+
+def parse_sample_rate(cursor: Cursor, name: str) -> TableOption:
+    if cursor.kind() != "number" and cursor.word() != ".":
+        cursor.unexpected("a number")
+    return TableOption(name, parse_literal(cursor).restored)
+
+
+def parse_secondary_engine(cursor: Cursor, name: str) -> TableOption:
+    return TableOption(name, "NULL", default=True) if cursor.accept("NULL") else parse_word_option(cursor, name)
 
 
 def parse_number_or_default(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
     if cursor.accept("DEFAULT"):
         return TableOption(name, "DEFAULT", default=True)
-    return TableOption(name, str(parse_count(cursor, "a whole number or DEFAULT")))
+    return TableOption(name, str(cursor.count("a whole number or DEFAULT")))
 
 
 def parse_switch(cursor: Cursor, name: str) -> TableOption:
@@ -51,116 +57,46 @@ def parse_switch(cursor: Cursor, name: str) -> TableOption:
     return option
 
 
-def parse_decimal_option(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption(name, parse_number(cursor))
-
-
-def parse_text_option(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption(name, parse_plain_string(cursor), quoted=True)
-
-
 def parse_word_option(cursor: Cursor, name: str) -> TableOption:
     """Parse a word or a string."""
-    cursor.accept("=")
     if cursor.kind() == "string":
-        return TableOption(name, parse_plain_string(cursor), quoted=True)
+        return TableOption(name, cursor.plain_string(), quoted=True)
     return TableOption(name, cursor.name("a word or a string"))
-
-
-def parse_name_option(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption(name, cursor.name("a name"))
-
-
-def parse_engine(cursor: Cursor, _: str) -> TableOption:
-    """Parse the rest of `ENGINE = x` or `STORAGE ENGINE = x`."""
-    return parse_word_option(cursor, "ENGINE")
-
-
-def parse_forced_number(cursor: Cursor, name: str) -> TableOption:
-    """Parse the rest of `FORCE AUTO_INCREMENT = 5`."""
-    cursor.accept("=")
-    return TableOption(name.removeprefix("FORCE "), str(parse_count(cursor)), force=True)
-
-
-def parse_charset_option(cursor: Cursor, name: str) -> TableOption:
-    """Parse the rest of `[DEFAULT] CHARSET = x` or `[DEFAULT] CHARACTER SET = x`."""
-    if name in ("DEFAULT CHARACTER", "DEFAULT CHAR"):
-        cursor.expect("SET")
-    cursor.accept("=")
-    return TableOption("CHARSET", parse_charset_name(cursor))
-
-
-def parse_collate_option(cursor: Cursor, _: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption("COLLATE", parse_collation_name(cursor))
-
-
-def parse_row_format(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption(name, parse_one_of(cursor, ROW_FORMATS))
-
-
-def parse_storage_media(_: Cursor, name: str) -> TableOption:
-    """Return `STORAGE DISK` or `STORAGE MEMORY` as an option."""
-    return TableOption("STORAGE", name.split()[1])
-
-
-def parse_secondary_engine(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    return TableOption(name, "NULL", default=True) if cursor.accept("NULL") else parse_word_option(cursor, name)
 
 
 def parse_union(cursor: Cursor, name: str) -> TableOption:
     """Parse `(a, d.b)`. The value is kept as TiDB writes it back."""
-    cursor.accept("=")
-    if cursor.accept("( )"):
-        return TableOption(name, "()")
-    names = cursor.parenthesised_list(lambda cursor: cursor.qualified_name("a table"))
+    names = () if cursor.accept("( )") else cursor.parenthesised_list(lambda cursor: cursor.qualified_name("a table"))
     return TableOption(name, f"({','.join(map(restore_table_name, names))})")
 
 
 def parse_encryption(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    token, value = cursor.next_token(), parse_plain_string(cursor)
+    token, value = cursor.next_token(), cursor.plain_string()
     if value not in ("Y", "y", "N", "n"):
-        where = position(cursor.sql, token.start if token else 0)
-        raise SchemaError(
-            f"{where}: ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'",
-            number=1525,
-            said=f"Incorrect argument (should be Y or N) value: '{value}'",
-        )
+        message = f"{position(cursor.sql, token.start)}: ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'"
+        raise SchemaError(message, number=1525, said=f"Incorrect argument (should be Y or N) value: '{value}'")
     return TableOption(name, value, quoted=True)
 
 
 def parse_placement(cursor: Cursor, name: str) -> TableOption:
     """Parse the rest of `PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`."""
-    if not cursor.accept("SET"):
-        cursor.accept("=")
-        if cursor.word() != "DEFAULT":
-            return parse_word_option(cursor, name)
+    if not cursor.accept("SET") and cursor.word() != "DEFAULT":
+        return parse_word_option(cursor, name)
     default = cursor.written()
     cursor.expect("DEFAULT")
     return TableOption(name, default, default=True)
 
 
 def parse_time_to_live(cursor: Cursor, name: str) -> TableOption:
-    """Parse the rest of ``TTL = `column` + INTERVAL 3 MONTH``. The value is kept as TiDB writes it back."""
-    cursor.accept("=")
+    """Parse ``column + INTERVAL 3 MONTH``. The value is kept as TiDB writes it back."""
     column = cursor.name("a column")
-    cursor.expect("+")
-    cursor.expect("INTERVAL")
-    if not begins_literal(cursor):
-        cursor.unexpected("an amount")
-    amount = parse_literal(cursor).restored
+    cursor.sequence("+", "INTERVAL")
+    amount = parse_literal(cursor, "an amount").restored
     return TableOption(name, f"{quote_name(column)} + INTERVAL {amount} {parse_unit(cursor).text}")
 
 
 def parse_on_or_off(cursor: Cursor, name: str) -> TableOption:
-    cursor.accept("=")
-    token, value = cursor.next_token(), parse_plain_string(cursor).upper()
+    token, value = cursor.next_token(), cursor.plain_string().upper()
     if value not in ("ON", "OFF"):
         cursor.fail(f"{name} {value!r} is not possible; accepted: 'ON', 'OFF'", token)
     return TableOption(name, value, quoted=True)
@@ -168,24 +104,18 @@ def parse_on_or_off(cursor: Cursor, name: str) -> TableOption:
 
 def parse_duration_option(cursor: Cursor, name: str) -> TableOption:
     """Parse days, hours and minutes: `1d12h`, `90m`."""
-    cursor.accept("=")
-    token, value = cursor.next_token(), parse_plain_string(cursor)
+    token, value = cursor.next_token(), cursor.plain_string()
     parts = value.replace("d", "d ").replace("h", "h ").replace("m", "m ").split(" ")
     if parts.pop() or not parts or not all(part[:-1].replace(".", "", 1).isdecimal() for part in parts):
         cursor.fail(f"{name} {value!r} is no duration; accepted: days, hours and minutes, as in '1d12h30m'", token)
     return TableOption(name, value, quoted=True)
 
 
-Value = Callable[[Cursor, str], TableOption]
-
-
 def begins_option(cursor: Cursor) -> bool:
-    """Whether a table option comes next."""
     return bool(next_option_words(cursor))
 
 
 def begins_partition_option(cursor: Cursor) -> bool:
-    """Whether an option of a partition comes next."""
     return next_option_words(cursor) in PARTITION_OPTIONS
 
 
@@ -201,6 +131,10 @@ def parse_option(cursor: Cursor) -> TableOption:
     if not words:
         fail_unknown_option(cursor)
     cursor.expect(words)
+    if words in ("DEFAULT CHARACTER", "DEFAULT CHAR"):
+        cursor.expect("SET")
+    if words not in WITHOUT_EQUALS:
+        cursor.accept("=")
     return OPTIONS[words](cursor, words)
 
 
@@ -212,51 +146,40 @@ def fail_unknown_option(cursor: Cursor) -> NoReturn:
     )
 
 
-PARTITION_OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("COMMENT", "DATA DIRECTORY", "INDEX DIRECTORY", "SECONDARY_ENGINE_ATTRIBUTE"), parse_text_option
-        ),
-        **dict.fromkeys(("INSERT_METHOD", "ENGINE_ATTRIBUTE"), parse_word_option),
-        **dict.fromkeys(("MAX_ROWS", "MIN_ROWS", "NODEGROUP"), parse_number_option),
-        **dict.fromkeys(("ENGINE", "STORAGE ENGINE"), parse_engine),
-        "TABLESPACE": parse_name_option,
-        "PLACEMENT POLICY": parse_placement,
-    }
-)
+PARTITION_OPTIONS: Mapping[str, Parser] = {
+    **dict.fromkeys(("COMMENT", "DATA DIRECTORY", "INDEX DIRECTORY", "SECONDARY_ENGINE_ATTRIBUTE"), parse_text_option),
+    **dict.fromkeys(("INSERT_METHOD", "ENGINE_ATTRIBUTE"), parse_word_option),
+    **dict.fromkeys(("MAX_ROWS", "MIN_ROWS", "NODEGROUP"), parse_number_option),
+    **dict.fromkeys(("ENGINE", "STORAGE ENGINE"), lambda cursor, _: parse_word_option(cursor, "ENGINE")),
+    "TABLESPACE": lambda cursor, name: TableOption(name, cursor.name("a name")),
+    "PLACEMENT POLICY": parse_placement,
+}
 
-OPTIONS: MappingProxyType[str, Value] = MappingProxyType(
-    {
-        **PARTITION_OPTIONS,
-        **dict.fromkeys(
-            (
-                "AUTO_INCREMENT AUTO_ID_CACHE AUTO_RANDOM_BASE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM KEY_BLOCK_SIZE "
-                "DELAY_KEY_WRITE STATS_BUCKETS STATS_TOPN SHARD_ROW_ID_BITS PRE_SPLIT_REGIONS PAGE_CHECKSUM "
-                "PAGE_COMPRESSED PAGE_COMPRESSION_LEVEL TRANSACTIONAL SEQUENCE"
-            ).split(),
-            parse_number_option,
-        ),
-        **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), parse_number_or_default),
-        **dict.fromkeys(
-            ("CONNECTION", "PASSWORD", "COMPRESSION", "STATS_COL_CHOICE", "STATS_COL_LIST"), parse_text_option
-        ),
-        **dict.fromkeys(("AUTOEXTEND_SIZE", "IETF_QUOTES", "AFFINITY"), parse_word_option),
-        **dict.fromkeys(("FORCE AUTO_INCREMENT", "FORCE AUTO_RANDOM_BASE"), parse_forced_number),
-        **dict.fromkeys(
-            ("CHARSET", "CHARACTER SET", "CHAR SET", "DEFAULT CHARSET", "DEFAULT CHARACTER", "DEFAULT CHAR"),
-            parse_charset_option,
-        ),
-        **dict.fromkeys(("COLLATE", "DEFAULT COLLATE"), parse_collate_option),
-        **dict.fromkeys(("STORAGE DISK", "STORAGE MEMORY"), parse_storage_media),
-        "STATS_AUTO_RECALC": parse_switch,
-        "STATS_SAMPLE_RATE": parse_decimal_option,
-        "ROW_FORMAT": parse_row_format,
-        "SECONDARY_ENGINE": parse_secondary_engine,
-        "UNION": parse_union,
-        "ENCRYPTION": parse_encryption,
-        "TTL": parse_time_to_live,
-        "TTL_ENABLE": parse_on_or_off,
-        "TTL_JOB_INTERVAL": parse_duration_option,
-    }
-)
+NUMBERED = """
+    AUTO_INCREMENT AUTO_ID_CACHE AUTO_RANDOM_BASE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM KEY_BLOCK_SIZE DELAY_KEY_WRITE
+    STATS_BUCKETS STATS_TOPN SHARD_ROW_ID_BITS PRE_SPLIT_REGIONS PAGE_CHECKSUM PAGE_COMPRESSED PAGE_COMPRESSION_LEVEL
+    TRANSACTIONAL SEQUENCE
+    """.split()
+CHARSETS = ("CHARSET", "CHARACTER SET", "CHAR SET", "DEFAULT CHARSET", "DEFAULT CHARACTER", "DEFAULT CHAR")
+COLLATES = ("COLLATE", "DEFAULT COLLATE")
+
+OPTIONS: Mapping[str, Parser] = {
+    **PARTITION_OPTIONS,
+    **dict.fromkeys((*NUMBERED, "FORCE AUTO_INCREMENT", "FORCE AUTO_RANDOM_BASE"), parse_number_option),
+    **dict.fromkeys(("STATS_PERSISTENT", "PACK_KEYS", "STATS_SAMPLE_PAGES"), parse_number_or_default),
+    **dict.fromkeys("CONNECTION PASSWORD COMPRESSION STATS_COL_CHOICE STATS_COL_LIST".split(), parse_text_option),
+    **dict.fromkeys(("AUTOEXTEND_SIZE", "IETF_QUOTES", "AFFINITY"), parse_word_option),
+    **dict.fromkeys(CHARSETS, lambda cursor, _: TableOption("CHARSET", parse_charset_name(cursor))),
+    **dict.fromkeys(COLLATES, lambda cursor, _: TableOption("COLLATE", parse_collation_name(cursor))),
+    **dict.fromkeys(WITHOUT_EQUALS, lambda _, name: TableOption("STORAGE", name.split()[1])),
+    "STATS_AUTO_RECALC": parse_switch,
+    "STATS_SAMPLE_RATE": parse_sample_rate,
+    "ROW_FORMAT": lambda cursor, name: TableOption(name, cursor.one_of(*ROW_FORMATS)),
+    "SECONDARY_ENGINE": parse_secondary_engine,
+    "UNION": parse_union,
+    "ENCRYPTION": parse_encryption,
+    "TTL": parse_time_to_live,
+    "TTL_ENABLE": parse_on_or_off,
+    "TTL_JOB_INTERVAL": parse_duration_option,
+}
 """The parser of each option's value, by the words of the option."""

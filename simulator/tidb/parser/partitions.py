@@ -11,13 +11,7 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
-from simulator.tidb.parser.clauses import (
-    parse_bit_expression,
-    parse_column_name,
-    parse_count,
-    parse_one_of,
-    parse_parenthesised_bit_expression,
-)
+from simulator.tidb.parser.clauses import parse_bit_expression, parse_column_name
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.operators import parse_expression
 from simulator.tidb.parser.expressions.times import UNITS, parse_unit
@@ -35,12 +29,11 @@ DEFAULT = syntax.Expression("DEFAULT", "DEFAULT")
 
 def parse_partition_definitions(cursor: Cursor) -> tuple[syntax.PartitionDefinition, ...]:
     """Parse `(PARTITION p …, PARTITION q …)`; raises SchemaError."""
-    return cursor.parenthesised_list(parse_partition_definition)
+    return cursor.parenthesised_list(lambda cursor: cursor.sequence("PARTITION", parse_partition_definition)[0])
 
 
 def parse_partition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
-    """Parse `PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
-    cursor.expect("PARTITION")
+    """Parse `p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
     name = cursor.name("the name of a partition")
     kind, rows, restored = parse_partition_values(cursor)
     options = parse_partition_options(cursor)
@@ -55,10 +48,7 @@ def parse_subpartition_definition(cursor: Cursor) -> syntax.PartitionDefinition:
 
 
 def parse_partition_options(cursor: Cursor) -> tuple[syntax.TableOption, ...]:
-    options = []
-    while begins_partition_option(cursor):
-        options.append(parse_option(cursor))
-    return tuple(options)
+    return cursor.list_while(begins_partition_option, parse_option)
 
 
 def parse_partition_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
@@ -70,11 +60,8 @@ def parse_partition_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
         rows = cursor.parenthesised_list(parse_list_member)
         if rows == ((DEFAULT,),):
             return "default", rows, ""
-        return (
-            "in",
-            rows,
-            f"({', '.join(restore_row(row) if len(row) == 1 else f'({restore_row(row)})' for row in rows)})",
-        )
+        members = (restore_row(row) if len(row) == 1 else f"({restore_row(row)})" for row in rows)
+        return "in", rows, f"({', '.join(members)})"
     if cursor.accept("DEFAULT"):
         return "default", ((DEFAULT,),), ""
     kind = next((word for word in ("HISTORY", "CURRENT") if cursor.accept(word)), "")
@@ -87,7 +74,7 @@ def parse_bound(cursor: Cursor) -> syntax.Expression:
 
 def parse_list_member(cursor: Cursor) -> Row:
     """Parse a member of VALUES IN: a value, DEFAULT, MAXVALUE (refused later), or a row in parentheses."""
-    if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
+    if cursor.begins_default():
         cursor.take()
         return (DEFAULT,)
     if cursor.accept("MAXVALUE"):
@@ -132,9 +119,9 @@ KINDS = {
     "key": ("",),
     "system_time": ("history", "current"),
 }
+"""The kinds of values in partitions, by the kind of partitioning."""
 VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
-VALUES_OF = {"less than": "range", "in": "list", "default": "list"}
-DEFINED = ("range", "list")
+VALUES_OF = {values: kind for kind in VALUES for values in KINDS[kind]}
 TEXTS = {
     1479: "Syntax : {} PARTITIONING requires definition of VALUES {} for each partition",
     1480: "Only {} PARTITIONING can use VALUES {} in partition definition",
@@ -151,17 +138,13 @@ TEXTS = {
 }
 """TiDB's texts by MySQL's number (tidb v8.0 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
 
+
 Mistake = tuple[int, tuple[str, ...]]
 """A number of TEXTS, and the values for its text."""
 
 
-def check_partitioning(cursor: Cursor, partitioning: syntax.PartitionClause) -> None:
-    """Raise SchemaError for the first mistake."""
-    for number, values in find_mistakes(partitioning):
-        raise partitioning_error(cursor, partitioning.at, number, *values)
-
-
-def partitioning_error(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
+def partitioning_error(cursor: Cursor, at: int, mistake: Mistake) -> SchemaError:
+    number, values = mistake
     message = TEXTS[number].format(*values)
     return SchemaError(f"{position(cursor.sql, at)}: {message}", number=number, said=message)
 
@@ -170,25 +153,20 @@ def find_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
     count, written, kind = partitioning.method.count, len(partitioning.definitions), partitioning.method.kind
     if count and written and count != written:
         yield 1484, ()
-    yield from find_subpartition_mistakes(partitioning)
-    if kind in DEFINED and not written and not partitioning.interval:
+    subpartitions = {len(definition.subpartitions) for definition in partitioning.definitions}
+    if len(subpartitions) > 1:
+        yield 1485, ()
+    if most := max(subpartitions, default=0):
+        if not partitioning.subpartition:
+            yield 1500, ()
+        elif partitioning.subpartition.count not in (0, most):
+            yield 1485, ()
+    if kind in VALUES and not written and not partitioning.interval:
         yield 1492, (kind.upper(),)
     if kind == "system_time" and written < 2:
         yield 4128, ()
     for definition in partitioning.definitions:
         yield from find_definition_mistakes(definition, kind, len(partitioning.method.columns))
-
-
-def find_subpartition_mistakes(partitioning: syntax.PartitionClause) -> Iterator[Mistake]:
-    counts = {len(definition.subpartitions) for definition in partitioning.definitions}
-    written = max(counts, default=0)
-    if len(counts) > 1:
-        yield 1485, ()
-    if not partitioning.subpartition:
-        if written:
-            yield 1500, ()
-    elif written and partitioning.subpartition.count not in (0, written):
-        yield 1485, ()
 
 
 def find_definition_mistakes(definition: syntax.PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
@@ -230,7 +208,8 @@ def parse_partitioning(cursor: Cursor) -> syntax.PartitionClause:
     definitions = parse_partition_definitions(cursor) if cursor.word() == "(" else ()
     update_indexes = cursor.parenthesised_list(parse_updated_index) if cursor.accept("UPDATE INDEXES") else ()
     partitioning = syntax.PartitionClause(method, definitions, at, subpartition, interval, update_indexes)
-    check_partitioning(cursor, partitioning)
+    for mistake in find_mistakes(partitioning):
+        raise partitioning_error(cursor, at, mistake)
     return partitioning
 
 
@@ -238,9 +217,9 @@ def parse_partition_count(cursor: Cursor, method: syntax.PartitionMethod, word: 
     """Parse an optional number of partitions, and return the method with it."""
     if not cursor.accept(word):
         return method
-    token, count = cursor.next_token(), parse_count(cursor, f"the number of {word.lower()}")
+    token, count = cursor.next_token(), cursor.count(f"the number of {word.lower()}")
     if not count:
-        raise partitioning_error(cursor, token.start if token else 0, 1504, word.lower())
+        raise partitioning_error(cursor, token.start, (1504, (word.lower(),)))
     return replace(method, count=count)
 
 
@@ -258,7 +237,7 @@ def parse_partition_method(cursor: Cursor, accepted: tuple[str, ...]) -> syntax.
         return replace(parse_columns_method(cursor, "key"), linear=linear, algorithm=algorithm)
     if kind in ("RANGE", "LIST") and (cursor.accept("COLUMNS") or cursor.accept("FIELDS")):
         return parse_columns_method(cursor, kind.lower())
-    expression = parse_parenthesised_bit_expression(cursor)
+    (expression,) = cursor.sequence("(", parse_bit_expression, ")")
     return syntax.PartitionMethod(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
@@ -267,7 +246,7 @@ def parse_algorithm(cursor: Cursor) -> int | None:
     if not cursor.accept("ALGORITHM"):
         return None
     cursor.expect("=")
-    token, algorithm = cursor.next_token(), parse_count(cursor)
+    token, algorithm = cursor.next_token(), cursor.count()
     if algorithm not in (1, 2):
         cursor.fail(f"ALGORITHM = {algorithm} is not possible; accepted: 1, 2", token)
     return algorithm
@@ -285,7 +264,7 @@ def parse_columns_method(cursor: Cursor, kind: str) -> syntax.PartitionMethod:
 def parse_system_time(cursor: Cursor) -> syntax.PartitionMethod:
     """Parse the rest of `SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`."""
     if cursor.accept("LIMIT"):
-        return syntax.PartitionMethod("system_time", limit=parse_count(cursor))
+        return syntax.PartitionMethod("system_time", limit=cursor.count())
     if not cursor.accept("INTERVAL"):
         return syntax.PartitionMethod("system_time")
     every = parse_expression(cursor)
@@ -295,24 +274,22 @@ def parse_system_time(cursor: Cursor) -> syntax.PartitionMethod:
 def parse_interval_clause(cursor: Cursor) -> syntax.PartitionInterval:
     """Parse `INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`."""
     token = cursor.next_token()
-    at = token.start
-    cursor.take()
-    cursor.expect("(")
-    every = parse_bit_expression(cursor)
+    (every,) = cursor.sequence("INTERVAL", "(", parse_bit_expression)
     unit = parse_unit(cursor).text if cursor.word().removeprefix("SQL_TSI_") in UNITS else ""
     cursor.expect(")")
     first: syntax.Expression | None = None
     last: syntax.Expression | None = None
     if cursor.accept("FIRST PARTITION LESS THAN"):
-        first = parse_parenthesised_bit_expression(cursor)
-        cursor.expect("LAST PARTITION LESS THAN")
-        last = parse_parenthesised_bit_expression(cursor)
+        first, last = cursor.sequence(
+            "(", parse_bit_expression, ")", "LAST PARTITION LESS THAN", "(", parse_bit_expression, ")"
+        )
     null = cursor.accept("NULL PARTITION")
     maxvalue = cursor.accept("MAXVALUE PARTITION")
-    return syntax.PartitionInterval(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
+    length = len(cursor.text_since(token))
+    return syntax.PartitionInterval(every, unit, first, last, null, maxvalue, token.start, length)
 
 
 def parse_updated_index(cursor: Cursor) -> tuple[str, syntax.KeyOptions]:
     """Parse a member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
     name = cursor.name("the name of an index")
-    return name, syntax.KeyOptions(scope=parse_one_of(cursor, ("GLOBAL", "LOCAL")))
+    return name, syntax.KeyOptions(scope=cursor.one_of("GLOBAL", "LOCAL"))

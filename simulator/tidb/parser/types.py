@@ -6,53 +6,42 @@ The sizes, charsets and flags that a spelling implies are filled in here.
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
+from typing import NoReturn
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.charsets import canonical_charset
-from simulator.tidb.parser.clauses import parse_count, parse_plain_string
+from simulator.tidb.parser.clauses import accept_charset
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.syntax.definitions import FieldType
 
-NAMES = MappingProxyType(
-    {
-        spelling: name
-        for name, spellings in (
-            ("tinyint", "TINYINT INT1"),
-            ("smallint", "SMALLINT INT2"),
-            ("mediumint", "MEDIUMINT INT3 MIDDLEINT"),
-            ("int", "INT INTEGER INT4"),
-            ("bigint", "BIGINT INT8"),
-            ("tinyint", "BOOL BOOLEAN"),
-            ("bigint", "SERIAL"),
-            ("float", "FLOAT FLOAT4"),
-            ("double", "DOUBLE FLOAT8 REAL"),
-            ("decimal", "DECIMAL DEC NUMERIC FIXED"),
-            ("bit", "BIT"),
-            ("year", "YEAR SQL_TSI_YEAR"),
-            ("date", "DATE"),
-            ("time", "TIME"),
-            ("datetime", "DATETIME"),
-            ("timestamp", "TIMESTAMP"),
-            ("char", "CHAR CHARACTER NCHAR BINARY"),
-            ("varchar", "VARCHAR VARCHARACTER NVARCHAR VARBINARY"),
-            ("tinytext", "TINYTEXT"),
-            ("text", "TEXT"),
-            ("mediumtext", "MEDIUMTEXT"),
-            ("longtext", "LONGTEXT"),
-            ("tinytext", "TINYBLOB"),
-            ("text", "BLOB"),
-            ("mediumtext", "MEDIUMBLOB"),
-            ("longtext", "LONGBLOB"),
-            ("mediumtext", "LONG"),
-            ("enum", "ENUM"),
-            ("set", "SET"),
-            ("json", "JSON"),
-            ("vector", "VECTOR"),
-        )
-        for spelling in spellings.split()
-    }
-)
+NAMES = {
+    spelling: name
+    for name, spellings in (
+        ("tinyint", "TINYINT INT1"),
+        ("smallint", "SMALLINT INT2"),
+        ("mediumint", "MEDIUMINT INT3 MIDDLEINT"),
+        ("int", "INT INTEGER INT4"),
+        ("bigint", "BIGINT INT8"),
+        ("tinyint", "BOOL BOOLEAN"),
+        ("bigint", "SERIAL"),
+        ("float", "FLOAT FLOAT4"),
+        ("double", "DOUBLE FLOAT8 REAL"),
+        ("decimal", "DECIMAL DEC NUMERIC FIXED"),
+        ("bit", "BIT"),
+        ("year", "YEAR SQL_TSI_YEAR"),
+        ("date", "DATE"),
+        ("time", "TIME"),
+        ("datetime", "DATETIME"),
+        ("timestamp", "TIMESTAMP"),
+        ("char", "CHAR CHARACTER NCHAR BINARY"),
+        ("varchar", "VARCHAR VARCHARACTER NVARCHAR VARBINARY"),
+        *((name, name.upper()) for name in ("tinytext", "text", "mediumtext", "longtext")),
+        *((f"{size}text", f"{size}BLOB".upper()) for size in ("tiny", "", "medium", "long")),
+        ("mediumtext", "LONG"),
+        *((name, name.upper()) for name in ("enum", "set", "json", "vector")),
+    )
+    for spelling in spellings.split()
+}
 """TiDB's type names by every spelling."""
 
 DOUBLE_LENGTH = (
@@ -61,10 +50,8 @@ DOUBLE_LENGTH = (
 )
 YEAR_LENGTH = "Supports only YEAR or YEAR(4) column"
 BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
-VARYING = MappingProxyType(
-    {"CHAR": ("VARYING",), "CHARACTER": ("VARYING",), "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER")}
-)
-SHORTHANDS = MappingProxyType({"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"})
+VARYING = {"CHAR": ("VARYING",), "CHARACTER": ("VARYING",), "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER")}
+SHORTHANDS = {"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"}
 NUMBERS = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"))
 TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
 SIZED = frozenset(
@@ -123,16 +110,14 @@ def parse_type_name(cursor: Cursor, column: str, word: str, at: int) -> FieldTyp
     return replace(type, unsigned=True) if word == "SERIAL" else type
 
 
-def fail_unknown_type(cursor: Cursor, column: str, word: str) -> None:
+def fail_unknown_type(cursor: Cursor, column: str, word: str) -> NoReturn:
     """Raise SchemaError for a type that TiDB does not have, or that no row of TiCDC can carry."""
     if word in UNSUPPORTED:
         cursor.fail(f"column {column!r} has the spatial type {word}, which neither TiDB nor TiCDC's rows have")
     if not cursor.is_name():
         cursor.unexpected(f"the type of column {column!r}")
-    cursor.fail(
-        f"column {column!r} has the unknown type {cursor.next_text()}.{did_you_mean(word, NAMES)} "
-        f"Accepted: {', '.join(NAMES)}"
-    )
+    hint, accepted = did_you_mean(word, NAMES), ", ".join(NAMES)
+    cursor.fail(f"column {column!r} has the unknown type {cursor.next_text()}.{hint} Accepted: {accepted}")
 
 
 def parse_long_type(cursor: Cursor, type: FieldType) -> FieldType:
@@ -153,7 +138,7 @@ def parse_type_arguments(cursor: Cursor, type: FieldType) -> FieldType:
     sized = type.name in SIZED | SCALED and type.spelled not in ("BOOL", "BOOLEAN", "SERIAL")
     if cursor.word() != "(" or not sized:
         return type
-    numbers = cursor.parenthesised_list(parse_count)
+    numbers = cursor.parenthesised_list(Cursor.count)
     if len(numbers) > (2 if type.name in SCALED else 1):
         cursor.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
     if type.name in ("time", "datetime", "timestamp"):
@@ -166,7 +151,7 @@ def parse_member(cursor: Cursor) -> str:
     kind = cursor.kind()
     if kind in ("hex", "bit"):
         return literal_bytes(kind, cursor.literal()).decode("utf-8", "replace").rstrip(" ")
-    return parse_plain_string(cursor, "a member in quotes").rstrip(" ")
+    return cursor.plain_string("a member in quotes").rstrip(" ")
 
 
 def literal_bytes(kind: str, digits: str) -> bytes:
@@ -176,11 +161,18 @@ def literal_bytes(kind: str, digits: str) -> bytes:
 
 
 def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldType:
-    """Parse UNSIGNED, SIGNED and ZEROFILL of numbers, in any order, or BINARY and the charset of text."""
+    """Parse UNSIGNED, SIGNED and ZEROFILL of numbers, in any order, or BINARY and the charset of text.
+
+    ZEROFILL implies UNSIGNED. YEAR ignores them.
+    """
     if type.spelled == "SERIAL":
         return type
-    while cursor.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
-        type = parse_number_attribute(cursor, type, cursor.word())
+    while (word := cursor.word()) in ("UNSIGNED", "ZEROFILL", "SIGNED"):
+        if type.name not in NUMBERS and type.name != "year":
+            cursor.fail(f"{word} does not go with type {type.spelled}; numbers take it")
+        cursor.take()
+        if word != "SIGNED" and type.name != "year":
+            type = replace(type, unsigned=True, zerofill=type.zerofill or word == "ZEROFILL")
     if type.name not in TEXTS or type.charset:
         return type
     if cursor.accept("BINARY"):
@@ -191,35 +183,15 @@ def parse_type_attributes(cursor: Cursor, type: FieldType, where: str) -> FieldT
     return replace(type, charset=charset_name, binary_collation=bool(charset_name) and cursor.accept("BINARY"))
 
 
-def parse_number_attribute(cursor: Cursor, type: FieldType, word: str) -> FieldType:
-    """Parse UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED. YEAR ignores them."""
-    if type.name not in NUMBERS and type.name != "year":
-        cursor.fail(f"{word} does not go with type {type.spelled}; numbers take it")
-    cursor.take()
-    if word == "SIGNED" or type.name == "year":
-        return type
-    return replace(type, unsigned=True, zerofill=type.zerofill or word == "ZEROFILL")
-
-
-def begins_charset(cursor: Cursor) -> bool:
-    """Whether CHARSET, CHARACTER SET or CHAR SET comes next."""
-    return cursor.word() == "CHARSET" or cursor.word() in ("CHARACTER", "CHAR") and cursor.word_after() == "SET"
-
-
 def parse_optional_charset(cursor: Cursor, where: str) -> str:
     """Parse an optional `CHARSET x` or `CHARACTER SET x`, and return the name as TiDB stores it."""
-    if not begins_charset(cursor):
-        return ""
-    if cursor.take() != "CHARSET":
-        cursor.expect("SET")
-    return canonical_charset(cursor.name_or_string("a character set"), where)
+    return canonical_charset(cursor.name_or_string("a character set"), where) if accept_charset(cursor) else ""
 
 
 def missing_argument(type: FieldType) -> str:
     """Return a message about the argument that TiDB's grammar requires and the type lacks, or ""."""
-    words = type.spelled
     if type.name == "varchar" and type.length < 0:
-        return f"{words} needs a length, as in {words}(255)"
+        return f"{type.spelled} needs a length, as in {type.spelled}(255)"
     if type.name in ("enum", "set") and not type.elements:
         return f"{type.name.upper()} needs its members, as in {type.name.upper()}('a','b')"
     return ""

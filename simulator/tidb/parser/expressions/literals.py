@@ -9,13 +9,11 @@ from decimal import Decimal
 from sqlglot.tokens import TokenType
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.cursor import MAX_UNSIGNED, Cursor
 from simulator.tidb.syntax.expressions import Literal, Node
 
 INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
 """The charsets that TiDB accepts as `_charset'…'` (pkg/parser/charset/charset.go, GetDefaultCollationLegacy)."""
-
-MAX_UNSIGNED = 2**64 - 1
 
 
 def _parse_string(cursor: Cursor) -> Node:
