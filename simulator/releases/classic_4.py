@@ -24,7 +24,7 @@ V4_0_2 = replace(
     open_partition_ids=True,
     ddl_text="marked",
     ddl_mark="/*!90000 ",
-    options=V4_0_0.options | option_names.SCHEDULER,
+    options=V4_0_0.options | {"scheduler"},
     protocols=V4_0_0.protocols | {"canal", "default"},
 )
 
@@ -76,9 +76,7 @@ V4_0_9 = replace(
     batch_size_sets_bytes=True,
 )
 
-V4_0_10 = replace(
-    V4_0_9, name="v4.0.10", options=V4_0_9.options | option_names.AUTO_CREATE, batch_size_sets_bytes=False
-)
+V4_0_10 = replace(V4_0_9, name="v4.0.10", options=V4_0_9.options | {"?auto-create-topic"}, batch_size_sets_bytes=False)
 
 V4_0_13 = replace(V4_0_10, name="v4.0.13", max_batch_size=16)
 

@@ -21,11 +21,7 @@ RESTORED_TEXT: dict[str, Any] = dict(
 """What 5.2.4 and 5.3.1 have in common."""
 
 V5_0_0 = replace(
-    V4_0_9,
-    name="v5.0.0",
-    options=V4_0_9.options | option_names.AUTO_CREATE,
-    batch_size_sets_bytes=False,
-    old_value=True,
+    V4_0_9, name="v5.0.0", options=V4_0_9.options | {"?auto-create-topic"}, batch_size_sets_bytes=False, old_value=True
 )
 
 V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
@@ -70,7 +66,7 @@ V5_4_0 = replace(
     canal_unsigned_types=True,
     canal_latin1_strings=True,
     canal_fails_on_unsigned_null=True,
-    options=(V5_3_1.options - option_names.TIMEOUTS | {"?enable-tidb-extension"} | {"sink.column-selectors"}),
+    options=(V5_3_1.options - option_names.TIMEOUTS | {"?enable-tidb-extension", "sink.column-selectors"}),
     protocols=V5_3_1.protocols | {"open-protocol"},
     unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
     checks_insync_replicas="all",

@@ -51,10 +51,14 @@ V6_1_0 = replace(
     renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
-        V6_0_0.options - option_names.SCHEDULER
+        V6_0_0.options - {"scheduler"}
         | option_names.KERBEROS
-        | {"?avro-bigint-unsigned-handling-mode", "?avro-decimal-handling-mode", "sink.schema-registry"}
-        | {"sink.dispatchers.partition"}
+        | {
+            "?avro-bigint-unsigned-handling-mode",
+            "?avro-decimal-handling-mode",
+            "sink.schema-registry",
+            "sink.dispatchers.partition",
+        }
     ),
     protocols=V6_0_0.protocols | {"flat-avro"},
     tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
@@ -67,12 +71,12 @@ V6_1_3 = replace(
     name="v6.1.3",
     canal_column_order="table",
     canal_old_first=True,
-    options=V6_1_1.options | option_names.ENCODERS,
+    options=V6_1_1.options | {"sink.encoder-concurrency"},
 )
 
 V6_1_6 = replace(V6_1_3, name="v6.1.6", updates_before_inserts=True, float_widened=False)
 
-V6_1_7 = replace(V6_1_6, name="v6.1.7", options=V6_1_6.options | option_names.KAFKA_CONFIG | option_names.OAUTH)
+V6_1_7 = replace(V6_1_6, name="v6.1.7", options=V6_1_6.options | option_names.OAUTH | {"sink.kafka-config"})
 
 V6_2_0 = replace(
     V6_1_0,
@@ -111,7 +115,7 @@ V6_5_0 = replace(
     canal_old_first=True,
     canal_ends_rows=True,
     foreign_key_index=True,
-    options=V6_4_0.options | option_names.ENCODERS | option_names.STORAGE,
+    options=V6_4_0.options | option_names.STORAGE | {"sink.encoder-concurrency"},
 )
 
 V6_5_1 = replace(V6_5_0, name="v6.5.1", size_error="CDC:ErrMessageTooLarge", canal_size_limit=True)
@@ -129,7 +133,7 @@ V6_5_2 = replace(
 V6_5_3 = replace(
     V6_5_2,
     name="v6.5.3",
-    options=V6_5_2.options | option_names.KAFKA_CONFIG | option_names.OAUTH | option_names.SKIP_VERIFY,
+    options=V6_5_2.options | option_names.OAUTH | option_names.SKIP_VERIFY | {"sink.kafka-config"},
     force_replicate_needs_old_value=False,
 )
 
@@ -139,7 +143,7 @@ V6_5_4 = replace(
     update_split="several",
     **RENAME_BY_OLD_NAME,
     rebuilds_exchange=True,
-    options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
+    options=V6_5_3.options | option_names.LARGE_MESSAGES | {"sink.advance-timeout-in-sec"},
 )
 
 V6_5_5 = replace(V6_5_4, name="v6.5.5", **SPLIT_OF_ALL_UPDATES)
@@ -152,20 +156,15 @@ V6_5_6 = replace(
     options=(
         V6_5_5.options
         | option_names.COMPATIBLE
-        | option_names.STUCK
-        | option_names.SQL_MODE
-        | option_names.CLOUD_STORAGE
+        | {"changefeed-error-stuck-duration", "sql-mode", "sink.cloud-storage-config"}
     ),
     case_sensitive=False,
 )
 
-V6_5_7 = replace(V6_5_6, name="v6.5.7", topic_rules="any", options=V6_5_6.options | option_names.REDO_MEMORY)
+V6_5_7 = replace(V6_5_6, name="v6.5.7", topic_rules="any", options=V6_5_6.options | {"consistent.memory-usage"})
 
 V6_5_8 = replace(
-    V6_5_7,
-    name="v6.5.8",
-    **NO_DISCARDED_DDL,
-    options=V6_5_7.options | option_names.SYNCED_STATUS | option_names.TABLE_MONITOR,
+    V6_5_7, name="v6.5.8", **NO_DISCARDED_DDL, options=V6_5_7.options | {"synced-status", "enable-table-monitor"}
 )
 
 V6_5_9 = replace(V6_5_8, name="v6.5.9", cdc_schemas=frozenset({"tidb_cdc"}))
@@ -176,7 +175,7 @@ V6_5_10 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
-    options=V6_5_9.options | option_names.RAW_CHANGE,
+    options=V6_5_9.options | {"sink.kafka-config.output-raw-change-event"},
 )
 
 V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False, event_filter_rename="old-name")
@@ -185,7 +184,7 @@ V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
     foreign_key_checks=True,
-    options=V6_5_0.options | option_names.SCHEDULER | {"?required-acks", "sink.enable-kafka-sink-v2"},
+    options=V6_5_0.options | {"scheduler", "?required-acks", "sink.enable-kafka-sink-v2"},
     client_error="CDC:ErrKafkaNewProducer",
 )
 

@@ -31,12 +31,17 @@ V7_1_0 = replace(
     ddl_text_charset=True,
     options=(
         V7_0_0.options
-        | option_names.KAFKA_CONFIG
         | option_names.KAFKA_KEYS
         | option_names.SKIP_VERIFY
-        | option_names.CLOUD_STORAGE
         | option_names.UPDATED_COLUMNS
-        | {"?schema-registry", "integrity", "sink.mysql-config", "sink.safe-mode"}
+        | {
+            "sink.kafka-config",
+            "sink.cloud-storage-config",
+            "?schema-registry",
+            "integrity",
+            "sink.mysql-config",
+            "sink.safe-mode",
+        }
     ),
     uri_bound_by_gin=True,
     tidb_extension_refusal="",
@@ -55,7 +60,9 @@ V7_1_2 = replace(
     name="v7.1.2",
     **SPLIT_OF_ALL_UPDATES,
     **RENAME_BY_OLD_NAME,
-    options=V7_1_1.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT | option_names.STUCK,
+    options=V7_1_1.options
+    | option_names.LARGE_MESSAGES
+    | {"sink.advance-timeout-in-sec", "changefeed-error-stuck-duration"},
 )
 
 V7_1_3 = replace(
@@ -63,11 +70,7 @@ V7_1_3 = replace(
     name="v7.1.3",
     canal_zerofill_types=True,
     options=(
-        V7_1_2.options
-        | option_names.COMPATIBLE
-        | option_names.COMPATIBLE_FILE
-        | option_names.SQL_MODE
-        | option_names.REDO_MEMORY
+        V7_1_2.options | option_names.COMPATIBLE | {"sink.content-compatible", "sql-mode", "consistent.memory-usage"}
     ),
     case_sensitive=False,
 )
@@ -79,7 +82,7 @@ V7_1_4 = replace(
     topic_rules="any",
     **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
-    options=V7_1_3.options | option_names.SYNCED_STATUS | option_names.AVRO_WATERMARK,
+    options=V7_1_3.options | {"synced-status", "?avro-enable-watermark"},
 )
 
 V7_1_6 = replace(
@@ -88,7 +91,7 @@ V7_1_6 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
-    options=V7_1_4.options | option_names.RAW_CHANGE,
+    options=V7_1_4.options | {"sink.kafka-config.output-raw-change-event"},
 )
 
 V7_2_0 = replace(
@@ -96,7 +99,7 @@ V7_2_0 = replace(
     name="v7.2.0",
     delete_without_old_value=False,
     open_needs_columns=True,
-    options=(V7_1_1.options | option_names.AVRO_WATERMARK | option_names.DELETE_ONLY | option_names.LARGE_MESSAGES_7_2),
+    options=(V7_1_1.options | option_names.DELETE_ONLY | option_names.LARGE_MESSAGES_7_2 | {"?avro-enable-watermark"}),
 )
 V7_3_0 = replace(
     V7_2_0,
@@ -124,9 +127,8 @@ V7_4_0 = replace(
     canal_alters=V7_3_0.canal_alters | {71, 72},
     options=(
         V7_3_0.options - option_names.CLAIM_CHECK_7_3 - {"enable-old-value"}
-        | option_names.ADVANCE_TIMEOUT
         | option_names.COMPRESSION
-        | {"sink.kafka-config.glue-schema-registry-config", "sink.pulsar-config"}
+        | {"sink.advance-timeout-in-sec", "sink.kafka-config.glue-schema-registry-config", "sink.pulsar-config"}
     ),
     topic_limit_margin=128,
 )
@@ -138,7 +140,7 @@ V7_5_0 = replace(
     dispatch_needs_index=True,
     column_selectors="rows",
     selectors_checked=True,
-    options=V7_4_0.options | option_names.STUCK | option_names.SQL_MODE | option_names.INDEX_RULES,
+    options=V7_4_0.options | option_names.INDEX_RULES | {"changefeed-error-stuck-duration", "sql-mode"},
     case_sensitive=False,
 )
 
@@ -147,7 +149,7 @@ V7_5_1 = replace(
     name="v7.5.1",
     **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
-    options=V7_5_0.options | option_names.REDO_MEMORY | option_names.SYNCED_STATUS,
+    options=V7_5_0.options | {"consistent.memory-usage", "synced-status"},
 )
 
 V7_5_2 = replace(
@@ -170,9 +172,7 @@ V7_5_3 = replace(
     options=(
         V7_5_2.options
         | option_names.COMPATIBLE
-        | option_names.COMPATIBLE_FILE
-        | option_names.RAW_CHANGE
-        | option_names.ALL_BOOTSTRAP
+        | {"sink.content-compatible", "sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"}
     ),
 )
 
@@ -193,12 +193,15 @@ V7_6_0 = replace(
     options=(
         V7_5_0.options
         | option_names.COMPATIBLE
-        | option_names.COMPATIBLE_FILE
-        | option_names.REDO_MEMORY
-        | option_names.SYNCED_STATUS
-        | option_names.TABLE_MONITOR
         | option_names.SIMPLE
-        | {"?debezium-disable-schema", "sink.debezium-disable-schema"}
+        | {
+            "sink.content-compatible",
+            "consistent.memory-usage",
+            "synced-status",
+            "enable-table-monitor",
+            "?debezium-disable-schema",
+            "sink.debezium-disable-schema",
+        }
     ),
     protocols=V7_5_0.protocols | {"debezium", "simple"},
     rename_renews_ids=False,
@@ -230,7 +233,7 @@ V8_1_1 = replace(
     V8_1_0,
     name="v8.1.1",
     raw_change_events=True,
-    options=V8_1_0.options | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
+    options=V8_1_0.options | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
 
 V8_2_0 = replace(
@@ -240,7 +243,7 @@ V8_2_0 = replace(
     allowed_ddl=V8_1_0.allowed_ddl | {60},
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     create_tables_code=60,
-    options=V8_1_0.options | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
+    options=V8_1_0.options | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
 
 V8_3_0 = replace(V8_2_0, name="v8.3.0")
@@ -270,7 +273,7 @@ V8_5_4 = replace(
     event_filter_names=V8_5_3.event_filter_names | option_names.FOREIGN_KEY_EVENTS,
 )
 
-V8_5_7 = replace(V8_5_4, name="v8.5.7", options=V8_5_4.options | option_names.MAX_RETRY)
+V8_5_7 = replace(V8_5_4, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),

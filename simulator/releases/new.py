@@ -96,7 +96,7 @@ V8_5_7 = replace(
     create_like_finds_schema=True,
     view_finds_schemas=True,
     canal_null_types=True,
-    options=V8_5_6.options | option_names.MAX_RETRY | option_names.TABLE_ROUTES,
+    options=V8_5_6.options | option_names.TABLE_ROUTES | {"?max-retry"},
 )
 
 # As its branch stood ten days before the tag (ticdc release-8.5, 799216ba3 of 17 August 2026).
@@ -117,7 +117,7 @@ V26_3_1 = replace(
     handle_may_be_virtual=False,
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
-    options=V8_5_7.options - option_names.MAX_RETRY - option_names.TABLE_ROUTES,
+    options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES,
 )
 
 V26_3_3 = replace(V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"})

@@ -10,12 +10,6 @@ from __future__ import annotations
 
 LARGE = "sink.kafka-config.large-message-handle"
 
-SCHEDULER = frozenset({"scheduler"})
-"""4.0.2–6.0 for the scheduler of tables, 6.6+ for spans."""
-
-AUTO_CREATE = frozenset({"?auto-create-topic"})
-"""4.0.10+."""
-
 SASL = frozenset({"?sasl-mechanism", "?sasl-user", "?sasl-password"})
 """4.0.14+, 5.0.3+."""
 
@@ -34,12 +28,6 @@ KERBEROS = frozenset(
 
 ATOMICITY = frozenset({"?transaction-atomicity", "sink.transaction-atomicity"})
 """6.1.1+."""
-
-ENCODERS = frozenset({"sink.encoder-concurrency"})
-"""6.1.3+, 6.5+."""
-
-KAFKA_CONFIG = frozenset({"sink.kafka-config"})
-"""6.1.7, 6.5.3+, 7.1+: a table with `sasl-mechanism` and the keys added below."""
 
 KAFKA_KEYS = frozenset(
     f"sink.kafka-config.{name}"
@@ -77,41 +65,11 @@ SKIP_VERIFY = frozenset({"?insecure-skip-verify", "sink.file-index-digit"})
 LARGE_MESSAGES = frozenset({LARGE})
 """6.5.4+, 7.1.2+, 7.3+."""
 
-ADVANCE_TIMEOUT = frozenset({"sink.advance-timeout-in-sec"})
-"""6.5.4+, 7.1.2+, 7.4+."""
-
 COMPATIBLE = frozenset({"?content-compatible"})
 """6.5.6+, 7.1.3+, 7.5.3+, 7.6+."""
 
-COMPATIBLE_FILE = frozenset({"sink.content-compatible"})
-"""7.1.3+, 7.5.3+, 7.6+; 6.5 has it in the sink-uri only."""
-
-STUCK = frozenset({"changefeed-error-stuck-duration"})
-"""6.5.6+, 7.1.2+, 7.5+."""
-
-SQL_MODE = frozenset({"sql-mode"})
-"""6.5.6+, 7.1.3+, 7.5+."""
-
-CLOUD_STORAGE = frozenset({"sink.cloud-storage-config"})
-"""6.5.6+, 7.1+."""
-
-REDO_MEMORY = frozenset({"consistent.memory-usage"})
-"""6.5.7+, 7.1.3+, 7.5.1+."""
-
-SYNCED_STATUS = frozenset({"synced-status"})
-"""6.5.8+, 7.1.4+, 7.5.1+."""
-
-TABLE_MONITOR = frozenset({"enable-table-monitor"})
-"""6.5.8+, 7.6+."""
-
-RAW_CHANGE = frozenset({"sink.kafka-config.output-raw-change-event"})
-"""6.5.10+, 7.1.6, 7.5.3+, 8.1.1+."""
-
 UPDATED_COLUMNS = frozenset({"?only-output-updated-columns", "sink.only-output-updated-columns"})
 """7.1+."""
-
-AVRO_WATERMARK = frozenset({"?avro-enable-watermark"})
-"""7.1.4+."""
 
 DELETE_ONLY = frozenset({"ignore-ineligible-table", "sink.delete-only-output-handle-key-columns"})
 """7.2+."""
@@ -145,14 +103,8 @@ SIMPLE = frozenset(
 OPEN = frozenset({"sink.open"})
 """7.5.2+, 8.1+; neither 7.6 nor 8.0."""
 
-ALL_BOOTSTRAP = frozenset({"sink.send-all-bootstrap-at-start"})
-"""7.5.3+, 8.1.1+."""
-
 RAW_VALUE = frozenset({f"{LARGE}.claim-check-raw-value"})
 """8.4+."""
-
-MAX_RETRY = frozenset({"?max-retry"})
-"""8.5.7+, both architectures."""
 
 ROW_KEY = frozenset({"?output-row-key", "sink.kafka-config.codec-config.output-row-key"})
 """The new architecture from 8.5.4, not its betas."""
