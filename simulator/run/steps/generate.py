@@ -34,7 +34,7 @@ from simulator.tidb.sql_engine.sessions.transactions import commit
 from simulator.tidb.sql_engine.storage.names import resolve_table
 from simulator.tidb.sql_engine.storage.row_keys import find_keys, strip_ordinals
 from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
-from simulator.tidb.sql_engine.storage.state import RowWrites, Upstream
+from simulator.tidb.sql_engine.storage.state import TableChanges, Upstream
 from simulator.tidb.syntax.definitions import TableName
 
 ROWS_PER_TRANSACTION = 10
@@ -131,7 +131,7 @@ class _CommitTimes:
         return found
 
 
-Timed = tuple[RowWrites, Places]
+Timed = tuple[TableChanges, Places]
 """Writes, with the millisecond of each row."""
 
 
@@ -238,21 +238,21 @@ def _timed_writes(
     assert after.transaction is not None
     begun = 0
     for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0 :]:
-        if writes.place != object_key(table.schema, table.name):
+        if object_key(writes.table.schema, writes.table.name) != object_key(table.schema, table.name):
             continue
         if handles is None:
-            yield writes, at[begun : begun + len(writes.key)]
-            begun += len(writes.key)
+            yield writes, at[begun : begun + len(writes.handle)]
+            begun += len(writes.handle)
         else:
-            yield writes, at[find_keys(strip_ordinals(table, handles), writes.key)]
+            yield writes, at[find_keys(strip_ordinals(table, handles), writes.handle)]
 
 
-def _batch(writes: RowWrites, at: Places) -> pa.RecordBatch:
+def _batch(writes: TableChanges, at: Places) -> pa.RecordBatch:
     return pa.record_batch(
         {
             "commit_ts": pa.array(tso.compose(at.astype(np.int64), tso.ROW_LOGICAL)),
             "partition": writes.partition.cast(pa.int32()),
-            "handle": writes.key,
+            "handle": writes.handle,
             "row_id": writes.row_id,
             "before": writes.before,
             "after": writes.after,

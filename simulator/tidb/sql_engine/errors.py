@@ -63,6 +63,11 @@ ERRORS = MappingProxyType(
         1288: ("HY000", "The target table {} of the {} is not updatable"),
         1471: ("HY000", "The target table {} of the {} is not insertable-into"),
         1582: ("42000", "Incorrect parameter count in the call to native function '{}'"),
+        1353: (
+            "HY000",
+            "In definition of view, derived table or common table expression, SELECT list and column names list have"
+            " different column counts",
+        ),
         3065: (
             "HY000",
             "Expression #{} of {} is not in SELECT list, references column '{}' which is not in SELECT list;"
@@ -105,35 +110,10 @@ ERRORS = MappingProxyType(
 
 SQLSTATES = MappingProxyType(
     {
-        1007: "HY000",
-        1008: "HY000",
-        1059: "42000",
+        **dict.fromkeys((1059, 1061, *range(1067, 1073), 1074, 1075, 1090, 1091), "42000"),
+        **dict.fromkeys((1101, 1102, 1103, 1113, 1166, 1170, 1171, 1239, 1253), "42000"),
+        **dict.fromkeys((1425, 1426, 1427, 1439, 1701), "42000"),
         1060: "42S21",
-        1061: "42000",
-        1067: "42000",
-        1068: "42000",
-        1069: "42000",
-        1070: "42000",
-        1071: "42000",
-        1072: "42000",
-        1074: "42000",
-        1075: "42000",
-        1090: "42000",
-        1091: "42000",
-        1101: "42000",
-        1102: "42000",
-        1103: "42000",
-        1113: "42000",
-        1166: "42000",
-        1170: "42000",
-        1171: "42000",
-        1239: "42000",
-        1253: "42000",
-        1425: "42000",
-        1426: "42000",
-        1427: "42000",
-        1439: "42000",
-        1701: "42000",
     }
 )
 """SQLSTATEs of errors that only DDL raises. The SQLSTATE of other numbers is HY000."""

@@ -16,7 +16,7 @@ from simulator.tidb.expressions.sql.graph import Sql, join, sql, text, when
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.json_documents import as_json_item
 from simulator.tidb.expressions.values.value import Value, as_number, as_text, decimal, wide
-from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term
 from simulator.tidb.syntax.queries import Aggregate
 
@@ -57,7 +57,7 @@ def aggregate_value(tree: Aggregate, values: Sequence[Value], group: AggregateIn
         and len(values) != argument_count
         and (tree.name != "GROUP_CONCAT" or not values)
     ):
-        raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
+        raise sql_error(1064, f"{tree.name} does not take these arguments")
     return compute(tree, values, group)
 
 

@@ -17,6 +17,7 @@ from simulator.tidb.expressions.translate import KnownValue, translate
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
 from simulator.tidb.expressions.values.collations import union_collation, with_collation
 from simulator.tidb.expressions.values.value import Value
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, value_field
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
@@ -161,20 +162,8 @@ class Grouping:
         schema = field.schema or self._evaluation.upstream.session.database
         column_name = f"{schema}.{field.table}.{field.name}" if field.table else field.name
         if self._whole:
-            return SqlError(
-                1140,
-                "42000",
-                f"In aggregated query without GROUP BY, expression #{number} of {clause} "
-                f"contains nonaggregated column '{column_name}'; this is incompatible with "
-                f"sql_mode=only_full_group_by",
-            )
-        return SqlError(
-            1055,
-            "42000",
-            f"Expression #{number} of {clause} is not in GROUP BY clause and contains "
-            f"nonaggregated column '{column_name}' which is not functionally dependent on columns in GROUP BY "
-            f"clause; this is incompatible with sql_mode=only_full_group_by",
-        )
+            return sql_error(1140, number, clause, column_name)
+        return sql_error(1055, number, clause, column_name)
 
     def known(self, node: Node) -> Node | None:
         """Return the value of an expression of GROUP BY, or None."""
@@ -231,7 +220,7 @@ def _common_value(values: Sequence[Value]) -> Value:
 def stack_relations(sides: Sequence[Relation], evaluation: Evaluation) -> Relation:
     """Return the rows of all relations one after the other, in the common types of their columns."""
     if len({len(side.fields) for side in sides}) > 1:
-        raise SqlError(1222, "21000", "The used SELECT statements have a different number of columns")
+        raise sql_error(1222)
     number = evaluation.next_number()
     columns = list(zip(*([field.read() for field in side.fields] for side in sides), strict=True))
     kinds = [_common_value(values) for values in columns]

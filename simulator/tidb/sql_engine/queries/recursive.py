@@ -153,11 +153,7 @@ def build_recursive(
     seed = relations(levels.seed, seed_evaluation, around)
     names = table.columns or tuple(field.name for field in seed.fields)
     if len(names) != len(seed.fields):
-        raise sql_error_with_text(
-            1353,
-            "In definition of view, derived table or common table expression, SELECT list and column"
-            " names list have different column counts",
-        )
+        raise sql_error(1353)
     lengths = _lengths(levels.seed, seed_evaluation, around, len(names), relations)
     level_table = Table(
         "",

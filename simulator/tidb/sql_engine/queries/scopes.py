@@ -26,13 +26,9 @@ from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, boolean
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.sql_engine.errors import not_simulated
-from simulator.tidb.sql_engine.sessions.session_functions import (
-    named_zone,
-    session_function,
-    statement_micros,
-    variable_value,
-)
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
+from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.sessions.session_functions import session_function, variable_value
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import Upstream
 
@@ -161,7 +157,7 @@ class QueryScope:
         fields = [each for each in self.fields if _is_named(node, each)]
         if len(fields) > 1:
             qualified_name = ".".join(node.parts)
-            raise SqlError(1052, "23000", f"Column '{qualified_name}' in {self.clause} is ambiguous")
+            raise sql_error(1052, qualified_name, self.clause)
         return fields[0] if fields else None
 
     def column_value(self, node: syntax.ColumnName) -> Value:
@@ -173,14 +169,14 @@ class QueryScope:
                     self.evaluation.note_outer_reference()
                 return field.read() if scope.through is None else scope.through(field)
             scope = scope.outer
-        raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
+        raise sql_error(1054, ".".join(node.parts), self.clause)
 
     def call_value(self, node: syntax.Call) -> Value:
         name = node.name.removesuffix("_FUNC")
         upstream = self.evaluation.upstream
         if node.schema or node.name not in FUNCTIONS and node.name not in TIDB_ONLY_FUNCTIONS:
             database = node.schema or upstream.session.database
-            raise SqlError(1305, "42000", f"FUNCTION {database}.{name.lower()} does not exist")
+            raise sql_error(1305, "FUNCTION", f"{database}.{name.lower()}")
         function = FUNCTIONS.get(node.name)
         if function is None or not node.arguments:
             arguments = [translate(argument, self) for argument in node.arguments]
@@ -188,7 +184,7 @@ class QueryScope:
             if value is not None:
                 return with_collation(value, function_collation(node.name, arguments))
         if function is not None and not function.min_arguments <= len(node.arguments) <= function.max_arguments:
-            raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
+            raise sql_error(1582, name)
         problem = uncomputable_part(node)
         if problem:
             raise not_simulated(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
@@ -196,9 +192,9 @@ class QueryScope:
 
     def context(self) -> EvaluationContext:
         session = self.evaluation.upstream.session
-        _, now = statement_micros(session, self.evaluation.now_ms)
+        now = clock.statement_time(session, self.evaluation.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
-        local_time = now.astimezone(named_zone(session.time_zone))
+        local_time = now.astimezone(clock.time_zone(session.time_zone))
         zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
         return EvaluationContext(session.time_zone, f"{local_time:%Y-%m-%d}", zeros)
 
@@ -239,7 +235,7 @@ class QueryScope:
             return self.windowed(tree, self)
         if isinstance(tree, syntax.Aggregate):
             if self.aggregate is None:
-                raise SqlError(1111, "HY000", "Invalid use of group function")
+                raise sql_error(1111)
             return self.aggregate(tree)
         description = node.kind if isinstance(node, syntax.ContextExpression) else type(node).__name__.lower()
         text = f"{description} {node.restored}" if isinstance(node, syntax.ContextExpression) else description
@@ -250,14 +246,14 @@ class QueryScope:
         assert node.column is not None, "DEFAULT alone is no expression"
         field = self.find(node.column)
         if field is None or field.column is None:
-            raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.column.parts)}' in '{self.clause}'")
+            raise sql_error(1054, ".".join(node.column.parts), self.clause)
         return default_value(field.column)
 
 
 def default_value(column: Column) -> Value:
     """Return the value of DEFAULT(column). Raises SqlError."""
     if column.default is None and column.not_null:
-        raise SqlError(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
+        raise sql_error(1364, column.name)
     if column.default_expression:
         raise not_simulated(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
     return column_value(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))

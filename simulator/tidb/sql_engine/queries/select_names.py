@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as members_of
 
-from simulator.errors import SqlError
 from simulator.tidb.expressions.translate import KnownValue
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.expressions.values.value import Value
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
 from simulator.tidb.syntax.expressions import ColumnName, ContextExpression, Literal, Node, names_in
 from simulator.tidb.syntax.queries import OrderItem, SelectTree
@@ -87,12 +87,12 @@ def check_having_names(having: Node, items: Sequence[SelectedColumn], scope: Que
             item.field or (scope.find(item.node) if isinstance(item.node, ColumnName) else item.node) for item in named
         }
         if len(meant) > 1:
-            raise SqlError(1052, "23000", f"Column '{node.parts[0]}' in field list is ambiguous")
+            raise sql_error(1052, node.parts[0], "field list")
         around: QueryScope | None = scope
         while around is not None and not named and around.find(node) is None:
             around = around.outer
         if around is None:
-            raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in 'having clause'")
+            raise sql_error(1054, ".".join(node.parts), "having clause")
 
 
 def _column_name(item: OrderItem) -> ColumnName | None:
@@ -106,7 +106,7 @@ def resolve_group_key(item: OrderItem, items: Sequence[SelectedColumn], scope: Q
     if isinstance(node, Literal) and node.kind == "integer":
         place = int(node.text)
         if not 1 <= place <= len(items):
-            raise SqlError(1054, "42S22", f"Unknown column '{node.text}' in 'group statement'")
+            raise sql_error(1054, node.text, "group statement")
         return _item_node(items[place - 1])
     if isinstance(node, ColumnName) and len(node.parts) == 1 and scope.find(node) is None:
         item_of_name = next((each for each in items if each.name.lower() == node.parts[0].lower()), None)

@@ -15,7 +15,7 @@ from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.expressions.values.value import Value, as_boolean
-from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.grouping import (
     Grouping,
     constant_columns,
@@ -50,7 +50,7 @@ def build_relation(query: syntax.QueryTree | syntax.CommonTable, evaluation: Eva
     if isinstance(query, syntax.SelectTree):
         return _build_select(query, evaluation, outer)
     if isinstance(query, syntax.ValuesTree):
-        raise SqlError(1051, "42S02", "Unknown table ''")  # tidb plans VALUES ROW(…) as a SELECT of all columns
+        raise sql_error(1051, "")  # tidb plans VALUES ROW(…) as a SELECT of all columns
     return _finish_query(_build_set_operation(query, evaluation, outer), query.order, query.limit, evaluation, outer)
 
 
@@ -138,7 +138,7 @@ def _expand_item(part: syntax.SelectItem | syntax.Star, base: Relation) -> list[
             if not field.extra and field.table.lower() == table and (not schema or field.schema.lower() == schema)
         ]
         if not fields:
-            raise SqlError(1051, "42S02", f"Unknown table '{part.table.name}'")
+            raise sql_error(1051, part.table.name)
     return [SelectedColumn(field.name, None, field) for field in fields]
 
 

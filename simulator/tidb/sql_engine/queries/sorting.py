@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.errors import SqlError
 from simulator.tidb.expressions.operators.texts import collation_key
 from simulator.tidb.expressions.sql import wide_decimals
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql
 from simulator.tidb.expressions.values.json_documents import json_key
 from simulator.tidb.expressions.values.value import Value
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.syntax.queries import Limit
 
 
@@ -52,5 +52,5 @@ def select_ordinal(text: str, count: int) -> int:
     """Return the position, from 0, of the column that a number in ORDER BY or GROUP BY means. Raises SqlError."""
     place = int(text)
     if not 1 <= place <= count:
-        raise SqlError(1054, "42S22", f"Unknown column '{text}' in 'order clause'")
+        raise sql_error(1054, text, "order clause")
     return place - 1

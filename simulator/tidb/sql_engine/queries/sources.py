@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.expressions.functions.times import convert_zone
 from simulator.tidb.expressions.operators.casts import cast_to_column
@@ -24,9 +23,8 @@ from simulator.tidb.expressions.values.value import Value, as_boolean, is_true
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import partition_ordinal
-from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, all_true
-from simulator.tidb.sql_engine.sessions.session_functions import is_utc
 from simulator.tidb.sql_engine.storage.names import resolve_partitions
 from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
 from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node, names_in
@@ -98,7 +96,9 @@ def _read_column(column: Column, table: Table, cells: dict[str, Sql], session: S
     if column.name in cells:
         value = column_value(column, cells[column.name])
         return (
-            value if column.type.name != "timestamp" or is_utc(session) else _in_session_zone(value, session.time_zone)
+            value
+            if column.type.name != "timestamp" or session.time_zone in ("UTC", "+00:00")
+            else _in_session_zone(value, session.time_zone)
         )
     value = cast_to_column(translate(parse_expression(column.generated_expression), TableScope(table, cells)), column)
     if not present:
@@ -119,7 +119,7 @@ def build_source(source: Source, evaluation: Evaluation, outer: QueryScope, quer
     names = _aliases(source, evaluation)
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated is not None:
-        raise SqlError(1066, "42000", f"Not unique table/alias: '{repeated[1]}'")
+        raise sql_error(1066, repeated[1])
     return _build_part(source, evaluation, outer, queries)
 
 
@@ -150,12 +150,7 @@ def _build_part(source: Source, evaluation: Evaluation, outer: QueryScope, queri
 
 def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> Relation:
     if columns and len(columns) != len(relation.fields):
-        raise SqlError(
-            1353,
-            "HY000",
-            "In definition of view, derived table or common table expression, SELECT list and"
-            " column names list have different column counts",
-        )
+        raise sql_error(1353)
     names = columns or [field.name for field in relation.fields]
     fields = tuple(Field(name, field.read, table=alias) for name, field in zip(names, relation.fields, strict=True))
     return Relation(relation.sql, fields, relation.order)
@@ -165,7 +160,7 @@ def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
     upstream = evaluation.upstream
     schema, table_name = source.name.schema or upstream.session.database, source.name.name
     if not schema:
-        raise SqlError(1046, "3D000", "No database selected")
+        raise sql_error(1046)
     key = object_key(schema, table_name)
     table = upstream.catalog.tables.get(key)
     if table is None:
@@ -174,7 +169,7 @@ def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
                 f"`{schema}`.`{table_name}` is a view or a sequence, whose rows are not computed; tables, derived "
                 f"tables and WITH are"
             )
-        raise SqlError(1146, "42S02", f"Table '{schema}.{table_name}' doesn't exist")
+        raise sql_error(1146, schema, table_name)
     number = evaluation.next_number()
     evaluation.add_table(key, table, number)
     alias, rows = source.alias or table_name, f"{number}.place"
@@ -219,7 +214,7 @@ def _build_join(join: Join, evaluation: Evaluation, outer: QueryScope, queries: 
         joined = Relation(both, fields, order, bases)
         return replace(joined, sql=filter_rows(joined.sql, all_true(parts), evaluation)) if parts else joined
     if not parts:
-        raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
+        raise sql_error(1064, f"a {join.kind} JOIN takes ON or USING")
     evaluation.watch_problems([all_true(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
     condition = inline_text(is_true(all_true(parts)), LONGEST_CONDITION)
     if condition is None:
@@ -239,9 +234,9 @@ def _one_column(relation: Relation, name: str) -> Field:
     """Return the column of a name. Raises SqlError."""
     fields = [field for field in relation.fields if field.name.lower() == name.lower() and field.shown]
     if not fields:
-        raise SqlError(1054, "42S22", f"Unknown column '{name}' in 'from clause'")
+        raise sql_error(1054, name, "from clause")
     if len(fields) > 1:
-        raise SqlError(1052, "23000", f"Column '{name}' in from clause is ambiguous")
+        raise sql_error(1052, name, "from clause")
     return fields[0]
 
 

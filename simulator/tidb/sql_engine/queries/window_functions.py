@@ -15,7 +15,7 @@ from simulator.tidb.expressions.functions.choices import case_value
 from simulator.tidb.expressions.sql.graph import Sql, sql
 from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.values.value import Value, null
-from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
@@ -78,12 +78,12 @@ def window_value(
 ) -> Value:
     """Return the value of a window function for each row. Raises SqlError."""
     if tree.unsupported:
-        raise SqlError(1235, "42000", f"This version of TiDB doesn't yet support '{tree.unsupported}'")
+        raise sql_error(1235, tree.unsupported)
     function = tree.function
     if function.name == "GROUP_CONCAT":
-        raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'group_concat as window function'")
+        raise sql_error(1235, "group_concat as window function")
     if function.distinct:
-        raise SqlError(1235, "42000", "This version of TiDB doesn't yet support '<window function>(DISTINCT ..)'")
+        raise sql_error(1235, "<window function>(DISTINCT ..)")
     window = _resolve_window(tree.window, {name.lower(): named for name, named in named_windows})
     plain = replace(scope, windowed=None)
     partition = [distinct_key(translate(node, plain)) for node in window.partition]

@@ -27,11 +27,14 @@ TODAY = ("CURRENT_DATE", "CURDATE")
 CLOCK = ("CURRENT_TIME", "CURTIME")
 
 
+def statement_micros(session: SqlSession, now_ms: int) -> int:
+    """Return the time of a statement as microseconds since 1970. Only SET TIMESTAMP has more than milliseconds."""
+    return now_ms * 1000 if session.timestamp is None else round(session.timestamp * 1_000_000)
+
+
 def statement_time(session: SqlSession, now_ms: int) -> datetime:
-    """Return the time of a statement in UTC, in milliseconds unless SET TIMESTAMP has microseconds."""
-    if session.timestamp is not None:
-        return EPOCH + timedelta(microseconds=round(session.timestamp * 1_000_000))
-    return EPOCH + timedelta(milliseconds=now_ms)
+    """Return the time of a statement in UTC."""
+    return EPOCH + timedelta(microseconds=statement_micros(session, now_ms))
 
 
 @lru_cache(64)

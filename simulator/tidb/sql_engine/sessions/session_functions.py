@@ -7,37 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo
+from datetime import datetime
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
 from simulator.tidb.expressions.values.literals import number_value
 from simulator.tidb.expressions.values.value import Value, decimal, real, string
+from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.queries import Variable
 
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
-
-
-def named_zone(name: str) -> tzinfo:
-    """Return a time zone: `UTC`, `Europe/Berlin` or `+08:00`."""
-    match = re.fullmatch(r"([+-])(\d{1,2}):(\d{2})", name)
-    if not match:
-        return ZoneInfo("UTC" if name.upper() in ("UTC", "SYSTEM") else name)
-    offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
-    return timezone(-offset if match[1] == "-" else offset)
-
-
-def is_utc(session: SqlSession) -> bool:
-    return session.time_zone.upper() in ("UTC", "SYSTEM", "+00:00")
-
-
-def statement_micros(session: SqlSession, now_ms: int) -> tuple[int, datetime]:
-    """Return the time of a statement as microseconds since 1970, and as a datetime in UTC."""
-    micros = now_ms * 1000 if session.timestamp is None else round(session.timestamp * 1_000_000)
-    return micros, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 def _datetime_value(moment: datetime, digits: int) -> Value:
@@ -78,8 +59,8 @@ def _clock_function(name: str, upstream: Upstream, now_ms: int, arguments: Seque
     digits = int(arguments[0].constant or 0) if arguments else 0
     if digits > 6:
         raise SqlError(1426, "42000", f"Too-big precision {digits} specified for '{name.lower()}'. Maximum is 6.")
-    _, moment = statement_micros(upstream.session, now_ms)
-    return show(moment if in_utc else moment.astimezone(named_zone(upstream.session.time_zone)), digits)
+    moment = clock.statement_time(upstream.session, now_ms)
+    return show(moment if in_utc else moment.astimezone(clock.time_zone(upstream.session.time_zone)), digits)
 
 
 def session_function(
@@ -92,7 +73,7 @@ def session_function(
     if name in CLOCKS:
         return _clock_function(name, upstream, now_ms, arguments)
     if name == "UNIX_TIMESTAMP" and not arguments:
-        return number_value(str(statement_micros(upstream.session, now_ms)[0] // 1_000_000))
+        return number_value(str(clock.statement_micros(upstream.session, now_ms) // 1_000_000))
     if name in ("DATABASE", "SCHEMA"):
         return string(text(upstream.session.database)) if upstream.session.database else string(NULL)
     if name == "LAST_INSERT_ID" and not arguments:
@@ -143,7 +124,7 @@ def variable_value(node: Variable, upstream: Upstream, now_ms: int) -> Value:
 
 VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
     "timestamp": lambda session, now, upstream: decimal(
-        sql(f"'{statement_micros(session, now)[0] / 1_000_000:.6f}'"), 6
+        sql(f"'{clock.statement_micros(session, now) / 1_000_000:.6f}'"), 6
     ),
     "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
 }

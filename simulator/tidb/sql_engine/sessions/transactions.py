@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import fixed
-from simulator.errors import SqlError
-from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.storage.state import (
     CommittedTransaction,
     OpenTransaction,
-    RowWrites,
     StatementOutcome,
     StoredRows,
     TableChanges,
@@ -40,11 +39,11 @@ def begin(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
     return open_transaction(upstream, explicit=True), committed
 
 
-def add_writes(upstream: Upstream, writes: Sequence[RowWrites]) -> Upstream:
+def add_writes(upstream: Upstream, writes: Sequence[TableChanges]) -> Upstream:
     """Return the upstream with a statement's writes in its open transaction."""
     transaction = upstream.transaction
     assert transaction is not None, "a statement opens one"
-    written = tuple(each for each in writes if len(each.key))
+    written = tuple(each for each in writes if len(each.handle))
     return replace(upstream, transaction=replace(transaction, writes=(*transaction.writes, *written)))
 
 
@@ -106,7 +105,7 @@ def _find_savepoint(upstream: Upstream, name: str) -> tuple[OpenTransaction, int
     transaction = upstream.transaction
     names = [point[0] for point in transaction.savepoints] if transaction else []
     if transaction is None or name.lower() not in names:
-        raise SqlError(1305, "42000", f"SAVEPOINT {name} does not exist")
+        raise sql_error(1305, "SAVEPOINT", name)
     return transaction, names.index(name.lower())
 
 
@@ -126,22 +125,22 @@ def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, Sto
 # -- what a changefeed sees --------------------------------------------------------------------------------------------
 
 
-def net_changes(writes: Sequence[RowWrites]) -> tuple[TableChanges, ...]:
+def net_changes(writes: Sequence[TableChanges]) -> tuple[TableChanges, ...]:
     """Return the net change of each key, by tables in the order of their first writes, then by partition and key.
 
     A row that was inserted and deleted has no change. A row that was written without a change has equal images, because
     its key is in the transaction's buffer and TiKV writes it.
     """
-    tables: dict[Key, list[RowWrites]] = {}
+    tables: dict[Key, list[TableChanges]] = {}
     for each in writes:
-        tables.setdefault(each.place, []).append(each)
+        tables.setdefault(object_key(each.table.schema, each.table.name), []).append(each)
     return tuple(changes for parts in tables.values() for changes in _net_table_changes(parts))
 
 
-def _net_table_changes(parts: Sequence[RowWrites]) -> Iterator[TableChanges]:
+def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
     partition, handle, row_id, before, after = (
         pa.concat_arrays([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
-        for name in ("partition", "key", "row_id", "before", "after")
+        for name in ("partition", "handle", "row_id", "before", "after")
     )
     table = parts[-1].table
     keys = handle

@@ -26,6 +26,7 @@ from simulator.tidb.expressions.values.value import as_text
 from simulator.tidb.keys import SIGN, encode_sort_keys, index_prefix
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.syntax.expressions import ColumnName
 
 ORDINAL_BYTES = 4
@@ -247,7 +248,7 @@ def duplicate_error(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array],
             cell = (latin1 if is_binary(column.type) else surrogate_unescaped)(cells)[0].as_py()
             cell = None if cell is None else _error_bytes(column.type, cell)
         values.append("NULL" if cell is None else cell.decode("utf-8", "replace"))
-    return SqlError(1062, "23000", f"Duplicate entry '{'-'.join(values)}' for key '{table.name}.{key.name}'")
+    return sql_error(1062, "-".join(values), f"{table.name}.{key.name}")
 
 
 def _error_bytes(type: ColumnType, cell: bytes) -> bytes:

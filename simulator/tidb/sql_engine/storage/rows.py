@@ -18,10 +18,10 @@ from simulator.errors import SchemaError, SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.storage import row_keys
 from simulator.tidb.sql_engine.storage.auto_ids import initial_counters, unused_counters
-from simulator.tidb.sql_engine.storage.state import RowKeys, RowWrites, StoredRows, Upstream
+from simulator.tidb.sql_engine.storage.state import RowKeys, StoredRows, TableChanges, Upstream
 
 FEW_EDITS = 64
 """Up to this number of changed rows, columns are sliced around them instead of being rebuilt."""
@@ -145,7 +145,7 @@ def no_partition_error(table: Table, texts: Mapping[str, pa.Array], row: int) ->
     if not rule.columns and rule.expression.strip("`").lower() in row_keys.columns_by_name(table):
         cell = texts[row_keys.columns_by_name(table)[rule.expression.strip("`").lower()].name][row].as_py()
         value = "NULL" if cell is None else cell.decode("utf-8", "replace")
-    return SqlError(1526, "HY000", f"Table has no partition for value {value}")
+    return sql_error(1526, value)
 
 
 def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
@@ -266,7 +266,7 @@ def put_rows(upstream: Upstream, *stored: StoredRows) -> Upstream:
     return replace(upstream, rows={**upstream.rows, **by_table})
 
 
-def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> RowWrites:
+def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> TableChanges:
     """Return deleted and inserted rows as writes to TiKV. A key that is deleted and inserted has both images."""
     old, new = row_images(table, removed.texts), row_images(table, new_rows.texts)
     if len(removed) and len(new_rows) and not removed.handles.equals(new_rows.handles):
@@ -283,9 +283,7 @@ def row_writes(table: Table, removed: KeyedRows, new_rows: KeyedRows) -> RowWrit
     else:
         handles, row_ids, before = removed.handles, removed.row_ids, old
         after = pa.nulls(len(removed), pa.binary())
-    place = object_key(table.schema, table.name)
-    return RowWrites(
-        place,
+    return TableChanges(
         table,
         row_keys.partition_ordinals(table, handles),
         row_keys.strip_ordinals(table, handles),

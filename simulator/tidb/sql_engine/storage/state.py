@@ -110,22 +110,28 @@ class SqlSession:
 
 
 @dataclass(frozen=True)
-class RowWrites:
-    """The writes of one statement to one table: the row of each key before and after the statement."""
+class TableChanges:
+    """The rows of one table that a statement writes, or the net changes of a transaction, one for each key of TiKV. All
+    arrays have equal length."""
 
-    place: Key
     table: Table
-    partition: pa.Array
-    """int32 ordinal; 0 for a table without partitions."""
+    """Its definition at the statement or at the commit."""
 
-    key: pa.Array
-    """binary: the row's key in TiKV without its table prefix, in the sort order of TiKV."""
+    partition: pa.Array
+    """int32 ordinal; 0 for a table without partitions. A row that changes its partition is deleted from one and
+    inserted into the other."""
+
+    handle: pa.Array
+    """binary: the clustered key, else `_tidb_rowid`, in the sort order of TiKV's keys within a table."""
 
     row_id: pa.Array
+    """int64, as `StoredRows.row_ids`."""
+
     before: pa.Array
-    """binary row images; null for a row that did not exist."""
+    """binary row images; null for an INSERT. Equal to `after` for a row that was written without a change."""
 
     after: pa.Array
+    """null for a DELETE."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,7 @@ class OpenTransaction:
     rows: Mapping[Key, StoredRows]
     """The rows of all tables at the start of the transaction."""
 
-    writes: tuple[RowWrites, ...] = ()
+    writes: tuple[TableChanges, ...] = ()
     """The writes of its statements, in order."""
 
     savepoints: tuple[tuple[str, Mapping[Key, StoredRows], int], ...] = ()
@@ -159,30 +165,6 @@ class Upstream:
 
     dropped: Mapping[Key, StoredRows] = field(default_factory=dict)
     """The rows of the last table of each name that was dropped or truncated. RECOVER and FLASHBACK restore them."""
-
-
-@dataclass(frozen=True)
-class TableChanges:
-    """The net changes of one table in one transaction, one for each written key. All arrays have equal length."""
-
-    table: Table
-    """Its definition at the commit."""
-
-    partition: pa.Array
-    """int32 ordinal; 0 for a table without partitions. A row that changes its partition is deleted from one and
-    inserted into the other."""
-
-    handle: pa.Array
-    """binary: the clustered key, else `_tidb_rowid`, in the sort order of TiKV's keys within a table."""
-
-    row_id: pa.Array
-    """int64, as `StoredRows.row_ids`."""
-
-    before: pa.Array
-    """binary row images; null for an INSERT. Equal to `after` for a row that was written without a change."""
-
-    after: pa.Array
-    """null for a DELETE."""
 
 
 @dataclass(frozen=True)
