@@ -201,6 +201,10 @@ def error_with_text(code: str, text: str) -> DdlError:
     return DdlError(text, code)
 
 
+def syntax_error(text: str) -> DdlError:
+    return error_with_text("parser:1064", f"You have an error in your SQL syntax: {text}")
+
+
 def auto_random_error(text: str) -> DdlError:
     return tidb_error("ddl:8216", text)
 

@@ -21,7 +21,7 @@ from simulator.tidb.ddl.definitions.types import complete_type
 from simulator.tidb.ddl.expressions.default_functions import check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error
+from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, syntax_error, tidb_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
@@ -52,9 +52,7 @@ def check_definition(
     """
     check_column(definition)
     if definition.type.name == "vector" and not session.release.vectors:
-        raise error_with_text(
-            "parser:1064", "You have an error in your SQL syntax: there is no type VECTOR in this release"
-        )
+        raise syntax_error("there is no type VECTOR in this release")
     if definition.name.lower() == "_tidb_rowid":
         raise tidb_error("ddl:1166", definition.name.lower())
     check_charset(definition, session)
@@ -158,9 +156,7 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
     """Return the text of the default and whether it is an expression. Raises DdlError."""
     kind = family(column.type)
     if default.parenthesised and not session.release.default_parentheses:
-        raise error_with_text(
-            "parser:1064", "You have an error in your SQL syntax: DEFAULT takes no such parentheses in this release"
-        )
+        raise syntax_error("DEFAULT takes no such parentheses in this release")
     if default.kind == "expression":
         newer = session.release.default_functions
         check_default_function(column.name, column.type, default, newer)

@@ -37,23 +37,20 @@ def add_foreign_key(key: syntax.KeyDefinition, alteration: Alteration) -> SubJob
         return
     table = target.table
     check_length(key.name)
-    foreign = build_foreign_key(
-        key, tuple(resolve_part(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema
-    )
+    parts = tuple(resolve_part(part, table) for part in key.parts)
+    foreign = build_foreign_key(key, parts, table.last_ids.foreign_key + 1, table.schema)
     check_foreign_key(foreign, table, target.catalog, alteration.session)
-    if is_covered(table, foreign.columns):
-        yield SubJob(Action.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
-        return
-    if any(index.name.lower() == foreign.name.lower() for index in table.indexes):
+    indexed = is_covered(table, foreign.columns)
+    if not indexed and foreign.name.lower() in lower_names(index.name for index in table.indexes):
         raise tidb_error("ddl:1061", foreign.name)
-    if not of_its_own:
-        yield SubJob(
-            Action.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign)
-        )
-        return
-    affected = AffectedNames(added_keys=(foreign.name.lower(),), related=lower_names(foreign.columns))
-    yield SubJob(Action.ADD_INDEX, lambda before: with_plain_index(before, foreign), affected)
-    yield SubJob(Action.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+    if not indexed and of_its_own:
+        affected = AffectedNames(added_keys=(foreign.name.lower(),), related=lower_names(foreign.columns))
+        yield SubJob(Action.ADD_INDEX, lambda before: with_plain_index(before, foreign), affected)
+
+    def apply(before: Table) -> Table:
+        return with_foreign_key(before if indexed or of_its_own else with_plain_index(before, foreign), foreign)
+
+    yield SubJob(Action.ADD_FOREIGN_KEY, apply)
 
 
 def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
@@ -90,11 +87,8 @@ def check_columns(foreign: ForeignKey, table: Table) -> None:
             raise tidb_error("schema:3104", f"ON UPDATE {on_update}")
         if column.generated and on_delete in CHANGING_ACTIONS[1:]:
             raise tidb_error("schema:3104", f"ON DELETE {on_delete}")
-        if (
-            name.lower() in bases
-            and not column.generated
-            and (on_update in CHANGING_ACTIONS or on_delete in CHANGING_ACTIONS)
-        ):
+        changes = on_update in CHANGING_ACTIONS or on_delete in CHANGING_ACTIONS
+        if name.lower() in bases and not column.generated and changes:
             raise tidb_error("schema:1215")
         if column.not_null and "SET NULL" in (on_delete, on_update):
             raise tidb_error("schema:1830", column.name, foreign.name)
@@ -136,13 +130,8 @@ def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None,
         raise tidb_error("schema:3734", refers, foreign.name, foreign.table)
     if other.generated == "virtual":
         raise tidb_error("schema:3733", foreign.name, refers)
-    child, parent = column.type, other.type
-    if (child.name, child.unsigned, child.charset, child.collation) != (
-        parent.name,
-        parent.unsigned,
-        parent.charset,
-        parent.collation,
-    ):
+    child, parent = ((type.name, type.unsigned, type.charset, type.collation) for type in (column.type, other.type))
+    if child != parent:
         raise tidb_error("ddl:3780", column.name, other.name, foreign.name)
 
 
@@ -230,25 +219,20 @@ def update_references(catalog: Catalog, table: Table, changed: Table, renames: M
     if (changed.schema, changed.name) == (table.schema, table.name) and not renames:
         return catalog
     children = {id(child): child for child, _ in referring_keys(catalog, table.schema, table.name)}
-    return with_tables(
-        catalog, [with_updated_references(child, table, changed, renames) for child in children.values()]
-    )
+    updated = [with_updated_references(child, table, changed, renames) for child in children.values()]
+    return with_tables(catalog, updated)
 
 
 def with_updated_references(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
     was = lower_names((table.schema, table.name))
-    foreign_keys = tuple(
-        replace(
-            key,
-            schema=changed.schema,
-            table=changed.name,
-            references=tuple(renames.get(name.lower(), name) for name in key.references),
-        )
-        if lower_names((key.schema, key.table)) == was
-        else key
-        for key in child.foreign_keys
-    )
-    return replace(child, foreign_keys=foreign_keys)
+
+    def updated(key: ForeignKey) -> ForeignKey:
+        if lower_names((key.schema, key.table)) != was:
+            return key
+        references = tuple(renames.get(name.lower(), name) for name in key.references)
+        return replace(key, schema=changed.schema, table=changed.name, references=references)
+
+    return replace(child, foreign_keys=tuple(map(updated, child.foreign_keys)))
 
 
 def with_updated_own_references(changed: Table, renames: Mapping[str, str]) -> Table:

@@ -14,9 +14,9 @@ from simulator.tidb.ddl.alteration import AffectedNames, Alteration, SubJob, Sub
 from simulator.tidb.ddl.constraints.checks import add_check, drop_check
 from simulator.tidb.ddl.constraints.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_parts, resolve_part
-from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index
+from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, build_index, numbered_names, with_not_null
 from simulator.tidb.ddl.expressions.columns import column_names, partitioning_columns
-from simulator.tidb.ddl.lookups import check_length, find_column, find_index, last_index_id, lower_names
+from simulator.tidb.ddl.lookups import check_length, find_column, find_index, last_index_id
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error, unsupported_error
 from simulator.tidb.model.table import Index, Table
@@ -88,13 +88,7 @@ def anonymous_name(key: syntax.KeyDefinition, table: Table) -> str:
     part = key.parts[0]
     column = find_column(table, part.column) if part.column else None
     stem = column.name if column else "expression_index"
-    taken_names = set(lower_names(index.name for index in (*table.indexes, *table.columnar_indexes)))
-    name, number = stem, 2
-    if stem.lower() == "primary":
-        name, number = f"{stem}_2", 3
-    while name.lower() in taken_names:
-        name, number = f"{stem}_{number}", number + 1
-    return name
+    return next(name for name in numbered_names(stem) if find_index(table, name) is None)
 
 
 def check_key_name(name: str) -> None:
@@ -139,8 +133,7 @@ def check_primary_key(key: syntax.KeyDefinition, table: Table, session: Session)
 def with_primary_key(table: Table, key: syntax.KeyDefinition) -> Table:
     changed = with_index(table, key, "PRIMARY")
     names = tuple(part.name for part in changed.indexes[-1].columns)
-    columns = tuple(replace(column, not_null=True) if column.name in names else column for column in changed.columns)
-    return replace(changed, columns=columns, primary_key=names, clustered=False)
+    return replace(changed, columns=with_not_null(changed.columns, names), primary_key=names, clustered=False)
 
 
 def with_index(table: Table, key: syntax.KeyDefinition, name: str) -> Table:
@@ -159,15 +152,12 @@ def check_partitioned(key: syntax.KeyDefinition, name: str, table: Table, sessio
         return
     if key.options.scope == "GLOBAL" and table.partitioning is None:
         raise unsupported_error("Global Index on non-partitioned table")
-    missing = partitioning_columns(table.partitioning) - {part.column.lower() for part in unprefixed_parts(key.parts)}
+    whole = {part.column.lower() for part in key.parts if part.length < 0}
+    missing = partitioning_columns(table.partitioning) - whole
     if missing and not session.release.global_indexes:
         raise tidb_error("ddl:1503", "PRIMARY" if key.kind == "primary" else "UNIQUE INDEX")
     if missing and key.options.scope != "GLOBAL":
         raise tidb_error("ddl:8264", name)
-
-
-def unprefixed_parts(parts: tuple[syntax.KeyPart, ...]) -> tuple[syntax.KeyPart, ...]:
-    return tuple(part for part in parts if part.length < 0)
 
 
 def drop_key(spec: syntax.DropKey, alteration: Alteration) -> SubJobs:
@@ -182,13 +172,13 @@ def drop_key(spec: syntax.DropKey, alteration: Alteration) -> SubJobs:
 def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
     """Yield the sub-job of DROP INDEX (TiDB: dropIndex, CheckIsDropPrimaryKey)."""
     target, affected = alteration.target, AffectedNames(dropped_keys=(name.lower(),))
+    index = find_index(target.table, name) if target else None
+    primary = name.lower() == "primary" and (index is None or index.primary)
+    action = Action.DROP_PRIMARY_KEY if primary else Action.DROP_INDEX
     if target is None:
-        primary = name.lower() == "primary"
-        yield SubJob(Action.DROP_PRIMARY_KEY if primary else Action.DROP_INDEX, affected=affected)
+        yield SubJob(action, affected=affected)
         return
     table = target.table
-    index = find_index(table, name)
-    primary = name.lower() == "primary" and (index is None or index.primary)
     if primary and not table.primary_key:
         raise tidb_error("ddl:1091", "PRIMARY")
     if primary and table.clustered:
@@ -200,7 +190,6 @@ def drop_index(name: str, if_exists: bool, alteration: Alteration) -> SubJobs:
         raise error_with_text("ddl:1091", f"index {name} doesn't exist")
     check_key_not_needed(index, target)
     id = index.id
-    action = Action.DROP_PRIMARY_KEY if primary else Action.DROP_INDEX
     yield SubJob(action, lambda before: without_index(before, id, primary), affected)
 
 
@@ -246,9 +235,8 @@ def alter_visibility(spec: syntax.IndexVisibility, alteration: Alteration) -> Su
         yield f"index '{index.name if index else 'PRIMARY'}' is {'' if spec.visible else 'in'}visible already: no job"
         return
     id = index.id
-    yield SubJob(
-        Action.ALTER_INDEX_VISIBILITY, lambda before: with_changed_index(before, id, "", spec.visible), affected
-    )
+    action = Action.ALTER_INDEX_VISIBILITY
+    yield SubJob(action, lambda before: with_changed_index(before, id, "", spec.visible), affected)
 
 
 def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
@@ -264,6 +252,5 @@ def with_changed_index(table: Table, id: int, name: str, visible: bool | None) -
         )
         return replace(index, name=new, columns=parts, visible=index.visible if visible is None else visible)
 
-    return replace(
-        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes))
-    )
+    indexes, columnar = (tuple(map(changed, indexes)) for indexes in (table.indexes, table.columnar_indexes))
+    return replace(table, indexes=indexes, columnar_indexes=columnar)

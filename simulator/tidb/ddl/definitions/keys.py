@@ -30,6 +30,9 @@ class TableKeys:
     last_index_id: int = 0
 
 
+ResolvedKey = tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]
+"""A key, and its parts with the names of columns as the table spells them."""
+
 COLUMNAR_KINDS = ("columnar", "vector")
 INDEX_KINDS = ("primary", "unique", "key", *COLUMNAR_KINDS)
 
@@ -39,11 +42,11 @@ def build_keys(
     columns: tuple[Column, ...],
     names: dict[str, str],
     text: str,
-    schema: str = "",
-    clustered_index: str = "ON",
+    schema: str,
+    clustered_index: str,
 ) -> TableKeys:
     """Return the keys of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
-    keys = tuple(chain(definition.keys, chain.from_iterable(column.keys for column in definition.columns)))
+    keys = all_keys(definition)
     types = {column.name: column.type for column in columns}
     resolved = [(key, tuple(resolve_part(part, names, text) for part in key.parts)) for key in keys]
     check_parts(resolved, types, text)
@@ -68,6 +71,11 @@ def build_keys(
     )
 
 
+def all_keys(definition: syntax.CreateTable) -> tuple[syntax.KeyDefinition, ...]:
+    """Return the keys of the table, then those of columns."""
+    return tuple(chain(definition.keys, chain.from_iterable(column.keys for column in definition.columns)))
+
+
 def is_clustered(primary: syntax.KeyDefinition, integer: bool, clustered_index: str) -> bool:
     """Return whether a primary key is clustered. INT_ONLY of tidb_enable_clustered_index means one integer column."""
     if primary.clustered is not None:
@@ -86,9 +94,7 @@ def resolve_part(part: syntax.KeyPart, names: dict[str, str], text: str) -> synt
     return replace(part, column=spelled)
 
 
-def check_parts(
-    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]], types: dict[str, ColumnType], text: str
-) -> None:
+def check_parts(keys: list[ResolvedKey], types: dict[str, ColumnType], text: str) -> None:
     """Raise SchemaError for a column that cannot be a key (a TEXT without prefix, a JSON) and a prefix of a number."""
     parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
     for part in parts:
@@ -127,18 +133,18 @@ def with_primary_key(
         if read.name in names and (read.null or read.generated == "virtual"):
             what = "NULL" if read.null else "virtual"
             raise SchemaError(f"{where}: column {read.name!r} of the primary key is {what}; accepted: NOT NULL, stored")
+    return with_not_null(columns, names)
+
+
+def with_not_null(columns: Iterable[Column], names: Collection[str]) -> tuple[Column, ...]:
     return tuple(replace(column, not_null=True) if column.name in names else column for column in columns)
 
 
-def indexed_keys(
-    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]],
-) -> list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]]:
+def indexed_keys(keys: list[ResolvedKey]) -> list[ResolvedKey]:
     return [(key, parts) for key, parts in keys if key.kind in INDEX_KINDS]
 
 
-def build_indexes(
-    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]], names: Mapping[int, str]
-) -> list[Index]:
+def build_indexes(keys: list[ResolvedKey], names: Mapping[int, str]) -> list[Index]:
     """Return the indexes with their ids; `names` are those of `key_names`."""
     return [
         build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
@@ -188,13 +194,15 @@ def free_name(parts: tuple[syntax.KeyPart, ...], taken: set[str]) -> str:
     `taken` are the explicit names in lower case, and TiDB's own, which it compares case-sensitively.
     """
     stem = "expression_index" if any(part.expression for part in parts) else parts[0].column
-    name, number = stem, 2
-    if stem.lower() == "primary":
-        name, number = f"{stem}_2", 3
-    while name in taken:
-        name, number = f"{stem}_{number}", number + 1
+    name = next(name for name in numbered_names(stem) if name not in taken)
     taken.add(name)
     return name
+
+
+def numbered_names(stem: str) -> Iterator[str]:
+    """Yield `stem`, `stem_2`, `stem_3`, …, but not `primary`."""
+    yield from [stem] if stem.lower() != "primary" else []
+    yield from (f"{stem}_{number}" for number in count(2))
 
 
 def index_column(part: syntax.KeyPart, index: str, position_in_key: int) -> IndexColumn:
@@ -204,9 +212,7 @@ def index_column(part: syntax.KeyPart, index: str, position_in_key: int) -> Inde
     return IndexColumn(part.column, part.length)
 
 
-def build_foreign_keys(
-    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]], schema: str
-) -> tuple[ForeignKey, ...]:
+def build_foreign_keys(keys: list[ResolvedKey], schema: str) -> tuple[ForeignKey, ...]:
     """Return the foreign keys, with TiDB's names for unnamed ones; `schema` is that of the table."""
     foreign = [(key, parts) for key, parts in keys if key.kind == "foreign"]
     return tuple(build_foreign_key(key, parts, number, schema) for number, (key, parts) in enumerate(foreign, 1))
@@ -227,10 +233,7 @@ def build_foreign_key(key: syntax.KeyDefinition, parts: tuple[syntax.KeyPart, ..
 
 
 def foreign_indexes(
-    keys: list[tuple[syntax.KeyDefinition, tuple[syntax.KeyPart, ...]]],
-    indexes: list[Index],
-    columnar: Collection[int],
-    handle: tuple[str, ...],
+    keys: list[ResolvedKey], indexes: list[Index], columnar: Collection[int], handle: tuple[str, ...]
 ) -> list[Index]:
     """Return the indexes that TiDB adds for foreign keys without a covering index (addIndexForForeignKey).
 

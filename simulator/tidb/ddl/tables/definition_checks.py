@@ -4,7 +4,6 @@ BuildTableInfoWithStmt, checkTableInfoValidWithStmt, checkTableInfoValidExtra)."
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.columns.alter import MAX_COLUMNS
@@ -17,16 +16,17 @@ from simulator.tidb.ddl.columns.definitions import (
 from simulator.tidb.ddl.constraints.foreign_keys import check_new_foreign_key
 from simulator.tidb.ddl.constraints.index_parts import check_expressions, check_parts
 from simulator.tidb.ddl.constraints.indexes import MAX_KEYS
-from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, key_names
+from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, all_keys, key_names, with_not_null
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
-from simulator.tidb.ddl.lookups import MAX_NAME_LENGTH, check_length, existing_column
+from simulator.tidb.ddl.lookups import check_length, existing_column
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import (
     auto_random_error,
     converting_errors,
     error_with_text,
+    syntax_error,
     tidb_error,
     unsupported_error,
 )
@@ -72,23 +72,14 @@ def check_columns(definition: syntax.CreateTable, charset: tuple[str, str], sess
 def check_keys(definition: syntax.CreateTable, charset: tuple[str, str], schema: str, session: Session) -> None:
     """Check the names of keys, then keys of the table, then keys of columns (TiDB: checkConstraintNames,
     BuildTableInfo)."""
-    keys = [*definition.keys, *(key for column in definition.columns for key in column.keys)]
+    keys = all_keys(definition)
     check_constraint_names(keys)
     names = key_names(keys)
     with converting_errors("ddl:1105"):
-        table = Table(
-            schema,
-            definition.name,
-            tuple(build_column(column, charset, "") for column in definition.columns),
-            temporary=definition.temporary,
-        )
+        columns = tuple(build_column(column, charset, "") for column in definition.columns)
     primary = {part.column.lower() for key in keys if key.kind == "primary" for part in key.parts}
-    table = replace(
-        table,
-        columns=tuple(
-            replace(column, not_null=True) if column.name.lower() in primary else column for column in table.columns
-        ),
-    )
+    columns = with_not_null(columns, [column.name for column in columns if column.name.lower() in primary])
+    table = Table(schema, definition.name, columns, temporary=definition.temporary)
     foreign: list[str] = []
     for key in keys:
         if key.kind == "foreign":
@@ -116,16 +107,14 @@ def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Sessi
     if key.kind in ("check", "fulltext", "spatial"):
         return
     if key.kind in COLUMNAR_KINDS and not session.release.vectors:
-        raise error_with_text(
-            "parser:1064", "You have an error in your SQL syntax: there are no vector indexes in this release"
-        )
+        raise syntax_error("there are no vector indexes in this release")
     check_expressions(key, table, name)
     if key.clustered is not None and key.kind != "primary":
         raise error_with_text("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")
     if key.kind == "primary" and check_primary_key(key, table):
         return
-    if len(name) > MAX_NAME_LENGTH and key.kind != "primary":
-        raise tidb_error("ddl:1059", name)
+    if key.kind != "primary":
+        check_length(name)
     if key.kind in INDEX_KINDS:
         check_parts(key, table, name, session.is_strict)
     if session.is_strict and len((key.options.comment or "").encode()) > MAX_COMMENT_BYTES:
@@ -148,11 +137,8 @@ def check_primary_key(key: syntax.KeyDefinition, table: Table) -> bool:
 
 def check_foreign_indexes(keys: Sequence[syntax.KeyDefinition], taken: set[str], table: Table) -> None:
     """Check the name and columns of the index that a foreign key gets (TiDB: addIndexForForeignKey)."""
-    beginnings = [
-        tuple(part.column.lower() if part.length < 0 else "" for part in key.parts)
-        for key in keys
-        if key.kind in INDEX_KINDS
-    ]
+    indexed = (key.parts for key in keys if key.kind in INDEX_KINDS)
+    beginnings = [tuple(part.column.lower() if part.length < 0 else "" for part in parts) for parts in indexed]
     for number, key in enumerate((key for key in keys if key.kind == "foreign"), 1):
         columns = tuple(part.column.lower() for part in key.parts)
         if any(columns == beginning[: len(columns)] for beginning in beginnings):
@@ -190,8 +176,7 @@ def check_options(definition: syntax.CreateTable, session: Session) -> None:
 
 
 def handle_key(definition: syntax.CreateTable) -> syntax.KeyDefinition | None:
-    keys = [*definition.keys, *(key for column in definition.columns for key in column.keys)]
-    return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
+    return next((key for key in all_keys(definition) if key.kind == "primary" and key.clustered is not False), None)
 
 
 def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None:
@@ -202,9 +187,10 @@ def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None
     depends = {}
     for column in definition.columns:
         if column.generated:
-            check_generated_functions(column.name, column.text("generated"))
-            check_names(column.text("generated"), schema, definition.name)
-            depends[column.name.lower()] = column_names(column.text("generated"))
+            expression = column.text("generated")
+            check_generated_functions(column.name, expression)
+            check_names(expression, schema, definition.name)
+            depends[column.name.lower()] = column_names(expression)
     for name, needed in depends.items():
         if counting in needed:
             raise tidb_error("ddl:3109", name)
