@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from simulator.tidb.ddl.columns.definitions import NOW
+from simulator.tidb.ddl.expressions.default_functions import NOW
 from simulator.tidb.model.table import (
     Column,
     ForeignKey,
@@ -38,9 +38,8 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
     moved = _renamed(before, renamed)
     specs = [f"RENAME COLUMN {quote_name(old)} TO {quote_name(new)}" for old, new in renamed.items()]
     specs += _charset(before, after)
-    specs += [
-        f"DROP FOREIGN KEY {quote_name(key.name)}" for key in _missing_keys(moved.foreign_keys, after.foreign_keys)
-    ]
+    dropped = _missing_keys(moved.foreign_keys, after.foreign_keys)
+    specs += [f"DROP FOREIGN KEY {quote_name(key.name)}" for key in dropped]
     specs += [_dropped(index) for index in _missing_keys(moved.indexes, after.indexes)]
     specs += _columns(moved, after)
     specs += [f"ADD {index_text(index)}" for index in _missing_keys(after.indexes, moved.indexes)]
@@ -144,19 +143,10 @@ def _partitions(before: Partitioning | None, after: Partitioning | None) -> list
         return []
     if after is None:
         return ["REMOVE PARTITIONING"]
-    if (
-        before is not None
-        and after.kind in ("range", "list")
-        and _without_partitions(before) == _without_partitions(after)
-    ):
+    by_name = None
+    if before and after.kind in ("range", "list") and replace(before, partitions=after.partitions) == after:
         by_name = _partition_specs(after.kind, before.partitions, after.partitions)
-        if by_name is not None:
-            return by_name
-    return [f"PARTITION BY {partitioning_text(after)}"]
-
-
-def _without_partitions(partitioning: Partitioning) -> Partitioning:
-    return replace(partitioning, partitions=())
+    return by_name or [f"PARTITION BY {partitioning_text(after)}"]
 
 
 def _partition_specs(kind: str, before: Sequence[Partition], after: Sequence[Partition]) -> list[str] | None:
@@ -247,10 +237,9 @@ def foreign_key_text(key: ForeignKey) -> str:
 
 
 def ttl_text(ttl: TimeToLive) -> str:
-    words = [
-        f"TTL = {quote_name(ttl.column)} + INTERVAL {ttl.interval} TTL_ENABLE = '{'ON' if ttl.enabled else 'OFF'}'"
-    ]
-    return " ".join(words + ([f"TTL_JOB_INTERVAL = '{ttl.job_interval}'"] if ttl.job_interval else []))
+    job_interval = f" TTL_JOB_INTERVAL = '{ttl.job_interval}'" if ttl.job_interval else ""
+    enable = f"TTL_ENABLE = '{'ON' if ttl.enabled else 'OFF'}'"
+    return f"TTL = {quote_name(ttl.column)} + INTERVAL {ttl.interval} {enable}{job_interval}"
 
 
 def partitioning_text(rule: Partitioning) -> str:

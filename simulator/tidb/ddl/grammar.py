@@ -21,7 +21,6 @@ NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY"
 AUTO_INCREMENT_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
 """Types of AUTO_INCREMENT columns."""
 
-NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 NAMED_KEY_KINDS = ("key", "unique", "foreign")
 
 
@@ -105,12 +104,11 @@ def check_type(name: str, type: syntax.FieldType) -> None:
         raise tidb_error("types:3013", name)
     elif type.name == "bit" and type.length > 64:
         raise tidb_error("types:1439", name, 64)
-    elif type.name == "set":
-        if len(type.elements) > 64:
-            raise tidb_error("types:1097", name)
-        for member in type.elements:
-            if "," in member:
-                raise tidb_error("types:1367", "set", member)
+    elif type.name == "set" and len(type.elements) > 64:
+        raise tidb_error("types:1097", name)
+    for member in type.elements if type.name == "set" else ():
+        if "," in member:
+            raise tidb_error("types:1367", "set", member)
 
 
 def check_varchar(name: str, length: int, charset: str) -> None:

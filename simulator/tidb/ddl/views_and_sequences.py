@@ -74,7 +74,7 @@ def alter_sequence(statement: syntax.AlterSequence, text: str, session: Session)
             if catalog.has(*name):
                 raise tidb_error("ddl:1347", *name, "SEQUENCE")
             if statement.if_exists:
-                return session.without_jobs(_unknown_sequence(name))
+                return session.without_jobs(f"Unknown SEQUENCE: '{'.'.join(name)}': no job")
             raise tidb_error("schema:1146", *name)
         new = replace(old, options=(*old.options, *_option_pairs(statement.options)))
         catalog = replace(catalog, sequences={**catalog.sequences, place_of(*name): new})
@@ -93,10 +93,6 @@ def drop_sequence(statement: syntax.DropSequence, text: str, session: Session) -
 
     job = Job(Action.DROP_SEQUENCE, text, statement)
     return drop_each(statement.sequences, without, job, "schema:4139", statement.if_exists, session)
-
-
-def _unknown_sequence(name: syntax.TableName) -> str:
-    return f"Unknown SEQUENCE: '{'.'.join(name)}': no job"
 
 
 def _option_pairs(options: Iterable[syntax.SequenceOption]) -> tuple[tuple[str, int | None], ...]:

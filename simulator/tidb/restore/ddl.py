@@ -157,7 +157,7 @@ def restore_create_index(statement: syntax.CreateIndex) -> str:
     kind = "" if key.kind == "key" else key.kind.upper()
     head = join_words("CREATE", kind, "INDEX", if_not_exists(key.if_not_exists), quote_name(key.name), "ON")
     parts = f"({', '.join(map(restore_part, key.parts))})"
-    tail = join_words(restore_key_options(key.options), restore_lock_and_algorithm(statement))
+    tail = join_words(*restore_key_options(key.options), restore_lock_and_algorithm(statement))
     return join_words(head, restore_table_name(statement.table), parts, tail)
 
 

@@ -95,14 +95,6 @@ def restore_scope(option: syntax.ColumnOption) -> str:
     return " GLOBAL" if option.scope == "GLOBAL" else ""
 
 
-def restore_default(option: syntax.ColumnOption) -> str:
-    return f"DEFAULT {option.default.restored}" if option.default else ""
-
-
-def restore_on_update(option: syntax.ColumnOption) -> str:
-    return f"ON UPDATE {option.expression.restored}" if option.expression else ""
-
-
 def restore_generated(option: syntax.ColumnOption) -> str:
     expression = option.expression.restored if option.expression else ""
     return f"GENERATED ALWAYS AS({expression}) {'STORED' if option.stored else 'VIRTUAL'}"
@@ -116,8 +108,8 @@ def restore_auto_random(option: syntax.ColumnOption) -> str:
 OPTIONS: Mapping[str, Callable[[syntax.ColumnOption], str]] = {
     "not null": lambda _: "NOT NULL",
     "null": lambda _: "NULL",
-    "default": restore_default,
-    "on update": restore_on_update,
+    "default": lambda option: f"DEFAULT {option.default.restored}" if option.default else "",
+    "on update": lambda option: f"ON UPDATE {option.expression.restored}" if option.expression else "",
     "auto_increment": lambda _: "AUTO_INCREMENT",
     "auto_random": restore_auto_random,
     "primary": restore_primary_option,
@@ -153,15 +145,11 @@ def restore_key(key: syntax.KeyDefinition) -> str:
         name = f"{quote_name(key.name)} " if key.name else ""
         return f"CONSTRAINT {name}FOREIGN KEY {exists and exists + ' '}{parts} {restore_references(key.references)}"
     name = f" {quote_name(key.name)}" if key.name else ""
-    options = restore_key_options(key.options)
+    options = " ".join(restore_key_options(key.options))
     return f"{WORDS[key.kind]}{exists and ' ' + exists}{name}{parts}{options and ' ' + options}"
 
 
-def restore_key_options(options: syntax.KeyOptions) -> str:
-    return " ".join(key_option_texts(options))
-
-
-def key_option_texts(options: syntax.KeyOptions) -> Iterator[str]:
+def restore_key_options(options: syntax.KeyOptions) -> Iterator[str]:
     if options.clustered is not None:
         yield restore_clustering(options.clustered)
     if options.key_block_size:

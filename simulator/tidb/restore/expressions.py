@@ -13,11 +13,8 @@ from simulator.tidb import syntax
 from simulator.tidb.restore.names import quote_literal, quote_name, quote_string
 
 TEMPLATES = {
+    **dict.fromkeys(("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB"), "{}, INTERVAL {} {}"),
     "CONVERT": "{} USING {}",
-    "ADDDATE": "{}, INTERVAL {} {}",
-    "SUBDATE": "{}, INTERVAL {} {}",
-    "DATE_ADD": "{}, INTERVAL {} {}",
-    "DATE_SUB": "{}, INTERVAL {} {}",
     "EXTRACT": "{} FROM {}",
     "POSITION": "{} IN {}",
 }
@@ -96,11 +93,8 @@ def _restore_between(node: syntax.Between) -> str:
 
 def _restore_in(node: syntax.In) -> str:
     first = node.candidates[0]
-    alone = (
-        len(node.candidates) == 1
-        and isinstance(first, syntax.ContextExpression)
-        and first.kind == "the rows of a subquery"
-    )
+    is_subquery = isinstance(first, syntax.ContextExpression) and first.kind == "the rows of a subquery"
+    alone = is_subquery and len(node.candidates) == 1
     candidates = restore_node(first) if alone else f"({restore_list(node.candidates, ',')})"
     return f"{restore_node(node.operand)}{_restore_not(node)} IN {candidates}"
 
@@ -108,10 +102,6 @@ def _restore_in(node: syntax.In) -> str:
 def _restore_pattern(node: syntax.PatternMatch) -> str:
     escape = "" if node.escape == "\\" else f" ESCAPE {quote_string(node.escape)}"
     return f"{restore_node(node.operand)}{_restore_not(node)} {node.operator} {restore_node(node.pattern)}{escape}"
-
-
-def _restore_is(node: syntax.Is) -> str:
-    return f"{restore_node(node.operand)} IS{_restore_not(node)} {node.test}"
 
 
 def _restore_not(node: syntax.Between | syntax.In | syntax.PatternMatch | syntax.Is) -> str:
@@ -130,7 +120,7 @@ _WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Between: _restore_between,
     syntax.In: _restore_in,
     syntax.PatternMatch: _restore_pattern,
-    syntax.Is: _restore_is,
+    syntax.Is: lambda node: f"{restore_node(node.operand)} IS{_restore_not(node)} {node.test}",
     syntax.Collate: lambda node: f"{restore_node(node.operand)} COLLATE {node.collation}",
     syntax.Parenthesised: lambda node: f"({restore_node(node.inner)})",
     syntax.RowExpression: lambda node: f"ROW({restore_list(node.items, ',')})",

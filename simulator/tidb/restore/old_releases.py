@@ -38,18 +38,21 @@ def restore_placement_policy(option: syntax.TableOption) -> str:
 
 
 def keep_in_statement(statement: syntax.Statement, keep: Keep, placement: bool) -> syntax.Statement:
-    if isinstance(statement, syntax.CreateTable):
-        partitioning = statement.partitioning and keep_in_partitioning(statement.partitioning, keep)
-        return replace(statement, options=tuple(map(keep, statement.options)), partitioning=partitioning)
-    if isinstance(statement, syntax.RepairTable):
-        definition = keep_in_statement(statement.definition, keep, placement)
-        assert isinstance(definition, syntax.CreateTable)
-        return replace(statement, definition=definition)
-    if isinstance(statement, syntax.AlterTable):
-        return replace(statement, specs=tuple(keep_in_spec(spec, keep, placement) for spec in statement.specs))
-    if isinstance(statement, (syntax.CreateDatabase, syntax.AlterDatabase)):
-        return replace(statement, options=tuple(map(keep, statement.options)))
+    match statement:
+        case syntax.CreateTable():
+            return keep_in_table(statement, keep)
+        case syntax.RepairTable(_, definition):
+            return replace(statement, definition=keep_in_table(definition, keep))
+        case syntax.AlterTable(_, specs):
+            return replace(statement, specs=tuple(keep_in_spec(spec, keep, placement) for spec in specs))
+        case syntax.CreateDatabase(_, options) | syntax.AlterDatabase(_, options):
+            return replace(statement, options=tuple(map(keep, options)))
     return statement
+
+
+def keep_in_table(statement: syntax.CreateTable, keep: Keep) -> syntax.CreateTable:
+    partitioning = statement.partitioning and keep_in_partitioning(statement.partitioning, keep)
+    return replace(statement, options=tuple(map(keep, statement.options)), partitioning=partitioning)
 
 
 def keep_in_spec(spec: syntax.Spec, keep: Keep, placement: bool) -> syntax.Spec:
@@ -77,25 +80,19 @@ def keep_in_partitioning(partitioning: syntax.PartitionClause, keep: Keep) -> sy
 def keep_in_definitions(
     definitions: tuple[syntax.PartitionDefinition, ...], keep: Keep
 ) -> tuple[syntax.PartitionDefinition, ...]:
-    return tuple(
-        replace(
-            partition,
-            options=tuple(map(keep, partition.options)),
-            subpartitions=keep_in_definitions(partition.subpartitions, keep),
-        )
-        for partition in definitions
-    )
+    def kept(partition: syntax.PartitionDefinition) -> syntax.PartitionDefinition:
+        subpartitions = keep_in_definitions(partition.subpartitions, keep)
+        return replace(partition, options=tuple(map(keep, partition.options)), subpartitions=subpartitions)
+
+    return tuple(map(kept, definitions))
 
 
 def restore_partition_options(spec: syntax.PartitionOptions) -> str:
     """Restore options in one comment of the feature, and attributes without a comment."""
+    head = f"PARTITION {quote_name(spec.partition)}"
     for option in spec.options:
         if option.name == "ATTRIBUTES":
-            return (
-                f"PARTITION {quote_name(spec.partition)} {restore_attributes(None if option.default else option.value)}"
-            )
-    options = " ".join(
-        restore_placement_policy(option) if option.name == "PLACEMENT POLICY" else restore_option(option)
-        for option in spec.options
-    )
-    return feature_comment(f"PARTITION {quote_name(spec.partition)} {options}", "placement")
+            return f"{head} {restore_attributes(None if option.default else option.value)}"
+    writers = {"PLACEMENT POLICY": restore_placement_policy}
+    options = " ".join(writers.get(option.name, restore_option)(option) for option in spec.options)
+    return feature_comment(f"{head} {options}", "placement")

@@ -18,7 +18,7 @@ from simulator.tidb.ddl.alteration import TargetTable
 from simulator.tidb.ddl.definitions.defaults import default_text, number_text
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.definitions.types import complete_type
-from simulator.tidb.ddl.expressions.default_functions import check_default_function
+from simulator.tidb.ddl.expressions.default_functions import NOW, check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, syntax_error, tidb_error
@@ -89,10 +89,9 @@ def check_options(definition: syntax.ColumnDefinition, column: Column, session: 
             default = NULL if value is None else ""
         elif option.kind == "on update" and option.expression:
             text = option.expression.restored
-            digits_text = text.partition("(")[2].rstrip(")")
-            digits = max(column.type.decimal, 0)
-            is_wrong = int(digits_text) != digits if digits_text else digits > 0
-            if family(column.type) != "datetime" or not text.startswith("CURRENT_TIMESTAMP") or is_wrong:
+            digits = int(text.partition("(")[2].rstrip(")") or 0)
+            is_now = text.startswith("CURRENT_TIMESTAMP") and digits == max(column.type.decimal, 0)
+            if family(column.type) != "datetime" or not is_now:
                 raise tidb_error("ddl:1294", definition.name)
         elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > MAX_COMMENT_BYTES:
             raise tidb_error("ddl:1629", definition.name.lower())
@@ -148,7 +147,6 @@ def check_charset(definition: syntax.ColumnDefinition, session: Session) -> None
         named = charset_of_collation
 
 
-NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 WITHOUT_DEFAULT = ("text", "json", "vector")
 
 
@@ -158,8 +156,7 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
     if default.parenthesised and not session.release.default_parentheses:
         raise syntax_error("DEFAULT takes no such parentheses in this release")
     if default.kind == "expression":
-        newer = session.release.default_functions
-        check_default_function(column.name, column.type, default, newer)
+        check_default_function(column.name, column.type, default, session.release.default_functions)
         return default_text(default, column.type, "")
     if kind in WITHOUT_DEFAULT and default.kind != "null":
         if default.text == "" and default.kind == "string" and not session.is_strict:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.tidb.ddl.tidb_errors import unsupported_error
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary, type_arguments
+from simulator.tidb.model.types import TYPES, ColumnType, bare_name, family, is_binary, type_arguments
 
 TO_BIT = ("date", "datetime", "time", "year", "string", "text", "json")
 TO_MEMBERS = ("date", "datetime", "time", "year", "decimal", "float", "json", "bit")
@@ -16,13 +16,10 @@ TEXTUAL = ("string", "text")
 CHARSETS = {("utf8", "utf8mb4"), ("utf8", "utf8"), ("utf8mb4", "utf8mb4"), ("latin1", "utf8mb4")}
 """Changes of charsets that do not rewrite the rows."""
 
-ALIKE = tuple(
-    tuple(f"{charset}_{rest}" for charset in charsets)
-    for rest, charsets in (
-        ("general_ci", ("utf8mb4", "utf8")),
-        ("unicode_ci", ("utf8mb4", "utf8")),
-        ("bin", ("utf8mb4", "utf8", "latin1")),
-    )
+ALIKE = (
+    ("utf8mb4_general_ci", "utf8_general_ci"),
+    ("utf8mb4_unicode_ci", "utf8_unicode_ci"),
+    ("utf8mb4_bin", "utf8_bin", "latin1_bin"),
 )
 """Collations of the same order."""
 
@@ -34,7 +31,8 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
     """
     old, new = before.type, after.type
     if not is_supported(old, new):
-        change = f"change from original type {type_text(old)} to {type_text(new)} is currently unsupported yet"
+        texts = [bare_name(type) + type_arguments(type) for type in (old, new)]
+        change = f"change from original type {texts[0]} to {texts[1]} is currently unsupported yet"
         raise unsupported_error(f"modify column: [ddl:8200]Unsupported modify column: {change}")
     reorganized = can_reorganize(old, new)
     if primary and (reorganized or needs_reorganization(old, new)):
@@ -61,11 +59,6 @@ def check_charset(charset: str, collation: str, to_charset: str, to_collation: s
 
 def order_alike(collation: str, other: str) -> bool:
     return collation == other or any(collation in group and other in group for group in ALIKE)
-
-
-def type_text(type: ColumnType) -> str:
-    """Return the type as TiDB prints it in errors: `decimal(10,2)`."""
-    return (TYPES[type.name].binary_name if is_binary(type) else type.name) + type_arguments(type)
 
 
 def is_supported(old: ColumnType, new: ColumnType) -> bool:

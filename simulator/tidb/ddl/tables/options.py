@@ -59,16 +59,12 @@ def check_charsets(names: Sequence[str]) -> None:
     """Raise DdlError for several charsets (GetCharsetAndCollateInTableOption)."""
     for name in names:
         if name != names[0]:
-            raise error_with_text(
-                "ddl:1302", f"Conflicting declarations: 'CHARACTER SET {names[0]}' and 'CHARACTER SET {name}'"
-            )
+            raise tidb_error("ddl:1302", names[0], name)
 
 
 def comment(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     if len(option.value.encode()) > 2048:
-        raise error_with_text(
-            "ddl:1628", f"Comment for table '{alteration.name.name.lower()}' is too long (max = 2048)"
-        )
+        raise tidb_error("ddl:1628", alteration.name.name.lower())
     yield SubJob(Action.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
 
 
@@ -108,8 +104,8 @@ def check_ttl(name: str, table: Table, target: TargetTable) -> None:
     column = existing_column(table, name, tidb_error("ddl:1054", name, "TTL config"))
     if family(column.type) not in ("date", "datetime"):
         raise tidb_error("ddl:8148", column.name)
-    keys = {column.name: column.type for column in table.columns if column.name in table.primary_key}
-    if table.clustered and any(family(type) == "float" for type in keys.values()):
+    floats = {column.name for column in table.columns if family(column.type) == "float"}
+    if table.clustered and not floats.isdisjoint(table.primary_key):
         raise error_with_text("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
 
 
@@ -146,18 +142,13 @@ def with_option(table: Table, name: str, value: str) -> Table:
     return replace(table, options=tuple((option, values[option]) for option in STORED_OPTIONS if option in values))
 
 
-def placement_option(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
-    """Yield the sub-job of placement, which comes after all others."""
-    return iter(())
-
-
 def engine_attribute(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     raise tidb_error("ddl:3981")
 
 
 def engine(option: syntax.TableOption, values: Values, alteration: Alteration) -> SubJobs:
     if option.value.lower() not in ENGINES:
-        raise error_with_text("ddl:1286", f"Unknown storage engine '{option.value}'")
+        raise tidb_error("ddl:1286", option.value)
     return ignored_option(option, values, alteration)
 
 
@@ -196,7 +187,7 @@ OPTIONS: Mapping[str, Callable[[syntax.TableOption, Values, Alteration], SubJobs
     "AUTO_ID_CACHE": stored_option,
     "AUTO_RANDOM_BASE": stored_option,
     "SHARD_ROW_ID_BITS": stored_option,
-    "PLACEMENT POLICY": placement_option,
+    "PLACEMENT POLICY": lambda option, values, alteration: iter(()),  # set_options yields its sub-job, the last
     "ENGINE": engine,
     "ROW_FORMAT": ignored_option,
     "ENGINE_ATTRIBUTE": engine_attribute,
