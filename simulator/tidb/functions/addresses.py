@@ -1,26 +1,16 @@
-"""Functions of IP addresses and UUIDs (TiDB: pkg/expression/builtin_miscellaneous.go).
-
-Bytes are texts with one character per byte.
-"""
+"""Functions of IP addresses and UUIDs (TiDB: pkg/expression/builtin_miscellaneous.go)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text, strict
+from simulator.tidb.functions.problems import incorrect_string
 
 PART = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
-def _incorrect_string(text: str, function: str, kind: str = "T") -> FunctionProblem:
-    return FunctionProblem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
-
-
-@strict
-def inet_aton(text: str) -> Text:
+def inet_aton(text: str) -> str:
     parts = text.split(".")
     if (
         not text
@@ -28,15 +18,15 @@ def inet_aton(text: str) -> Text:
         or len(parts) > 4
         or not all(not part or part.isascii() and part.isdigit() and int(part) <= 255 for part in parts)
     ):
-        raise _incorrect_string(text, "inet_aton")
+        raise incorrect_string(text, "inet_aton")
     numbers = [int(part or 0) for part in parts]
     if len(numbers) > 1:
         numbers[-1:-1] = [0] * (4 - len(numbers))
     return str(sum(number << 8 * place for place, number in enumerate(reversed(numbers))))
 
 
-def inet_ntoa(number: Text) -> Text:
-    return None if number is None or not 0 <= int(number) < 2**32 else str(IPv4Address(int(number)))
+def inet_ntoa(number: str) -> str | None:
+    return str(IPv4Address(int(number))) if 0 <= int(number) < 2**32 else None
 
 
 def _parse_ipv4(text: str) -> bytes | None:
@@ -53,16 +43,14 @@ def _parse_ipv6(text: str) -> bytes | None:
         return None
 
 
-@strict
-def inet6_aton(text: str) -> Text:
+def inet6_aton(text: str) -> str:
     result = _parse_ipv4(text) or (_parse_ipv6(text) if ":" in text else None)
     if result is None:
-        raise _incorrect_string(text, "inet_aton6")
+        raise incorrect_string(text, "inet_aton6")
     return result.decode("latin-1")
 
 
-@strict
-def inet6_ntoa(text: str) -> Text:
+def inet6_ntoa(text: str) -> str | None:
     data = text.encode("latin-1")
     if len(data) == 4:
         return ".".join(map(str, data))
@@ -84,12 +72,27 @@ def _shortest(data: bytes) -> str:
     return f"{':'.join(f'{field:x}' for field in head)}::{':'.join(f'{field:x}' for field in tail)}"
 
 
-def _predicate(test: Callable[[str], bool]) -> Callable[[Text], Text]:
-    return lambda text: str(int(text is not None and test(text)))
+def is_ipv4(text: str | None) -> str:
+    """Return IS_IPV4, which accepts leading zeros."""
+    parts = (text or "").split(".")
+    is_address = all(re.fullmatch(r"\d{1,3}", part, re.ASCII) and int(part) < 256 for part in parts)
+    return str(int(len(parts) == 4 and is_address))
 
 
-def _starts(prefix: bytes) -> Callable[[str], bool]:
-    return lambda text: len(text) == 16 and text.encode("latin-1").startswith(prefix)
+def is_ipv6(text: str | None) -> str:
+    return str(int(text is not None and ":" in text and _parse_ipv6(text) is not None))
+
+
+def is_ipv4_compat(text: str | None) -> str:
+    return _has_prefix(text, bytes(12))
+
+
+def is_ipv4_mapped(text: str | None) -> str:
+    return _has_prefix(text, bytes(10) + b"\xff\xff")
+
+
+def _has_prefix(text: str | None, prefix: bytes) -> str:
+    return str(int(text is not None and len(text) == 16 and text.encode("latin-1").startswith(prefix)))
 
 
 UUID = re.compile(r"(?:urn:uuid:)?([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})", re.I)
@@ -104,52 +107,29 @@ def _uuid(text: str) -> str | None:
     return "".join(result.groups()) if result else None
 
 
-@strict
-def is_uuid(text: str) -> Text:
+def is_uuid(text: str) -> str:
     return str(int(_uuid(text) is not None))
 
 
-def uuid_to_bin(text: Text, swapped: Text) -> Text:
+def uuid_to_bin(text: str | None, swapped: str | None = None) -> str | None:
     if text is None:
         return None
     digits = _uuid(text)
     if digits is None:
-        raise _incorrect_string(text, "uuid_to_bin", "E")
+        raise incorrect_string(text, "uuid_to_bin", "E")
     data = bytes.fromhex(digits)
     if swapped not in (None, "0"):
         data = data[6:8] + data[4:6] + data[:4] + data[8:]
     return data.decode("latin-1")
 
 
-def bin_to_uuid(text: Text, swapped: Text) -> Text:
+def bin_to_uuid(text: str | None, swapped: str | None = None) -> str | None:
     if text is None:
         return None
     data = text.encode("latin-1")
     if len(data) != 16:
-        raise _incorrect_string(text, "bin_to_uuid", "E")
+        raise incorrect_string(text, "bin_to_uuid", "E")
     if swapped not in (None, "0"):
         data = data[4:8] + data[2:4] + data[:2] + data[8:]
     digits = data.hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def _is_ipv4(text: str) -> bool:
-    """Return whether a text is an IPv4 address. IS_IPV4 accepts leading zeros."""
-    parts = text.split(".")
-    return len(parts) == 4 and all(re.fullmatch(r"\d{1,3}", part, re.ASCII) and int(part) < 256 for part in parts)
-
-
-ADDRESS_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "inet_aton": inet_aton,
-    "inet_ntoa": inet_ntoa,
-    "inet6_aton": inet6_aton,
-    "inet6_ntoa": inet6_ntoa,
-    "is_ipv4": _predicate(_is_ipv4),
-    "is_ipv6": _predicate(lambda text: ":" in text and _parse_ipv6(text) is not None),
-    "is_ipv4_compat": _predicate(_starts(bytes(12))),
-    "is_ipv4_mapped": _predicate(_starts(bytes(10) + b"\xff\xff")),
-    "is_uuid": is_uuid,
-    "uuid_to_bin": uuid_to_bin,
-    "bin_to_uuid": bin_to_uuid,
-}
-"""By their names in SQL."""

@@ -6,14 +6,16 @@ have a year, month or day of 0.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import NamedTuple
 
-from simulator.tidb.functions.problems import FunctionProblem
+from simulator.tidb.functions.problems import FunctionProblem, incorrect_value
 from simulator.tidb.values import spellings
 
 SECOND = 1_000_000
 DAY = 86400 * SECOND
 MAX_HOURS = 838
+_DAYS_OF_YEAR_0 = 365
 MAX_DURATION = spellings.LONGEST
 MONTHS = tuple("January February March April May June July August September October November December".split())
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
@@ -40,14 +42,16 @@ def date_text(moment: CalendarMoment) -> str:
     return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
 
 
-def clock_text(micros: int, digits: int = 6) -> str:
-    """Return a time of day or a duration as text with `digits` of a second."""
+def clock_text(micros: int, digits: int | None = 6) -> str:
+    """Return a time of day or a duration as text with `digits` of a second; None for six unless they are 0."""
     whole, part = divmod(abs(micros), SECOND)
+    if digits is None:
+        digits = 6 if part else 0
     fraction = f".{part:06}"[: digits + 1] if digits else ""
     return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
 
 
-def moment_text(moment: CalendarMoment, digits: int = 6) -> str:
+def moment_text(moment: CalendarMoment, digits: int | None = 6) -> str:
     return f"{date_text(moment)} {clock_text(moment.micros, digits)}"
 
 
@@ -73,19 +77,12 @@ def day_number(year: int, month: int, day: int) -> int:
 
 def from_day_number(number: int) -> CalendarMoment | None:
     """Return FROM_DAYS; None beyond the year 9999, zero before the year 1."""
-    if number <= 365 or number >= 3652500:
+    if number <= _DAYS_OF_YEAR_0 or number >= 3652500:
         return CalendarMoment(0, 0, 0)
-    year = number * 100 // 36525
-    rest = number - year * 365 - (year - 1) // 4 + (((year - 1) // 100 + 1) * 3) // 4
-    while rest > days_in_year(year):
-        rest -= days_in_year(year)
-        year += 1
-    for month in range(1, 13):
-        length = month_length(year, month)
-        if rest <= length:
-            return CalendarMoment(year, month, rest) if year <= 9999 else None
-        rest -= length
-    return None
+    day = number - _DAYS_OF_YEAR_0
+    if day > date.max.toordinal():
+        return None
+    return CalendarMoment(*date.fromordinal(day).timetuple()[:3])
 
 
 def days_in_year(year: int) -> int:
@@ -94,7 +91,7 @@ def days_in_year(year: int) -> int:
 
 def weekday(moment: CalendarMoment) -> int:
     """Return the day of the week; 0 is Sunday."""
-    return (day_number(moment.year, moment.month, moment.day) + 6) % 7
+    return (days(moment) + 6) % 7
 
 
 def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> tuple[int, int]:
@@ -104,7 +101,6 @@ def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> t
     with_year = with_year or bool(mode & 2)
     if not monday:
         first = not first
-    days = day_number(moment.year, moment.month, moment.day)
     start = day_number(moment.year, 1, 1)
     offset = (start + 5 + (not monday)) % 7
     year = moment.year
@@ -115,7 +111,7 @@ def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> t
         length = days_in_year(year)
         start -= length
         offset = (offset + 53 * 7 - length) % 7
-    since = days - (start + 7 - offset) if first and offset or not first and offset >= 4 else days - (start - offset)
+    since = days(moment) - start + offset - (7 if first and offset or not first and offset >= 4 else 0)
     if with_year and since >= 52 * 7:
         offset = (offset + days_in_year(year)) % 7
         if not first and offset < 4 or first and offset == 0:
@@ -125,6 +121,27 @@ def week_number(moment: CalendarMoment, mode: int, with_year: bool = False) -> t
 
 def has_zero(moment: CalendarMoment) -> bool:
     return not moment.month or not moment.day
+
+
+def check_date(moment: CalendarMoment, kind: str = "datetime") -> CalendarMoment:
+    """Return the moment. Raises FunctionProblem 1292 if its month or day is 0."""
+    if has_zero(moment):
+        raise incorrect_moment(moment, kind)
+    return moment
+
+
+def incorrect_moment(moment: CalendarMoment, kind: str) -> FunctionProblem:
+    return incorrect_value(date_text(moment) if kind == "date" else moment_text(moment, 0))
+
+
+def days(moment: CalendarMoment) -> int:
+    return day_number(moment.year, moment.month, moment.day)
+
+
+def clock_fields(micros: int) -> tuple[int, int, int, int]:
+    """Return the hours, minutes, seconds and microseconds of a duration that is not negative."""
+    seconds, rest = divmod(micros, SECOND)
+    return seconds // 3600, seconds // 60 % 60, seconds % 60, rest
 
 
 def add_micros(moment: CalendarMoment, micros: int) -> CalendarMoment | None:
@@ -161,11 +178,3 @@ def add_months(moment: CalendarMoment, months: int, cut: bool = True) -> Calenda
     if moment.day <= length or cut:
         return CalendarMoment(year, month, min(moment.day, length), moment.micros)
     return add_micros(CalendarMoment(year, month, length, moment.micros), (moment.day - length) * DAY)
-
-
-def incorrect_value(shown: str, value: str | None = None, what: str = "datetime") -> FunctionProblem:
-    return FunctionProblem(1292, f"Incorrect {what} value: '{shown}'", "T", value)
-
-
-def field_overflow(what: str = "datetime") -> FunctionProblem:
-    return FunctionProblem(1441, f"Datetime function: {what} field overflow", "T")

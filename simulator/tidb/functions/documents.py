@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass
 from typing import TypeVar, Union
 
-from simulator.tidb.functions.problems import FunctionProblem
+from simulator.tidb.functions.problems import FunctionProblem, invalid_json
 from simulator.tidb.values.documents import normal_json, printed_number, printed_string
 
 MARK = "\U0010fffe"
@@ -83,9 +83,7 @@ def parse_json(text: str) -> Document:
     try:
         result: Document = _READER.decode(text)
     except (ValueError, RecursionError):
-        raise FunctionProblem(
-            3140, "Invalid JSON text: The document root must not be followed by other values."
-        ) from None
+        raise invalid_json() from None
     return check_depth(result)
 
 
@@ -110,6 +108,11 @@ def load(text: str) -> Document:
     """Load a document that `dump` wrote."""
     result: Document = _READER.decode(text)
     return _unmarked(result) if MARK in text else result
+
+
+def load_item(text: str | None) -> Document:
+    """Load a document that `dump` wrote; NULL is a JSON null."""
+    return None if text is None else load(text)
 
 
 def _unmarked(document: Document) -> Document:
@@ -144,11 +147,8 @@ def print_document(document: Document) -> str:
         return printed_number(document)
     if isinstance(document, list):
         return "[" + ", ".join(map(print_document, document)) + "]"
-    return (
-        "{"
-        + ", ".join(f"{printed_string(key)}: {print_document(document[key])}" for key in sorted_keys(document))
-        + "}"
-    )
+    members = (f"{printed_string(key)}: {print_document(document[key])}" for key in sorted_keys(document))
+    return f"{{{', '.join(members)}}}"
 
 
 def scalar_text(typed: TypedScalar) -> str:
@@ -161,11 +161,8 @@ def scalar_text(typed: TypedScalar) -> str:
 
 def print_dumped(text: str) -> str:
     """Return a document that `dump` wrote as TiDB prints it."""
-    if MARK not in text:
-        usual = normal_json(text)
-        if usual is not None:
-            return usual
-    return print_document(load(text))
+    usual = normal_json(text) if MARK not in text else None
+    return print_document(load(text)) if usual is None else usual
 
 
 def sorted_keys(document: dict[str, Document]) -> list[str]:

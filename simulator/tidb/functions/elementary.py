@@ -11,8 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from simulator.tidb.functions.strict import Text, strict
-
 _SIN = (
     1.58962301576546568060e-10,
     -2.50507477628578072866e-8,
@@ -293,11 +291,8 @@ def power(x: float, y: float) -> float:
         return math.copysign(math.inf, result)
 
 
-def _double(compute: Callable[..., float]) -> Callable[..., Text]:
-    def called(*numbers: Text) -> Text:
-        return None if None in numbers else repr(compute(*(float(number or 0) for number in numbers)))
-
-    return called
+def _double(compute: Callable[..., float]) -> Callable[..., str]:
+    return lambda *numbers: repr(compute(*map(float, numbers)))
 
 
 def _real_power(x: float, y: float) -> float:
@@ -311,14 +306,13 @@ def _cotangent(x: float) -> float:
     return 1 / result if result else math.inf
 
 
-@strict
-def shown(number: str) -> Text:
+def shown(number: str) -> str:
     """Return a very large or very small double as a client is shown it."""
     mantissa, _, exponent = np.format_float_scientific(float(number), unique=True, trim="-").partition("e")
     return f"{mantissa}e{int(exponent)}"
 
 
-ELEMENTARY_FUNCTIONS: dict[str, Callable[..., Text]] = {
+ELEMENTARY_FUNCTIONS: dict[str, Callable[..., str]] = {
     "shown_real": shown,
     "sin": _double(sine),
     "cos": _double(cosine),

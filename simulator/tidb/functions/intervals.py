@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
-from simulator.tidb.functions.calendar import (
-    DAY,
-    MAX_DURATION,
-    MAX_HOURS,
-    SECOND,
-    CalendarMoment,
-    add_micros,
-    add_months,
-    clock_text,
-    date_text,
-    field_overflow,
-    has_zero,
-    incorrect_value,
-    moment_text,
-    parse_moment,
-)
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text
+from simulator.tidb.functions import calendar
+from simulator.tidb.functions.calendar import CalendarMoment
+from simulator.tidb.functions.problems import FunctionProblem, field_overflow, incorrect_value, truncated_value
 from simulator.tidb.functions.time_conversions import parse_with_offset
 from simulator.tidb.values import spellings
 
 SINGLE_UNITS = {
     "MICROSECOND": 1,
-    "SECOND": SECOND,
-    "MINUTE": 60 * SECOND,
-    "HOUR": 3600 * SECOND,
-    "DAY": DAY,
-    "WEEK": 7 * DAY,
+    "SECOND": calendar.SECOND,
+    "MINUTE": 60 * calendar.SECOND,
+    "HOUR": 3600 * calendar.SECOND,
+    "DAY": calendar.DAY,
+    "WEEK": 7 * calendar.DAY,
 }
 MONTH_UNITS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 COMPOUND_UNITS = {
@@ -93,13 +77,13 @@ def amount_text(kind: str, shown: str, unit: str, problems: list[FunctionProblem
     if kind == "string" and unit == "SECOND":
         result = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
         if not result or result[0] != shown.rstrip():
-            problems.append(FunctionProblem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+            problems.append(truncated_value("DECIMAL", shown))
         return f"{Decimal(result[1] if result else 0):f}"
     if kind == "string" and unit not in COMPOUND_UNITS:
         shown = shown.strip()
         whole = re.match(r"^[+-]?\d+", shown)
         if not whole or whole[0] != shown:
-            problems.append(FunctionProblem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+            problems.append(truncated_value("DECIMAL", shown))
         return whole[0] if whole else "0"
     if kind == "decimal" and unit in COMPOUND_UNITS:
         size = DECIMAL_PREFIXES.get(unit, "") + (
@@ -111,7 +95,7 @@ def amount_text(kind: str, shown: str, unit: str, problems: list[FunctionProblem
     if kind == "decimal" and unit != "SECOND":
         whole_number = int(Decimal(shown).to_integral_value(ROUND_HALF_UP))
         if not -INT64 <= whole_number < INT64:
-            problems.append(FunctionProblem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+            problems.append(truncated_value("DECIMAL", shown))
         return str(min(max(whole_number, -INT64), INT64 - 1))
     return shown
 
@@ -129,13 +113,15 @@ def parse_interval(unit: str, shown: str, problems: list[FunctionProblem]) -> In
         problems.append(incorrect_value(shown))
         number = 0 if number is None else min(max(number, -INT64), INT64 - 1)
     elif fraction and unit != "SECOND":
-        problems.append(FunctionProblem(1292, f"Truncated incorrect {shown} value: '%!v(MISSING)'", "T"))
-    rounded = number + sign * (micros >= SECOND // 2)
+        problems.append(truncated_value(shown, "%!v(MISSING)"))
+    rounded = number + sign * (micros >= calendar.SECOND // 2)
     if unit in MONTH_UNITS:
         return Interval(rounded * MONTH_UNITS[unit], 0, 0)
     if unit in ("DAY", "WEEK"):
         return Interval(0, rounded * (7 if unit == "WEEK" else 1), 0)
-    return Interval(0, 0, number * SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
+    return Interval(
+        0, 0, number * calendar.SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
+    )
 
 
 def _parse_fields(shown: str, last: int, most: int, problems: list[FunctionProblem]) -> Interval:
@@ -153,7 +139,7 @@ def _parse_fields(shown: str, last: int, most: int, problems: list[FunctionProbl
             problems.append(incorrect_value(shown))
             fields[at] = sign * (INT64 - 1)
     years, months, days, hours, minutes, seconds, micros = fields
-    return Interval(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + micros)
+    return Interval(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * calendar.SECOND + micros)
 
 
 def is_date(text: str) -> bool:
@@ -169,47 +155,46 @@ def read_moment(shown: str, kind: str, zone: str) -> tuple[CalendarMoment, bool]
     result = spellings.moment(text, 6) or (parse_with_offset(shown, zone) if kind == "string" else None)
     if result is None:
         raise incorrect_value(shown)
-    return parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
+    return calendar.parse_moment(result), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
 
 
 def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMoment:
     """Add or subtract an interval. Raises Problem 1441."""
     result: CalendarMoment | None = start
     if by.days or by.micros:
-        result = add_micros(start, sign * (by.days * DAY + by.micros))
+        result = calendar.add_micros(start, sign * (by.days * calendar.DAY + by.micros))
     if result is not None and by.months:
-        result = add_months(result, sign * by.months)
+        result = calendar.add_months(result, sign * by.months)
     if result is None:
         raise field_overflow()
     return result if result.year else CalendarMoment(0, 0, 0, result.micros)
 
 
 def date_add(
-    sign: Text, unit: Text, zone: Text, digits: Text, base_kind: Text, base: Text, amount_kind: Text, amount: Text
-) -> Text:
+    sign: str, unit: str, zone: str, digits: str, base_kind: str, base: str | None, amount_kind: str, amount: str | None
+) -> str | None:
     """Return DATE_ADD or DATE_SUB, with all digits of a second that the result has."""
-    assert sign and unit and digits and base_kind and amount_kind
     if base is None:
         return None
     if base_kind in ("date", "datetime"):
-        start, is_day = parse_moment(base), base_kind == "date"
+        start, is_day = calendar.parse_moment(base), base_kind == "date"
     else:
-        start, is_day = read_moment(base, base_kind, zone or "UTC")
-    if base_kind not in ("date", "datetime") and (has_zero(start) or not start.year):
+        start, is_day = read_moment(base, base_kind, zone)
+    if base_kind not in ("date", "datetime") and (calendar.has_zero(start) or not start.year):
         raise incorrect_value(base)
-    if has_zero(start):
-        raise incorrect_value(date_text(start) if is_day else moment_text(start, int(digits)))
+    if calendar.has_zero(start):
+        raise incorrect_value(calendar.date_text(start) if is_day else calendar.moment_text(start, int(digits)))
     if amount is None:
         return None
     problems: list[FunctionProblem] = []
     by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
     result = add_interval(start, by, int(sign))
     if base_kind in ("date", "datetime"):
-        text = moment_text(result)
+        text = calendar.moment_text(result)
     elif is_day and not is_clock_unit(unit):
-        text = date_text(result)
+        text = calendar.date_text(result)
     else:
-        text = moment_text(result, 6 if result.micros % SECOND else 0)
+        text = calendar.moment_text(result, None)
     return _value_or_problem(problems, text)
 
 
@@ -220,43 +205,35 @@ def _value_or_problem(problems: list[FunctionProblem], value: str) -> str:
     return value
 
 
-def duration_add(sign: Text, unit: Text, base: Text, amount_kind: Text, amount: Text) -> Text:
+def duration_add(sign: str, unit: str, base: str, amount_kind: str, amount: str) -> str:
     """Return DATE_ADD or DATE_SUB of a duration and a unit of the clock."""
-    assert sign and unit and amount_kind
-    if base is None or amount is None:
-        return None
     problems: list[FunctionProblem] = []
     by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
-    if by.months or abs(by.days) > MAX_HOURS // 24 or abs(by.days * DAY + by.micros) > MAX_DURATION:
+    if (
+        by.months
+        or abs(by.days) > calendar.MAX_HOURS // 24
+        or abs(by.days * calendar.DAY + by.micros) > calendar.MAX_DURATION
+    ):
         raise field_overflow("time")
-    return _value_or_problem(problems, str(int(base) + int(sign) * (by.days * DAY + by.micros)))
+    return _value_or_problem(problems, str(int(base) + int(sign) * (by.days * calendar.DAY + by.micros)))
 
 
-def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
+def timestamp_add(unit: str, amount: str, base: str, is_day: str) -> str:
     """Return TIMESTAMPADD. Days beyond the end of a month run into the next."""
-    assert unit
-    if amount is None or base is None:
-        return None
-    start, number = parse_moment(base), float(amount)
-    if has_zero(start) or not start.year:
-        raise incorrect_value(moment_text(start, 0))
+    start, number = calendar.parse_moment(base), float(amount)
+    if calendar.has_zero(start) or not start.year:
+        raise incorrect_value(calendar.moment_text(start, 0))
     rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64
     if abs(rounded) > 10**15:
         raise field_overflow()
     if unit in MONTH_UNITS:
-        result = add_months(start, rounded * MONTH_UNITS[unit], cut=False)
+        result = calendar.add_months(start, rounded * MONTH_UNITS[unit], cut=False)
     else:
-        result = add_micros(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit])
+        result = calendar.add_micros(
+            start, int(number * calendar.SECOND) if unit == "SECOND" else rounded * SINGLE_UNITS[unit]
+        )
     if result is None or not result.year:
         raise field_overflow()
     if is_day and not is_clock_unit(unit):
-        return date_text(result)
-    return f"{date_text(result)} {clock_text(result.micros, 6 if result.micros % SECOND else 0)}"
-
-
-INTERVAL_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "date_add": date_add,
-    "duration_add": duration_add,
-    "timestamp_add": timestamp_add,
-}
-"""By their names in SQL."""
+        return calendar.date_text(result)
+    return calendar.moment_text(result, None)

@@ -5,33 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simulator.tidb.functions import json_paths
-from simulator.tidb.functions.documents import Document, check_depth, dump, load
+from simulator.tidb.functions.documents import Document, check_depth, dump, load, load_item
 from simulator.tidb.functions.json_paths import AnyDepth, ArrayRange, Member, Path, Steps
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text
+from simulator.tidb.functions.problems import FunctionProblem, invalid_path
 
 MULTIPLE_MATCHES = FunctionProblem(
     3149, "In this situation, path expressions may not contain the * and ** tokens or range selection."
 )
-
-
 INVALID_PATH = FunctionProblem(1105, "Invalid path expression")
-
-
 NOT_A_CELL = FunctionProblem(3165, "A path expression is not a path to a cell in an array.")
 
 
-def single_value(document: Document, path: Path) -> list[tuple[Steps, Document]]:
-    """Return the value at a path. Raises Problem 3149 for a path that can match several."""
-    if json_paths.matches_multiple(path):
-        raise MULTIPLE_MATCHES
-    return json_paths.find(document, path)
-
-
-def modify(insert: bool, replace: bool) -> Callable[..., Text]:
-    """Return JSON_SET, JSON_INSERT or JSON_REPLACE."""
-
-    def modified(document: Text, *pairs: Text) -> Text:
+def _modify(insert: bool, replace: bool) -> Callable[..., str | None]:
+    def modified(document: str | None, *pairs: str | None) -> str | None:
         if document is None or None in pairs[::2]:
             return None
         ways = [json_paths.parse_path(path or "") for path in pairs[::2]]
@@ -39,7 +25,7 @@ def modify(insert: bool, replace: bool) -> Callable[..., Text]:
             raise INVALID_PATH
         result = load(document)
         for path, value in zip(ways, pairs[1::2], strict=True):
-            new = None if value is None else load(value)
+            new = load_item(value)
             current = json_paths.find(result, path)
             if current and replace:
                 result = _replace_at(result, current[0][0], new)
@@ -48,6 +34,11 @@ def modify(insert: bool, replace: bool) -> Callable[..., Text]:
         return dump(check_depth(result))
 
     return modified
+
+
+json_set = _modify(insert=True, replace=True)
+json_insert = _modify(insert=True, replace=False)
+json_replace = _modify(insert=False, replace=True)
 
 
 def _replace_at(document: Document, steps: Steps, value: Document) -> Document:
@@ -73,11 +64,9 @@ def _insert_at(document: Document, path: Path, value: Document) -> Document:
     return document
 
 
-def remove(document: Text, *paths: Text) -> Text:
-    if document is None or None in paths:
-        return None
+def json_remove(document: str, *paths: str) -> str:
     result = load(document)
-    for path in [json_paths.parse_path(path or "") for path in paths]:
+    for path in [json_paths.parse_path(path) for path in paths]:
         if not path or json_paths.matches_multiple(path):
             raise INVALID_PATH
         current = json_paths.find(result, path)
@@ -94,51 +83,50 @@ def remove(document: Text, *paths: Text) -> Text:
     return dump(result)
 
 
-def array_append(document: Text, *pairs: Text) -> Text:
-    if document is None:
-        return None
-    result = load(document)
-    for path, value in zip(pairs[::2], pairs[1::2], strict=True):
-        if path is None:
+def _change_arrays(change: Callable[[Document, Path, Document], Document]) -> Callable[..., str | None]:
+    """Return a function that changes a document at each path of the pairs."""
+
+    def changed(document: str | None, *pairs: str | None) -> str | None:
+        if document is None:
             return None
-        for steps, current in single_value(result, _parse_path(path))[:1]:
-            new = None if value is None else load(value)
-            result = _replace_at(result, steps, [*(current if isinstance(current, list) else [current]), new])
-    return dump(check_depth(result))
+        result = load(document)
+        for path, value in zip(pairs[::2], pairs[1::2], strict=True):
+            if path is None:
+                return None
+            try:
+                legs = json_paths.parse_path(path)
+            except FunctionProblem:
+                raise invalid_path(f"%!d(string={path})") from None
+            if json_paths.matches_multiple(legs):
+                raise MULTIPLE_MATCHES
+            result = change(result, legs, load_item(value))
+        return dump(check_depth(result))
+
+    return changed
 
 
-def _parse_path(path: str) -> Path:
-    try:
-        return json_paths.parse_path(path)
-    except FunctionProblem:
-        raise FunctionProblem(
-            3143, f"Invalid JSON path expression. The error is around character position %!d(string={path})."
-        ) from None
+def _append(document: Document, path: Path, item: Document) -> Document:
+    for steps, current in json_paths.find(document, path)[:1]:
+        return _replace_at(document, steps, [*(current if isinstance(current, list) else [current]), item])
+    return document
 
 
-def array_insert(document: Text, *pairs: Text) -> Text:
-    if document is None:
-        return None
-    result = load(document)
-    for path, value in zip(pairs[::2], pairs[1::2], strict=True):
-        if path is None:
-            return None
-        way = _parse_path(path)
-        if json_paths.matches_multiple(way):
-            raise MULTIPLE_MATCHES
-        last = way[-1] if way else AnyDepth()
-        if not isinstance(last, ArrayRange) or last.start is None:
-            raise NOT_A_CELL
-        for steps, current in json_paths.find(result, way[:-1])[:1]:
-            if isinstance(current, list):
-                place = max(json_paths.array_index(last.start, len(current)), 0)
-                new = None if value is None else load(value)
-                result = _replace_at(result, steps, [*current[:place], new, *current[place:]])
-    return dump(check_depth(result))
+def _insert(document: Document, path: Path, item: Document) -> Document:
+    last = path[-1] if path else AnyDepth()
+    if not isinstance(last, ArrayRange) or last.start is None:
+        raise NOT_A_CELL
+    for steps, current in json_paths.find(document, path[:-1])[:1]:
+        if isinstance(current, list):
+            place = max(json_paths.array_index(last.start, len(current)), 0)
+            return _replace_at(document, steps, [*current[:place], item, *current[place:]])
+    return document
 
 
-def merge_preserve(*documents: Text) -> Text:
-    return None if None in documents else dump(check_depth(_merge([load(each or "") for each in documents])))
+json_array_append, json_array_insert = _change_arrays(_append), _change_arrays(_insert)
+
+
+def json_merge_preserve(*documents: str) -> str:
+    return dump(check_depth(_merge(list(map(load, documents)))))
 
 
 def _merge(documents: Sequence[Document]) -> Document:
@@ -159,17 +147,11 @@ def _merge(documents: Sequence[Document]) -> Document:
     return [item for each in results for item in (each if isinstance(each, list) else [each])]
 
 
-def merge_patch(*documents: Text) -> Text:
+def json_merge_patch(*documents: str | None) -> str | None:
     """Return JSON_MERGE_PATCH (RFC 7396); NULL if a NULL follows the last document that is no object."""
-    result = [None if each is None else load(each) for each in documents]
-    last = next(
-        (
-            place
-            for place in range(len(result) - 1, -1, -1)
-            if documents[place] is None or not isinstance(result[place], dict)
-        ),
-        0,
-    )
+    result = list(map(load_item, documents))
+    others = [place for place, each in enumerate(result) if documents[place] is None or not isinstance(each, dict)]
+    last = others[-1] if others else 0
     if documents[last] is None:
         return None
     target = result[last]

@@ -6,48 +6,22 @@ Documents are texts that `documents.dump` wrote; paths and keys are plain texts.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from simulator.tidb.functions import json_paths
-from simulator.tidb.functions.documents import (
-    Document,
-    TypedScalar,
-    check_depth,
-    compare,
-    depth,
-    dump,
-    is_json,
-    load,
-    parse_json,
-    print_document,
-    print_dumped,
-    size,
-    sort_key,
-    sorted_keys,
-    type_name,
-)
-from simulator.tidb.functions.json_changes import (
-    array_append,
-    array_insert,
-    merge_patch,
-    merge_preserve,
-    modify,
-    remove,
-    single_value,
-)
+from simulator.tidb.functions import documents, json_paths
+from simulator.tidb.functions.documents import Document, TypedScalar, check_depth, compare, dump, load, load_item
+from simulator.tidb.functions.json_changes import MULTIPLE_MATCHES
 from simulator.tidb.functions.json_paths import Steps
-from simulator.tidb.functions.patterns import compile_like
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text, strict
+from simulator.tidb.functions.problems import FunctionProblem, invalid_json
+from simulator.tidb.functions.regexps import compile_like
 
 
-@strict
-def of_text(text: str) -> Text:
+def json_of_text(text: str) -> str:
     """Return CAST(text AS JSON)."""
-    return dump(parse_json(text))
+    return dump(documents.parse_json(text))
 
 
-def extract(document: Text, *paths: Text) -> Text:
+def json_extract(document: str | None, *paths: str | None) -> str | None:
     if document is None:
         return None
     ways = []
@@ -64,47 +38,59 @@ def extract(document: Text, *paths: Text) -> Text:
     return dump(result[0] if len(ways) == 1 == len(result) and not json_paths.matches_multiple(ways[0]) else result)
 
 
-def unquote(text: Text) -> Text:
-    if text is None or len(text) < 2 or not text.startswith('"') or not text.endswith('"'):
+def json_unquote(text: str) -> str:
+    if len(text) < 2 or not text.startswith('"') or not text.endswith('"'):
         return text
-    if not is_json(text):
-        raise FunctionProblem(3140, "Invalid JSON text: The document root must not be followed by other values.")
+    if not documents.is_json(text):
+        raise invalid_json()
     return str(json.loads(text)).encode("utf-8", "replace").decode()
 
 
-@strict
-def unquote_document(document: str) -> Text:
-    return unquote(print_dumped(document))
+def json_unquote_document(document: str) -> str:
+    return json_unquote(documents.print_dumped(document))
 
 
-@strict
-def valid(text: str) -> Text:
-    return str(int(is_json(text)))
+def json_valid(text: str) -> str:
+    return str(int(documents.is_json(text)))
 
 
-def length(document: Text, *path: Text) -> Text:
+def json_length(document: str, *path: str) -> str | None:
     result = _values_at(document, path)
     return None if not result else str(len(result[0]) if isinstance(result[0], (list, dict)) else 1)
 
 
-def keys(document: Text, *path: Text) -> Text:
+def json_keys(document: str, *path: str) -> str | None:
     result = _values_at(document, path)
-    return dump(list(sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
+    return dump(list(documents.sorted_keys(result[0]))) if result and isinstance(result[0], dict) else None
 
 
-def _values_at(document: Text, path: Sequence[Text]) -> list[Document]:
-    """Return the document, or the value at the path if there is one."""
-    if document is None:
-        return []
-    if not path:
-        return [load(document)]
-    return (
-        [] if path[0] is None else [value for _, value in single_value(load(document), json_paths.parse_path(path[0]))]
-    )
+def _values_at(document: str, path: Sequence[str]) -> list[Document]:
+    """Return the document, or the value at the path if there is one. Raises FunctionProblem 3149."""
+    legs = json_paths.parse_path(path[0]) if path else ()
+    if json_paths.matches_multiple(legs):
+        raise MULTIPLE_MATCHES
+    return [value for _, value in json_paths.find(load(document), legs)]
 
 
-def _measure(measure: Callable[[Document], object]) -> Callable[[Text], Text]:
-    return lambda document: None if document is None else str(measure(load(document)))
+def json_depth(document: str) -> str:
+    return str(documents.depth(load(document)))
+
+
+def json_type(document: str) -> str:
+    return documents.type_name(load(document))
+
+
+def json_storage_size(document: str) -> str:
+    value = load(document)
+    return str((1 if isinstance(value, bool) or value is None else documents.size(value)) + 1)
+
+
+def json_storage_free(document: str) -> str:
+    return "0"
+
+
+def json_pretty(document: str) -> str:
+    return _indent_document(load(document))
 
 
 def _indent_document(document: Document, indent: str = "") -> str:
@@ -114,14 +100,14 @@ def _indent_document(document: Document, indent: str = "") -> str:
         return f"[\n{inner}{items}\n{indent}]"
     if isinstance(document, dict) and document:
         pairs = f",\n{inner}".join(
-            f"{print_document(key)}: {_indent_document(document[key], inner)}" for key in sorted_keys(document)
+            f"{documents.print_document(key)}: {_indent_document(document[key], inner)}"
+            for key in documents.sorted_keys(document)
         )
         return f"{{\n{inner}{pairs}\n{indent}}}"
-    return print_document(document)
+    return documents.print_document(document)
 
 
-@strict
-def quote(text: str) -> Text:
+def json_quote(text: str) -> str:
     """Return JSON_QUOTE, which escapes as Go's strconv.Quote does."""
     escapes = {
         '"': '\\"',
@@ -144,25 +130,23 @@ def _printable(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def array(*documents: Text) -> Text:
-    return dump(check_depth([None if each is None else load(each) for each in documents]))
+def json_array(*items: str | None) -> str:
+    return dump(check_depth(list(map(load_item, items))))
 
 
-def object_of(*pairs: Text) -> Text:
+def json_object(*pairs: str | None) -> str:
     result: dict[str, Document] = {}
     for key, document in zip(pairs[::2], pairs[1::2], strict=True):
         if key is None:
             raise FunctionProblem(1105, "JSON documents may not contain NULL member names")
-        result[key] = None if document is None else load(document)
+        result[key] = load_item(document)
     return dump(check_depth(result))
 
 
 # -- searching a document ----------------------------------------------------------------------------------------------
 
 
-def contains(document: Text, target: Text, *path: Text) -> Text:
-    if document is None or target is None:
-        return None
+def json_contains(document: str, target: str, *path: str) -> str | None:
     result = _values_at(document, path)
     return str(int(_contains(result[0], load(target)))) if result else None
 
@@ -179,7 +163,7 @@ def _contains(document: Document, target: Document) -> bool:
     return compare(document, target) == 0
 
 
-def contains_path(document: Text, which: Text, *paths: Text) -> Text:
+def json_contains_path(document: str | None, which: str | None, *paths: str | None) -> str | None:
     if document is None or which is None:
         return None
     every = _is_every(which)
@@ -197,8 +181,7 @@ def _is_every(which: str) -> bool:
     return which.lower() == "all"
 
 
-@strict
-def overlaps(first: str, second: str) -> Text:
+def json_overlaps(first: str, second: str) -> str:
     one, other = load(first), load(second)
     if not isinstance(one, list) and isinstance(other, list):
         one, other = other, one
@@ -210,13 +193,14 @@ def overlaps(first: str, second: str) -> Text:
     return str(int(any(compare(a, b) == 0 for a in left for b in right)))
 
 
-@strict
-def member_of(target: str, document: str) -> Text:
+def json_member_of(target: str, document: str) -> str:
     result, searched = load(document), load(target)
     return str(int(any(compare(each, searched) == 0 for each in (result if isinstance(result, list) else [result]))))
 
 
-def search(document: Text, which: Text, pattern: Text, escape: Text = None, *paths: Text) -> Text:
+def json_search(
+    document: str | None, which: str | None, pattern: str | None, escape: str | None = None, *paths: str | None
+) -> str | None:
     if document is None or which is None:
         return None
     every = _is_every(which)
@@ -246,67 +230,29 @@ def _all_in(document: Document, steps: Steps) -> Iterator[tuple[Steps, Document]
         yield from _all_in(child, (*steps, step))
 
 
-@strict
-def scalar(type: str, shown: str) -> Text:
+def json_scalar(type: str, shown: str) -> str:
     """Return a document of one scalar."""
     if type == "DOUBLE":
         return dump(float(shown))
     return dump(shown if type == "STRING" else TypedScalar(type, shown))
 
 
-@strict
-def key(document: str) -> Text:
+def json_key(document: str) -> str:
     """Return a text that sorts as TiDB compares documents."""
-    return sort_key(load(document))
+    return documents.sort_key(load(document))
 
 
-def pair(key: Text, document: Text) -> Text:
+def json_pair(key: str | None, document: str | None) -> str:
     """Return a member of an object."""
     if key is None:
         raise FunctionProblem(3158, "JSON documents may not contain NULL member names.")
     return f"{dump(key)}: {'null' if document is None else document}"
 
 
-@strict
-def kept_document(text: str) -> Text:
-    return print_dumped(text)
+def json_merged(document: str) -> str:
+    """Return an object of pairs, of which the last of each key counts."""
+    return dump(load(document))
 
 
-JSON_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "json_of_text": of_text,
-    "json_scalar": scalar,
-    "json_key": key,
-    "json_pair": pair,
-    "json_merged": lambda text: None if text is None else dump(load(text)),
-    "json_shown": kept_document,
-    "json_extract": extract,
-    "json_unquote": unquote,
-    "json_unquote_document": unquote_document,
-    "json_valid": valid,
-    "json_length": length,
-    "json_keys": keys,
-    "json_depth": _measure(depth),
-    "json_type": _measure(type_name),
-    "json_storage_size": _measure(
-        lambda document: (1 if isinstance(document, bool) or document is None else size(document)) + 1
-    ),
-    "json_storage_free": _measure(lambda document: 0),
-    "json_pretty": _measure(_indent_document),
-    "json_quote": quote,
-    "json_array": array,
-    "json_object": object_of,
-    "json_contains": contains,
-    "json_contains_path": contains_path,
-    "json_overlaps": overlaps,
-    "json_member_of": member_of,
-    "json_search": search,
-    "json_set": modify(insert=True, replace=True),
-    "json_insert": modify(insert=True, replace=False),
-    "json_replace": modify(insert=False, replace=True),
-    "json_remove": remove,
-    "json_array_append": array_append,
-    "json_array_insert": array_insert,
-    "json_merge_preserve": merge_preserve,
-    "json_merge_patch": merge_patch,
-}
-"""By their names in SQL."""
+def json_shown(text: str) -> str:
+    return documents.print_dumped(text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from simulator.tidb.functions.documents import Document, sorted_keys
-from simulator.tidb.functions.problems import FunctionProblem
+from simulator.tidb.functions.problems import FunctionProblem, invalid_path
 
 BLANKS = "\t\n\v\f\r \x85\xa0"
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -40,10 +40,7 @@ class _PathReader:
         self.text, self.at = text, 0
 
     def failed(self) -> FunctionProblem:
-        position = max(len(self.text[: self.at].encode()), 1)
-        return FunctionProblem(
-            3143, f"Invalid JSON path expression. The error is around character position {position}."
-        )
+        return invalid_path(max(len(self.text[: self.at].encode()), 1))
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -72,8 +69,7 @@ def parse_path(text: str) -> Path:
     reader = _PathReader(text)
     reader.blanks()
     if not reader.accept("$"):
-        reader.at = 1
-        raise FunctionProblem(3143, "Invalid JSON path expression. The error is around character position 1.")
+        raise invalid_path(1)
     reader.blanks()
     legs: list[Leg] = []
     while reader.peek():

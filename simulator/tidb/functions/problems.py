@@ -13,3 +13,31 @@ class FunctionProblem(Exception):
     def __init__(self, number: int, text: str, kind: str = "E", value: str | None = None) -> None:
         super().__init__(text)
         self.number, self.text, self.kind, self.value = number, text, kind, value
+
+
+def incorrect_value(shown: str, value: str | None = None) -> FunctionProblem:
+    return FunctionProblem(1292, f"Incorrect datetime value: '{shown}'", "T", value)
+
+
+def incorrect_string(text: str, function: str, kind: str = "T") -> FunctionProblem:
+    return FunctionProblem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
+
+
+def truncated_value(type: str, shown: str, value: str | None = None, kind: str = "T") -> FunctionProblem:
+    return FunctionProblem(1292, f"Truncated incorrect {type} value: '{shown}'", kind, value)
+
+
+def field_overflow(what: str = "datetime") -> FunctionProblem:
+    return FunctionProblem(1441, f"Datetime function: {what} field overflow", "T")
+
+
+def invalid_json() -> FunctionProblem:
+    return FunctionProblem(3140, "Invalid JSON text: The document root must not be followed by other values.")
+
+
+def invalid_path(position: int | str) -> FunctionProblem:
+    return FunctionProblem(3143, f"Invalid JSON path expression. The error is around character position {position}.")
+
+
+def regexp_error(text: str) -> FunctionProblem:
+    return FunctionProblem(1139, f"Got error '{text}' from regexp")

@@ -1,21 +1,16 @@
-"""REGEXP functions (TiDB: pkg/expression/builtin_regexp.go), computed by RE2, whose syntax Go shares."""
+"""REGEXP functions (TiDB: pkg/expression/builtin_regexp.go), computed by RE2, whose syntax Go shares, and LIKE."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
 
 import re2
 
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text
-
-
-def regexp_error(text: str) -> FunctionProblem:
-    return FunctionProblem(1139, f"Got error '{text}' from regexp")
-
+from simulator.tidb.functions.problems import regexp_error
 
 BINARY_COLLATION = "Not support binary collation so far"
 
@@ -31,12 +26,12 @@ def _compiled(pattern: str, flags: str) -> Any:
         raise regexp_error(f"error parsing regexp: {message}: `{pattern}`") from None
 
 
-def _pattern(pattern: str, match_type: Text, ignore_case: Text) -> Any:
+def _pattern(pattern: str, match_type: str, ignore_case: str) -> Any:
     """Compile a pattern with match_type. Raises Problem 1139."""
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     flags = {"i"} if ignore_case else set()
-    for letter in match_type or "":
+    for letter in match_type:
         if letter not in "icms":
             raise regexp_error("Invalid match type")
         flags = flags - {"i"} if letter == "c" else flags | {letter}
@@ -50,17 +45,13 @@ def _from_position(text: str, place: int) -> str:
     return text[place - 1 :]
 
 
-def regexp_like(ignore_case: Text, text: Text, pattern: Text, match_type: Text) -> Text:
-    if text is None or pattern is None or match_type is None:
-        return None
+def regexp_like(ignore_case: str, text: str, pattern: str, match_type: str) -> str:
     return str(int(_pattern(pattern, match_type, ignore_case).search(text) is not None))
 
 
 def regexp_substr(
-    ignore_case: Text, text: Text, pattern: Text, place: Text, occurrence: Text, match_type: Text
-) -> Text:
-    if text is None or pattern is None or place is None or occurrence is None or match_type is None:
-        return None
+    ignore_case: str, text: str, pattern: str, place: str, occurrence: str, match_type: str
+) -> str | None:
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     rest = _from_position(text, int(place))
@@ -69,17 +60,12 @@ def regexp_substr(
 
 
 def _nth_match(pattern: Any, text: str, occurrence: int) -> Any:
-    for number, result in enumerate(pattern.finditer(text), 1):
-        if number >= occurrence:
-            return result
-    return None
+    return next(itertools.islice(pattern.finditer(text), max(occurrence - 1, 0), None), None)
 
 
 def regexp_instr(
-    ignore_case: Text, text: Text, pattern: Text, place: Text, occurrence: Text, end: Text, match_type: Text
-) -> Text:
-    if text is None or pattern is None or place is None or occurrence is None or end is None or match_type is None:
-        return None
+    ignore_case: str, text: str, pattern: str, place: str, occurrence: str, end: str, match_type: str
+) -> str:
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     rest = _from_position(text, int(place)) if text or int(place) < 1 else ""
@@ -90,10 +76,8 @@ def regexp_instr(
 
 
 def regexp_replace(
-    ignore_case: Text, text: Text, pattern: Text, new: Text, place: Text, occurrence: Text, match_type: Text
-) -> Text:
-    if text is None or pattern is None or new is None or place is None or occurrence is None or match_type is None:
-        return None
+    ignore_case: str, text: str, pattern: str, new: str, place: str, occurrence: str, match_type: str
+) -> str:
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
     rest = _from_position(text, int(place))
@@ -120,10 +104,14 @@ def _expand(new: str, match: Any) -> str:
     return re.sub(r"(?s)\\(.?)", piece, new)
 
 
-REGEXP_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "regexp_like": regexp_like,
-    "regexp_substr": regexp_substr,
-    "regexp_instr": regexp_instr,
-    "regexp_replace": regexp_replace,
-}
-"""By their names in SQL."""
+@functools.lru_cache(256)
+def compile_like(pattern: str, escape: str) -> Callable[[str], bool]:
+    """Return a function that matches a text against a LIKE pattern."""
+    pieces, characters = [], iter(pattern)
+    for character in characters:
+        if character == escape:
+            pieces.append(re.escape(next(characters, escape)))
+        else:
+            pieces.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
+    regexp = re.compile("".join(pieces), re.DOTALL)
+    return lambda text: regexp.fullmatch(text) is not None

@@ -1,7 +1,4 @@
-"""Functions of texts and bits (TiDB: pkg/expression/builtin_string.go, builtin_math.go, builtin_info.go).
-
-Bytes are texts with one character per byte.
-"""
+"""Functions of texts and bits (TiDB: pkg/expression/builtin_string.go, builtin_math.go, builtin_info.go)."""
 
 from __future__ import annotations
 
@@ -18,18 +15,15 @@ import pyarrow as pa
 from simulator.tidb.collations import compare
 from simulator.tidb.collations.weights import WEIGHTS
 from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text, strict
 
 _EXACTLY = Context(prec=400)
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _change_case(fold: Callable[[str], str]) -> Callable[[Text], Text]:
+def _change_case(fold: Callable[[str], str]) -> Callable[[str], str]:
     """Return UPPER or LOWER, which as in Go change a character only to a single one."""
 
-    def folded(text: Text) -> Text:
-        if text is None:
-            return None
+    def folded(text: str) -> str:
         result = fold(text)
         if len(result) == len(text) and text.isascii():
             return result
@@ -43,22 +37,20 @@ def _titled(character: str, fold: Callable[[str], str]) -> str:
     return title if len(title) == 1 and fold is str.upper else "i" if character == "İ" else character
 
 
-def trim(text: Text, part: Text, side: Text) -> Text:
-    if text is None or part is None:
-        return None
+upper, lower = _change_case(str.upper), _change_case(str.lower)
+
+
+def trim(text: str, part: str, side: str) -> str:
     if not part:
         return text
-    if side != "TRAILING":
-        while text.startswith(part):
-            text = text[len(part) :]
-    if side != "LEADING":
-        while text.endswith(part):
-            text = text[: -len(part)]
+    while side != "TRAILING" and text.startswith(part):
+        text = text.removeprefix(part)
+    while side != "LEADING" and text.endswith(part):
+        text = text.removesuffix(part)
     return text
 
 
-@strict
-def insert(text: str, place: str, length: str, new: str) -> Text:
+def insert(text: str, place: str, length: str, new: str) -> str:
     start, count = int(place), int(length)
     if not 1 <= start <= len(text):
         return text
@@ -67,7 +59,7 @@ def insert(text: str, place: str, length: str, new: str) -> Text:
     return text[: start - 1] + new + text[start + count - 1 :]
 
 
-def make_set(bits: Text, *members: Text) -> Text:
+def make_set(bits: str | None, *members: str | None) -> str | None:
     if bits is None:
         return None
     return ",".join(
@@ -75,20 +67,17 @@ def make_set(bits: Text, *members: Text) -> Text:
     )
 
 
-@strict
-def export_set(bits: str, on: str, off: str, separator: str, count: str) -> Text:
+def export_set(bits: str, on: str, off: str, separator: str, count: str) -> str:
     most = int(count) if 0 <= int(count) <= 64 else 64
     return separator.join(on if place < 63 and int(bits) >> place & 1 else off for place in range(most))
 
 
-@strict
-def ordinal(text: str) -> Text:
+def ordinal(text: str) -> str:
     """Return ORD, the bytes of the first character as a number."""
     return str(int.from_bytes(text[:1].encode("utf-8", "replace"), "big"))
 
 
-@strict
-def ordinal_byte(text: str) -> Text:
+def ordinal_byte(text: str) -> str:
     return str(ord(text[0]) if text else 0)
 
 
@@ -103,8 +92,7 @@ def _leading_digits(text: str, base: int) -> str:
     return "" if shown in ("+", "-") else shown.removeprefix("+")
 
 
-@strict
-def conv(text: str, source: str, target: str) -> Text:
+def conv(text: str, source: str, target: str) -> str | None:
     first, second = int(source), int(target)
     if not 2 <= abs(first) <= 36 or not 2 <= abs(second) <= 36:
         return None
@@ -134,13 +122,11 @@ def _in_base(number: int, base: int) -> str:
             return digits
 
 
-@strict
-def octal(number: str) -> Text:
+def octal(number: str) -> str:
     return _in_base(int(number) % 2**64, 8)
 
 
-@strict
-def octal_text(text: str) -> Text:
+def octal_text(text: str) -> str:
     """Return OCT of the digits that a text begins with."""
     shown = _leading_digits(text, 10)
     negative, digits = shown.startswith("-"), shown.removeprefix("-") or "0"
@@ -150,14 +136,13 @@ def octal_text(text: str) -> Text:
     return _in_base(-number % 2**64 if negative else number, 8)
 
 
-@strict
-def format_number(number: str, places: str) -> Text:
+def format_number(number: str, places: str) -> str:
     """Return FORMAT: rounded and with commas; every locale is treated as en_US."""
     digits = min(max(int(places), 0), 30)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACTLY):,f}"
 
 
-def char(*codes: Text) -> Text:
+def char(*codes: str | None) -> str:
     """Return CHAR: the bytes of numbers of 32 bits."""
     result = b""
     for code in codes:
@@ -168,17 +153,15 @@ def char(*codes: Text) -> Text:
     return result.decode("latin-1")
 
 
-def as_charset(text: Text, charset: Text) -> Text:
+def as_charset(text: str, charset: str) -> str:
     """Decode bytes of a charset; NULL if they are invalid.
 
     TiDB's latin1 keeps all bytes (tidb pkg/parser/charset/encoding_latin1.go); here it keeps valid UTF-8 only.
     """
-    if text is None:
-        return None
-    data = text.encode("latin-1")
     if charset == "binary":
         return text
-    codec = {"utf8mb4": "utf-8", "utf8": "utf-8", "latin1": "utf-8", "gbk": "gbk"}.get(charset or "", "ascii")
+    data = text.encode("latin-1")
+    codec = {"utf8mb4": "utf-8", "utf8": "utf-8", "latin1": "utf-8", "gbk": "gbk"}.get(charset, "ascii")
     try:
         return data.decode(codec)
     except UnicodeDecodeError as error:
@@ -190,28 +173,23 @@ def as_charset(text: Text, charset: Text) -> Text:
         raise FunctionProblem(1300, f"Invalid {charset} character string: '{shown}'", "W") from None
 
 
-def into_charset(text: Text, charset: Text) -> Text:
+def into_charset(text: str, charset: str) -> str:
     """Return CONVERT(text USING charset): unknown characters become `?`; latin1 changes nothing."""
-    if text is None:
-        return None
-    codec = {"gbk": "gbk", "ascii": "ascii"}.get(charset or "")
-    return text if codec is None else text.encode(codec, "replace").decode(codec)
+    return text.encode(charset, "replace").decode(charset) if charset in ("gbk", "ascii") else text
 
 
-def encode_text(text: Text, charset: Text) -> Text:
+def encode_text(text: str, charset: str) -> str:
     """Return the bytes of a text in a charset."""
-    return None if text is None else text.encode(charset or "utf-8", "replace").decode("latin-1")
+    return text.encode(charset, "replace").decode("latin-1")
 
 
-def bit_bytes(number: Text, size: Text) -> Text:
+def bit_bytes(number: str, size: str) -> str:
     """Return the bytes of a BIT."""
-    return None if number is None else int(number).to_bytes(int(size or 1), "big").decode("latin-1")
+    return int(number).to_bytes(int(size), "big").decode("latin-1")
 
 
-def bytes_as_text(text: Text, charset: Text = None) -> Text:
+def bytes_as_text(text: str, charset: str = "") -> str:
     """Decode bytes that are compared with text. Raises Problem 3854."""
-    if text is None:
-        return None
     data = text.encode("latin-1")
     own = charset if charset in ("gbk", "gb18030") else "utf8mb4"
     try:
@@ -221,7 +199,7 @@ def bytes_as_text(text: Text, charset: Text = None) -> Text:
         raise FunctionProblem(3854, f"Cannot convert string '{shown}' from binary to {own}") from None
 
 
-def interval(fixed: Text, value: Text, *others: Text) -> Text:
+def interval(fixed: str, value: str | None, *others: str | None) -> str:
     """Return INTERVAL. `fixed` numbers are literals, which TiDB assumes sorted and bisects."""
     if value is None:
         return "-1"
@@ -242,23 +220,20 @@ def _number(shown: str) -> int | float:
     return int(shown) if shown.lstrip("-").isdigit() else float(shown)
 
 
-@strict
-def to_base64(text: str) -> Text:
+def to_base64(text: str) -> str:
     """Return base64 in lines of 76 characters."""
     result = base64.b64encode(text.encode("latin-1")).decode()
     return "\n".join(result[place : place + 76] for place in range(0, len(result), 76))
 
 
-@strict
-def from_base64(text: str) -> Text:
+def from_base64(text: str) -> str | None:
     try:
         return base64.b64decode(re.sub(r"[ \t\r\n]", "", text), validate=True).decode("latin-1")
     except ValueError:
         return None
 
 
-@strict
-def weights(text: str, collation: str) -> Text:
+def weights(text: str, collation: str) -> str:
     """Return the bytes by which a collation sorts a text, one character per byte."""
     if collation not in WEIGHTS:
         shown = text.rstrip(" ") if compare.pads_spaces(collation) else text
@@ -269,17 +244,15 @@ def weights(text: str, collation: str) -> Text:
     return key.decode("latin-1")
 
 
-def format_bytes(number: Text) -> Text:
+def format_bytes(number: str) -> str:
     return _in_units(number, ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), [1024.0**power for power in range(7)])
 
 
-def format_nano_time(number: Text) -> Text:
+def format_nano_time(number: str) -> str:
     return _in_units(number, ("ns", "us", "ms", "s", "min", "h", "d"), [1, 1e3, 1e6, 1e9, 6e10, 3.6e12, 8.64e13])
 
 
-def _in_units(number: Text, names: tuple[str, ...], sizes: list[float]) -> Text:
-    if number is None:
-        return None
+def _in_units(number: str, names: tuple[str, ...], sizes: list[float]) -> str:
     value = float(number)
     place = max((place for place, size in enumerate(sizes) if abs(value) >= size), default=0)
     if not place:
@@ -288,7 +261,7 @@ def _in_units(number: Text, names: tuple[str, ...], sizes: list[float]) -> Text:
     return f"{shown:.2e} {names[place]}" if abs(shown) >= 100000 else f"{shown:.2f} {names[place]}"
 
 
-def password(text: Text) -> Text:
+def password(text: str | None) -> str:
     if not text:
         return ""
     twice = hashlib.sha1(hashlib.sha1(text.encode()).digest()).hexdigest()
@@ -297,12 +270,11 @@ def password(text: Text) -> Text:
     )
 
 
-@strict
-def sm3(text: str) -> Text:
+def sm3(text: str) -> str:
     return hashlib.new("sm3", text.encode("latin-1")).hexdigest()
 
 
-def uncompress(text: Text) -> Text:
+def uncompress(text: str) -> str:
     if not text:
         return text
     data = text.encode("latin-1")
@@ -315,42 +287,8 @@ def uncompress(text: Text) -> Text:
     return result.decode("latin-1")
 
 
-@strict
-def uncompressed_length(text: str) -> Text:
+def uncompressed_length(text: str) -> str:
     data = text.encode("latin-1")
     if 0 < len(data) <= 4:
         raise FunctionProblem(1259, "ZLIB: Input data corrupted", "W", "0")
     return str(int.from_bytes(data[:4], "little"))
-
-
-TEXT_FUNCTIONS: dict[str, Callable[..., Text]] = {
-    "upper": _change_case(str.upper),
-    "lower": _change_case(str.lower),
-    "trim": trim,
-    "insert": insert,
-    "make_set": make_set,
-    "export_set": export_set,
-    "ord": ordinal,
-    "ord_byte": ordinal_byte,
-    "conv": conv,
-    "oct": octal,
-    "oct_text": octal_text,
-    "format": format_number,
-    "char": char,
-    "as_charset": as_charset,
-    "into_charset": into_charset,
-    "encoded": encode_text,
-    "bit_bytes": bit_bytes,
-    "bytes_as_text": bytes_as_text,
-    "interval": interval,
-    "to_base64": to_base64,
-    "from_base64": from_base64,
-    "weights": weights,
-    "format_bytes": format_bytes,
-    "format_nano_time": format_nano_time,
-    "password": password,
-    "sm3": sm3,
-    "uncompress": uncompress,
-    "uncompressed_length": uncompressed_length,
-}
-"""By their names in SQL."""

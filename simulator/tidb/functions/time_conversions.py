@@ -6,21 +6,12 @@ Source: tidb pkg/expression/builtin_cast.go, pkg/types/time.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from simulator.tidb.functions.calendar import (
-    DAY,
-    CalendarMoment,
-    add_micros,
-    date_text,
-    incorrect_value,
-    moment_text,
-    parse_moment,
-)
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text, strict
+from simulator.tidb.functions import calendar
+from simulator.tidb.functions.calendar import CalendarMoment
+from simulator.tidb.functions.problems import incorrect_value, truncated_value
 from simulator.tidb.values import spellings
 
 OFFSET = re.compile(r"(.*\d)\s*(?:(Z)|([+-])(\d\d):?(\d\d)?)", re.DOTALL | re.ASCII)
@@ -41,10 +32,12 @@ def from_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from UTC to a zone."""
     minutes = zone_offset(zone)
     if minutes is not None:
-        return add_micros(moment, minutes * 60_000_000)
+        return calendar.add_micros(moment, minutes * 60_000_000)
     zone_info = _zone(zone)
-    if zone_info is None or not 1 <= moment.year <= 9998:
-        return moment if zone_info is not None else None
+    if zone_info is None:
+        return None
+    if not 1 <= moment.year <= 9998:
+        return moment
     local = _python_datetime(moment, UTC).astimezone(zone_info)
     return CalendarMoment(
         local.year,
@@ -58,12 +51,14 @@ def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
     """Convert a moment from a zone to UTC."""
     minutes = zone_offset(zone)
     if minutes is not None:
-        return add_micros(moment, -minutes * 60_000_000)
+        return calendar.add_micros(moment, -minutes * 60_000_000)
     zone_info = _zone(zone)
-    if zone_info is None or not 1 <= moment.year <= 9998:
-        return moment if zone_info is not None else None
+    if zone_info is None:
+        return None
+    if not 1 <= moment.year <= 9998:
+        return moment
     shift = _python_datetime(moment, zone_info).utcoffset() or timedelta()
-    return add_micros(moment, -round(shift.total_seconds()) * 1_000_000)
+    return calendar.add_micros(moment, -round(shift.total_seconds()) * 1_000_000)
 
 
 def _python_datetime(moment: CalendarMoment, zone: timezone | ZoneInfo) -> datetime:
@@ -77,16 +72,14 @@ def _zone(name: str) -> ZoneInfo | None:
         return None
 
 
-def moment_of_text(text: Text, zone: Text, zeros: Text) -> Text:
+def moment_of_text(text: str, zone: str, zeros: str) -> str:
     """Convert a text to a DATETIME. `zeros` has `z` if zero dates are allowed, `p` if parts of a date may be 0."""
-    if text is None:
-        return None
-    result = spellings.moment(text, 6) or parse_with_offset(text, zone or "UTC")
+    result = spellings.moment(text, 6) or parse_with_offset(text, zone)
     if result is None:
         raise incorrect_value(text)
-    if not result.strip("0-: .") and "z" not in (zeros or ""):
+    if not result.strip("0-: .") and "z" not in zeros:
         raise incorrect_value("0000-00-00 00:00:00.000000")
-    if not spellings.in_calendar(result) and "p" not in (zeros or "") and result.strip("0-: ."):
+    if not spellings.in_calendar(result) and "p" not in zeros and result.strip("0-: ."):
         raise incorrect_value(text, result)
     return result
 
@@ -98,91 +91,68 @@ def parse_with_offset(text: str, zone: str) -> str | None:
     if read is None or shown is None or not re.search(r"\d[T ]\d", read[1]):
         return None
     minutes = 0 if read[2] else (int(read[4]) * 60 + int(read[5] or 0)) * (-1 if read[3] == "-" else 1)
-    universal = add_micros(parse_moment(shown), -minutes * 60_000_000)
+    universal = calendar.add_micros(calendar.parse_moment(shown), -minutes * 60_000_000)
     local = None if universal is None else from_utc(universal, zone)
-    return None if local is None else moment_text(local)
+    return None if local is None else calendar.moment_text(local)
 
 
-@strict
-def moment_of_number(number: str) -> Text:
+def moment_of_number(number: str) -> str:
     whole = number.partition(".")[0]
-    result = (
-        spellings.moment(spellings.number(number), 6)
-        if not number.startswith("-") and (int(whole or 0) >= EARLIEST_NUMBER or not float(number))
-        else None
-    )
+    is_date = not number.startswith("-") and (int(whole or 0) >= EARLIEST_NUMBER or not float(number))
+    result = spellings.moment(spellings.number(number), 6) if is_date else None
     if result is None:
         raise incorrect_value(number)
     return result
 
 
-@strict
-def moment_of_year(year: str) -> Text:
+def moment_of_year(year: str) -> str:
     return f"{int(year):04}-00-00 00:00:00.000000"
 
 
-def moment_of_duration(micros: Text, today: Text) -> Text:
+def moment_of_duration(micros: str, today: str) -> str | None:
     """Convert a TIME to a moment of the day of the statement."""
-    if micros is None or not today:
+    if not today:
         return None
-    days, clock = divmod(int(micros), DAY)
-    result = add_micros(CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * DAY + clock)
-    return None if result is None else moment_text(result)
+    days, clock = divmod(int(micros), calendar.DAY)
+    result = calendar.add_micros(
+        CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * calendar.DAY + clock
+    )
+    return None if result is None else calendar.moment_text(result)
 
 
-@strict
-def duration_of_text(text: str) -> Text:
+def duration_of_text(text: str) -> str:
     """Convert a text to a TIME."""
     result = spellings.duration(text, 6)
     if result is None:
         cut = spellings.duration(text, 6, cut=True)
-        raise FunctionProblem(1292, f"Truncated incorrect time value: '{text}'", "T", None if cut is None else str(cut))
+        raise truncated_value("time", text, None if cut is None else str(cut))
     return str(result)
 
 
-@strict
-def convert_tz(text: str, source: str, target: str) -> Text:
-    universal = to_utc(parse_moment(text), source)
+def convert_tz(text: str, source: str, target: str) -> str | None:
+    universal = to_utc(calendar.parse_moment(text), source)
     result = None if universal is None or not universal.year else from_utc(universal, target)
-    return None if result is None else moment_text(result)
+    return None if result is None else calendar.moment_text(result)
 
 
 LAST_UNIX_TIME = 32536771199
 """tidb pkg/expression/builtin_time.go, evalFromUnixTime."""
 
 
-def unix_timestamp(text: Text, zone: Text) -> Text:
+def unix_timestamp(text: str, zone: str) -> str:
     """Return the microseconds since 1970; 0 outside of the range of TIMESTAMP."""
-    if text is None:
-        return None
-    result = parse_moment(text)
-    if not result.month or not result.day:
-        return "0"
-    universal = to_utc(result, zone or "UTC")
+    result = calendar.parse_moment(text)
+    universal = None if calendar.has_zero(result) else to_utc(result, zone)
     if universal is None:
         return "0"
     days = (datetime(max(universal.year, 1), universal.month, universal.day) - datetime(1970, 1, 1)).days
-    micros = days * DAY + universal.micros
+    micros = days * calendar.DAY + universal.micros
     return str(micros) if 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999 else "0"
 
 
-def from_unixtime(micros: Text, zone: Text) -> Text:
-    if micros is None or not 0 <= int(micros) <= LAST_UNIX_TIME * 1_000_000 + 999_999:
+def from_unixtime(micros: str, zone: str) -> str | None:
+    if not 0 <= int(micros) <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    result = add_micros(CalendarMoment(1970, 1, 1), int(micros))
-    local = None if result is None else from_utc(result, zone or "UTC")
-    return None if local is None else moment_text(local)
-
-
-TIME_CONVERSIONS: dict[str, Callable[..., Text]] = {
-    "moment_of_text": moment_of_text,
-    "moment_of_number": moment_of_number,
-    "moment_of_year": moment_of_year,
-    "moment_of_duration": moment_of_duration,
-    "duration_of_text": duration_of_text,
-    "convert_tz": convert_tz,
-    "unix_timestamp": unix_timestamp,
-    "from_unixtime": from_unixtime,
-    "date_of": lambda text: None if text is None else f"{date_text(parse_moment(text))} 00:00:00.000000",
-}
-"""By their names in SQL."""
+    result = calendar.add_micros(CalendarMoment(1970, 1, 1), int(micros))
+    local = None if result is None else from_utc(result, zone)
+    return None if local is None else calendar.moment_text(local)

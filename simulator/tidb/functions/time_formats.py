@@ -5,32 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from simulator.tidb.functions.calendar import (
-    MONTHS,
-    SECOND,
-    WEEKDAYS,
-    CalendarMoment,
-    day_number,
-    has_zero,
-    incorrect_value,
-    moment_text,
-    month_length,
-    parse_moment,
-    week_number,
-    weekday,
-)
-from simulator.tidb.functions.problems import FunctionProblem
-from simulator.tidb.functions.strict import Text, strict
+from simulator.tidb.functions import calendar
+from simulator.tidb.functions.calendar import CalendarMoment
+from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, truncated_value
 
 
-@strict
-def date_format(text: str, pattern: str) -> Text:
-    moment = parse_moment(text)
+def date_format(text: str, pattern: str) -> str:
+    moment = calendar.parse_moment(text)
     return _replace_letters(pattern, lambda letter: _date_letter(letter, moment))
 
 
-@strict
-def time_format(micros: str, pattern: str) -> Text:
+def time_format(micros: str, pattern: str) -> str:
     size = abs(int(micros))
     return _replace_letters(pattern, lambda letter: _clock_letter(letter, size) or letter)
 
@@ -42,9 +27,9 @@ def _replace_letters(pattern: str, shown: Callable[[str], str]) -> str:
 
 
 def _clock_letter(letter: str, micros: int) -> str | None:
-    hours, minutes, seconds = micros // SECOND // 3600, micros // SECOND // 60 % 60, micros // SECOND % 60
+    hours, minutes, seconds, part = calendar.clock_fields(micros)
     short = hours % 12 or 12
-    half = "AM" if hours // 12 % 2 == 0 else "PM"
+    half = "AM" if hours % 24 < 12 else "PM"
     shown = {
         "H": f"{hours:02}",
         "k": str(hours),
@@ -55,9 +40,9 @@ def _clock_letter(letter: str, micros: int) -> str | None:
         "p": half,
         "S": f"{seconds:02}",
         "s": f"{seconds:02}",
-        "f": f"{micros % SECOND:06}",
+        "f": f"{part:06}",
         "T": f"{hours:02}:{minutes:02}:{seconds:02}",
-        "r": f"{short:02}:{minutes:02}:{seconds:02} {'AM' if hours % 24 < 12 else 'PM'}",
+        "r": f"{short:02}:{minutes:02}:{seconds:02} {half}",
     }
     return shown.get(letter)
 
@@ -73,7 +58,7 @@ def _date_letter(letter: str, moment: CalendarMoment) -> str:
 def _month(moment: CalendarMoment) -> str:
     if not moment.month:
         raise FunctionProblem(1292, "Incorrect time value: '0'", "T")
-    return MONTHS[moment.month - 1]
+    return calendar.MONTHS[moment.month - 1]
 
 
 def _ordinal(day: int) -> str:
@@ -81,17 +66,17 @@ def _ordinal(day: int) -> str:
 
 
 def _day_of_year(moment: CalendarMoment) -> int:
-    if has_zero(moment):
+    if calendar.has_zero(moment):
         return 0
-    return day_number(*moment[:3]) - day_number(moment.year, 1, 1) + 1
+    return calendar.days(moment) - calendar.day_number(moment.year, 1, 1) + 1
 
 
 def _week(moment: CalendarMoment, mode: int) -> str:
-    return "00" if has_zero(moment) else f"{week_number(moment, mode)[1]:02}"
+    return "00" if calendar.has_zero(moment) else f"{calendar.week_number(moment, mode)[1]:02}"
 
 
 def _week_year(moment: CalendarMoment, mode: int) -> str:
-    year = week_number(moment, mode, True)[0]
+    year = calendar.week_number(moment, mode, True)[0]
     return f"{year:04}" if year >= 0 else str(2**32 - 1)
 
 
@@ -106,13 +91,13 @@ _DATE_LETTERS: dict[str, Callable[[CalendarMoment], str]] = {
     "b": lambda moment: _month(moment)[:3],
     "M": _month,
     "j": lambda moment: f"{_day_of_year(moment):03}",
-    "a": lambda moment: WEEKDAYS[weekday(moment)][:3],
-    "W": lambda moment: WEEKDAYS[weekday(moment)],
-    "w": lambda moment: str(weekday(moment)),
+    "a": lambda moment: calendar.WEEKDAYS[calendar.weekday(moment)][:3],
+    "W": lambda moment: calendar.WEEKDAYS[calendar.weekday(moment)],
+    "w": lambda moment: str(calendar.weekday(moment)),
     "U": lambda moment: _week(moment, 0),
     "u": lambda moment: _week(moment, 1),
     "V": lambda moment: _week(moment, 2),
-    "v": lambda moment: f"{week_number(moment, 3, True)[1]:02}",
+    "v": lambda moment: f"{calendar.week_number(moment, 3, True)[1]:02}",
     "X": lambda moment: _week_year(moment, 2),
     "x": lambda moment: _week_year(moment, 3),
 }
@@ -159,10 +144,8 @@ class _DateReader:
         return bool(self.rest)
 
 
-def str_to_date(text: Text, pattern: Text, kind: Text, zeros: Text) -> Text:
+def str_to_date(text: str, pattern: str, kind: str, zeros: str) -> str:
     """Return STR_TO_DATE: a moment, or a duration for a format without a date. `zeros` allows 0 in parts of a date."""
-    if text is None or pattern is None:
-        return None
     reading = _DateReader(text)
     try:
         extra = _read_format(reading, pattern)
@@ -173,16 +156,14 @@ def str_to_date(text: Text, pattern: Text, kind: Text, zeros: Text) -> Text:
     if kind == "time":
         value = str(result.micros)
     else:
-        if not zeros and (has_zero(result) or not result.year):
-            shown = text if kind == "date" else moment_text(result, 0)
-            raise (
-                FunctionProblem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
-                if (kind == "date")
-                else incorrect_value(shown)
-            )
-        value = moment_text(result)
+        if not zeros and (calendar.has_zero(result) or not result.year):
+            shown = text if kind == "date" else calendar.moment_text(result, 0)
+            if kind != "date":
+                raise incorrect_value(shown)
+            raise FunctionProblem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T")
+        value = calendar.moment_text(result)
     if extra:
-        raise FunctionProblem(1292, f"Truncated incorrect datetime value: '{text}'", "W", value)
+        raise truncated_value("datetime", text, value, "W")
     return value
 
 
@@ -227,15 +208,14 @@ def _year(digits: int) -> Callable[[_DateReader], None]:
 
 
 def _micros(reading: _DateReader) -> None:
-    result = re.match(r"\d{0,6}", reading.rest, re.ASCII)
-    digits = result[0] if result else ""
+    digits = re.findall(r"^\d{0,6}", reading.rest, re.ASCII)[0]
     reading.fields["micros"] = int(digits.ljust(6, "0"))
     reading.rest = reading.rest[len(digits) :]
 
 
 def _named_month(length: int) -> Callable[[_DateReader], None]:
     def read(reading: _DateReader) -> None:
-        for place, name in enumerate(MONTHS, 1):
+        for place, name in enumerate(calendar.MONTHS, 1):
             prefix = name[:length]
             if reading.rest[: len(prefix)].lower() == prefix.lower():
                 reading.fields["month"], reading.rest = place, reading.rest[len(prefix) :]
@@ -323,14 +303,6 @@ def _apply_am_pm(reading: _DateReader) -> None:
 def _moment(reading: _DateReader) -> CalendarMoment:
     """Return the moment of all fields. Raises ValueError for a day beyond the end of its month."""
     year, month, day, hour, minute, second, micros = reading.fields.values()
-    if month and day > month_length(year, month):
+    if month and day > calendar.month_length(year, month):
         raise ValueError
-    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)
-
-
-TIME_FORMATS: dict[str, Callable[..., Text]] = {
-    "date_format": date_format,
-    "time_format": time_format,
-    "str_to_date": str_to_date,
-}
-"""By their names in SQL."""
+    return CalendarMoment(year, month, day, ((hour * 60 + minute) * 60 + second) * calendar.SECOND + micros)

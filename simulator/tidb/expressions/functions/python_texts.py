@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.operators.texts import as_blob, as_bytes, is_exact, legacy_charset
-from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
+from simulator.tidb.expressions.sql.graph import Sql, sql, text
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.collations import derive_collation, value_collation
 from simulator.tidb.expressions.values.value import (
@@ -70,7 +70,7 @@ def _python_function(name: str, letters: str, gives: Callable[[Sql], Value]) -> 
 
     def called(*values: Value) -> Value:
         arguments = [read[letter](value) for letter, value in zip(letters, values, strict=False)]
-        return gives(python_call(name, *arguments, *[NULL] * (len(letters) - len(values))))
+        return gives(python_call(name, *arguments))
 
     return called
 
@@ -129,18 +129,20 @@ def _ord(value: Value) -> Value:
     if legacy_charset(value):
         first = as_blob(replace(value, sql=sql("left({}, 1)", value.sql)))
         return integer_from_text(sql("CASE WHEN {} IS NOT NULL THEN ('0x0' || hex({}))::BIGINT END", value.sql, first))
-    return integer_from_text(python_call("ord_byte" if value.is_binary else "ord", as_text(value)))
+    return integer_from_text(python_call("ordinal_byte" if value.is_binary else "ordinal", as_text(value)))
 
 
 def _octal(value: Value) -> Value:
     if value.kind in ("bool", "int", "uint") or value.number is not None and value.is_binary:
-        return string(python_call("oct", bits_text(value)))
-    return string(python_call("oct_text", as_text(value)))
+        return string(python_call("octal", bits_text(value)))
+    return string(python_call("octal_text", as_text(value)))
 
 
 def _format(value: Value, places: Value, locale: Value | None = None) -> Value:
     number = as_number(value)
-    return string(python_call("format", as_text(value if value.kind in NUMERIC_KINDS else number), bits_text(places)))
+    return string(
+        python_call("format_number", as_text(value if value.kind in NUMERIC_KINDS else number), bits_text(places))
+    )
 
 
 def _char(*values: Value) -> Value:
@@ -232,7 +234,7 @@ def _regexp_function(
             else:
                 arguments.append(bits_text(rest[place]) if default else as_text(rest[place]))
         folds = not binary and not is_exact(derive_collation(name, (subject, pattern)).collation)
-        return gives(python_call(name, text("i") if folds else NULL, *arguments))
+        return gives(python_call(name, text("i" if folds else ""), *arguments))
 
     return called
 

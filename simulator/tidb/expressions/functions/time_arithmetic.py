@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
+from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.times import (
@@ -103,7 +103,7 @@ def timestamp_add(context: EvaluationContext, unit: Value, amount: Value, base: 
         text(unit.constant or ""),
         sql("{}::VARCHAR", as_real(amount)),
         moment_argument(context, base),
-        text("d") if base.kind == "date" else NULL,
+        text("d" if base.kind == "date" else ""),
     )
     return string(result)
 

@@ -15,7 +15,7 @@ from simulator.tidb.expressions.functions.time_arithmetic import (
     timestamp_add,
     timestamp_difference,
 )
-from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text, when
+from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.problems import ignore_problems
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.context import EvaluationContext
@@ -208,7 +208,7 @@ def _str_to_date(context: EvaluationContext, value: Value, form: Value) -> Value
     kind = result_kind(form.constant) if form.constant is not None else "datetime"
     digits = 6 if form.constant is None or "%f" in form.constant else 0
     result = python_call(
-        "str_to_date", as_text(value), as_text(form), text(kind), text("z") if "z" in context.zeros else NULL
+        "str_to_date", as_text(value), as_text(form), text(kind), text("z" if "z" in context.zeros else "")
     )
     if kind == "time":
         return time_value(result, digits)

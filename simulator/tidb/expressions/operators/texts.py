@@ -112,7 +112,7 @@ def as_bytes(value: Value) -> Sql:
     """Return the bytes of a value's text in its charset, one character per byte."""
     charset = legacy_charset(value)
     if charset:
-        return python_call("encoded", value.sql, text(charset))
+        return python_call("encode_text", value.sql, text(charset))
     return as_text(value) if value.is_binary else bytes_as_characters(as_text(value))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pyarrow as pa
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
-from simulator.tidb.functions import PYTHON_FUNCTIONS
+from simulator.tidb.functions import PYTHON_FUNCTIONS, call_function
 from simulator.tidb.functions.problems import FunctionProblem
 
 KINDS_BY_LETTER = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
@@ -36,13 +34,13 @@ def run_calls(calls: pa.Array) -> pa.Array:
     result = []
     for call in map(tuple, calls.to_pylist()):
         if call not in results:
-            results[call] = _result(PYTHON_FUNCTIONS[call[0]], call[1:])
+            results[call] = _result(*call)
         result.append(results[call])
     return pa.array(result, RESULT_TYPE)
 
 
-def _result(function: Callable[..., str | None], arguments: tuple[str, ...]) -> dict[str, str | None]:
+def _result(name: str, *arguments: str | None) -> dict[str, str | None]:
     try:
-        return {"value": function(*arguments), "problem": None}
+        return {"value": call_function(name, arguments), "problem": None}
     except FunctionProblem as problem:
         return {"value": problem.value, "problem": f"{problem.kind}{problem.number} {problem.text}"}
