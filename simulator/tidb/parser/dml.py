@@ -31,13 +31,11 @@ PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 
 
 def parse_insert(cursor: Cursor) -> syntax.Insert:
-    """Parse the rest of INSERT."""
     _skip_hints_and_priority(cursor)
     return _parse_insert_body(cursor, replace=False, ignore=cursor.accept("IGNORE"))
 
 
 def parse_replace(cursor: Cursor) -> syntax.Insert:
-    """Parse the rest of REPLACE."""
     _skip_hints_and_priority(cursor)
     return _parse_insert_body(cursor, replace=True, ignore=False)
 
@@ -46,9 +44,8 @@ def _parse_insert_body(cursor: Cursor, replace: bool, ignore: bool) -> syntax.In
     cursor.accept("INTO")
     table = cursor.qualified_name()
     partitions = parse_partitions(cursor)
-    columns: tuple[str, ...] | None = None
+    columns = query = None
     rows: tuple[tuple[syntax.Node, ...], ...] | None = None
-    query: syntax.QueryTree | None = None
     if cursor.word() == "(" and not _begins_query(cursor):
         columns = _parse_columns(cursor)
     if cursor.accept("SET"):
@@ -62,7 +59,8 @@ def _parse_insert_body(cursor: Cursor, replace: bool, ignore: bool) -> syntax.In
         query = parse_query(cursor).tree
     else:
         cursor.unexpected("VALUES, SET, SELECT, TABLE or WITH", ("VALUES", "VALUE", "SET", "SELECT", "TABLE", "WITH"))
-    on_duplicate = () if replace else _parse_on_duplicate(cursor)
+    changes = not replace and cursor.accept("ON DUPLICATE KEY UPDATE")
+    on_duplicate = cursor.comma_list(parse_assignment) if changes else ()
     return syntax.Insert(table, columns, rows, query, on_duplicate, ignore, replace, partitions)
 
 
@@ -75,7 +73,7 @@ def _begins_query(cursor: Cursor) -> bool:
 
 
 def _parse_columns(cursor: Cursor) -> tuple[str, ...]:
-    return () if cursor.accept("( )") else cursor.parenthesised_list(lambda cursor: parse_column_name(cursor).parts[-1])
+    return () if cursor.accept("( )") else cursor.parenthesised_list(lambda cursor: cursor.dotted_name()[-1])
 
 
 def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
@@ -88,10 +86,6 @@ def _parse_value(cursor: Cursor) -> syntax.Node:
     if kind in LITERALS and cursor.word_after() in (",", ")"):
         return LITERALS[kind](cursor)
     return parse_value(cursor)
-
-
-def _parse_on_duplicate(cursor: Cursor) -> tuple[syntax.Assignment, ...]:
-    return cursor.comma_list(parse_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
 
 
 # -- UPDATE -------------------------------------------------------------------------------------------------------
@@ -110,18 +104,10 @@ def parse_update(cursor: Cursor, common: ParsedWith | None = None) -> syntax.Upd
 
 def parse_assignment(cursor: Cursor) -> syntax.Assignment:
     """Parse `column = value`."""
-    column = parse_column_name(cursor)
+    column = syntax.ColumnName(cursor.dotted_name())
     if not cursor.accept(":="):
         cursor.expect("=")
     return syntax.Assignment(column, parse_value(cursor))
-
-
-def parse_column_name(cursor: Cursor) -> syntax.ColumnName:
-    """Parse `c`, `t.c` or `d.t.c`."""
-    parts = [cursor.name("the name of a column")]
-    while len(parts) < 3 and cursor.accept("."):
-        parts.append(cursor.name("the name of a column"))
-    return syntax.ColumnName(tuple(parts))
 
 
 # -- DELETE -------------------------------------------------------------------------------------------------------
@@ -205,8 +191,6 @@ def _parse_row_selection(
 
 def _with_query(common: ParsedWith | None, source: syntax.Source) -> syntax.WithTree | None:
     """Return the WITH before a statement as a query of everything that the statement reads."""
-    return (
-        syntax.WithTree(common.tables, common.recursive, syntax.SelectTree((syntax.Star(),), source))
-        if common
-        else None
-    )
+    if common is None:
+        return None
+    return syntax.WithTree(common.tables, common.recursive, syntax.SelectTree((syntax.Star(),), source))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
@@ -29,13 +30,11 @@ def not_simulated_error(what: str, accepted: str) -> SqlError:
 
 
 def parse_begin(cursor: Cursor) -> syntax.Begin:
-    """Parse the rest of BEGIN."""
     cursor.accept("PESSIMISTIC") or cursor.accept("OPTIMISTIC") or cursor.accept("WORK")
     return syntax.Begin()
 
 
 def parse_start_transaction(cursor: Cursor) -> syntax.Begin:
-    """Parse the rest of START TRANSACTION."""
     if cursor.accept("READ ONLY"):
         raise not_simulated_error("START TRANSACTION READ ONLY", "START TRANSACTION [READ WRITE]")
     if cursor.accept("WITH"):
@@ -47,13 +46,11 @@ def parse_start_transaction(cursor: Cursor) -> syntax.Begin:
 
 
 def parse_commit(cursor: Cursor) -> syntax.Commit:
-    """Parse the rest of COMMIT."""
     cursor.accept("WORK")
     return syntax.Commit(_parse_chain(cursor))
 
 
 def parse_rollback(cursor: Cursor) -> syntax.Rollback:
-    """Parse the rest of ROLLBACK."""
     cursor.accept("WORK")
     if cursor.accept("TO"):
         cursor.accept("SAVEPOINT")
@@ -63,22 +60,20 @@ def parse_rollback(cursor: Cursor) -> syntax.Rollback:
 
 def _parse_chain(cursor: Cursor) -> bool:
     """Parse `[AND [NO] CHAIN] [[NO] RELEASE]`, and return whether another transaction begins at once."""
-    chain = cursor.accept("AND CHAIN")
-    if not chain:
+    chained = cursor.accept("AND CHAIN")
+    if not chained:
         cursor.accept("AND NO CHAIN")
     if cursor.accept("RELEASE"):
         raise not_simulated_error("RELEASE behind COMMIT or ROLLBACK, which ends the session,", "[AND [NO] CHAIN]")
     cursor.accept("NO RELEASE")
-    return chain
+    return chained
 
 
 def parse_savepoint(cursor: Cursor) -> syntax.Savepoint:
-    """Parse the rest of SAVEPOINT."""
     return syntax.Savepoint(cursor.name("a savepoint"))
 
 
 def parse_release_savepoint(cursor: Cursor) -> syntax.ReleaseSavepoint:
-    """Parse the rest of RELEASE SAVEPOINT."""
     return syntax.ReleaseSavepoint(cursor.name("a savepoint"))
 
 
@@ -86,22 +81,17 @@ def parse_release_savepoint(cursor: Cursor) -> syntax.ReleaseSavepoint:
 
 
 def parse_use(cursor: Cursor) -> syntax.Use:
-    """Parse the rest of USE."""
     return syntax.Use(cursor.name("the name of a database"))
 
 
 def parse_set(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
-    """Parse the rest of SET."""
     word = cursor.word()
     places = 1 if word in ("GLOBAL", "SESSION") else 0
     if cursor.word_ahead(places) == "TRANSACTION" and cursor.word_ahead(places + 1) in ("ISOLATION", "READ"):
         return _parse_transaction(cursor)
     if word in IGNORED_SET and cursor.word_after() not in ("=", ":="):
         return parse_ignored(cursor, f"SET {word}")
-    settings = list(_parse_assignments(cursor))
-    while cursor.accept(","):
-        settings += _parse_assignments(cursor)
-    return syntax.SetVariables(tuple(settings))
+    return syntax.SetVariables(tuple(chain.from_iterable(cursor.comma_list(_parse_assignments))))
 
 
 def _parse_transaction(cursor: Cursor) -> syntax.IgnoredStatement:
@@ -133,24 +123,14 @@ def _parse_system_variable(cursor: Cursor) -> syntax.VariableAssignment:
         scope = cursor.take().lower()
         if system:
             cursor.expect(".")
-    name = _parse_variable_name(cursor).lower()
+    name = cursor.system_variable()
     _expect_equals(cursor)
-    if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
+    value = None
+    if cursor.begins_default():
         cursor.take()
-        return syntax.VariableAssignment(name, None, _normalise_scope(scope))
-    value = _parse_variable_value(cursor)
-    return syntax.VariableAssignment(name, value, _normalise_scope(scope))
-
-
-def _normalise_scope(scope: str) -> str:
-    return {"local": "session", "instance": "global"}.get(scope, scope)
-
-
-def _parse_variable_name(cursor: Cursor) -> str:
-    name = cursor.name("a variable")
-    while cursor.accept("."):
-        name += f".{cursor.name('a variable')}"
-    return name
+    else:
+        value = _parse_variable_value(cursor)
+    return syntax.VariableAssignment(name, value, {"local": "session", "instance": "global"}.get(scope, scope))
 
 
 def _expect_equals(cursor: Cursor) -> None:
@@ -163,12 +143,9 @@ def _parse_variable_value(cursor: Cursor) -> syntax.Node:
     if cursor.word() in ("ON", "BINARY", "ALL") and cursor.word_after() in ("", ",") and cursor.kind() == "word":
         return syntax.Literal("string", cursor.literal(), cursor.charset)
     node = cursor.grammar.expression(cursor)
-    alone = isinstance(node, syntax.ColumnName) and len(node.parts) == 1
-    return (
-        syntax.Literal("string", node.parts[0], cursor.charset)
-        if alone and isinstance(node, syntax.ColumnName)
-        else node
-    )
+    if isinstance(node, syntax.ColumnName) and len(node.parts) == 1:
+        return syntax.Literal("string", node.parts[0], cursor.charset)
+    return node
 
 
 def _parse_set_names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignment, ...]:
@@ -188,16 +165,14 @@ def _parse_set_names(cursor: Cursor, kind: str) -> tuple[syntax.VariableAssignme
         raise SqlError(1273, "HY000", f"Unknown collation: '{named}'")
     if charset_of(named, "") != value.text:
         raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
-    return names, syntax.VariableAssignment(
-        "collation_connection", syntax.Literal("string", canonical_collation(named), cursor.charset), "session"
-    )
+    collation = syntax.Literal("string", canonical_collation(named), cursor.charset)
+    return names, syntax.VariableAssignment("collation_connection", collation, "session")
 
 
 # -- prepared statements ------------------------------------------------------------------------------------------
 
 
 def parse_prepare(cursor: Cursor) -> syntax.Prepare:
-    """Parse the rest of PREPARE."""
     name = cursor.name("the name of a prepared statement")
     cursor.expect("FROM")
     if cursor.word() == "@":
@@ -206,7 +181,6 @@ def parse_prepare(cursor: Cursor) -> syntax.Prepare:
 
 
 def parse_execute(cursor: Cursor) -> syntax.Execute:
-    """Parse the rest of EXECUTE."""
     name = cursor.name("the name of a prepared statement")
     return syntax.Execute(name, cursor.comma_list(_parse_user_variable) if cursor.accept("USING") else ())
 
@@ -224,7 +198,6 @@ def _parse_user_variable(cursor: Cursor) -> str:
 
 
 def parse_select_statement(cursor: Cursor) -> syntax.SelectStatement:
-    """Parse a whole query."""
     tree = parse_query(cursor).tree
     assert tree is not None
     return syntax.SelectStatement(tree)

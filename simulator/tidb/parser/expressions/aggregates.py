@@ -92,9 +92,7 @@ def _parse_bound(cursor: Cursor) -> str:
         amount = restore_node(LITERALS["number"](cursor))
     else:
         cursor.unexpected("UNBOUNDED, CURRENT ROW, INTERVAL or a number")
-    if cursor.word() not in ("PRECEDING", "FOLLOWING"):
-        cursor.unexpected("PRECEDING or FOLLOWING")
-    return f"{amount} {cursor.take()}"
+    return f"{amount} {cursor.one_of('PRECEDING', 'FOLLOWING')}"
 
 
 AGGREGATES = frozenset(
@@ -150,9 +148,7 @@ def _parse_distinct(cursor: Cursor, name: str = "") -> str:
 
 def _parse_group_concat(cursor: Cursor) -> syntax.Node:
     distinct = _parse_distinct(cursor)
-    arguments = [cursor.grammar.expression(cursor)]
-    while cursor.accept(","):
-        arguments.append(cursor.grammar.expression(cursor))
+    arguments = cursor.comma_list(cursor.grammar.expression)
     order = parse_order(cursor)
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
@@ -170,9 +166,7 @@ def _parse_group_concat(cursor: Cursor) -> syntax.Node:
 def parse_window(cursor: Cursor, name: str) -> syntax.Node:
     """Parse the rest of a call of a window function."""
     cursor.expect("(")
-    arguments = [] if cursor.word() == ")" else [cursor.grammar.expression(cursor)]
-    while cursor.accept(","):
-        arguments.append(cursor.grammar.expression(cursor))
+    arguments = () if cursor.word() == ")" else cursor.comma_list(cursor.grammar.expression)
     least, most = _COUNTS.get(name, (0, 0))
     if not least <= len(arguments) <= most:
         cursor.fail(f"{name} takes {least} to {most} arguments")

@@ -49,15 +49,12 @@ def parse_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> 
 def _parse_name_or_call(cursor: Cursor) -> syntax.Node:
     """Parse a column with an optional JSON path, or a call of a function of a schema."""
     in_quotes = cursor.kind() == "name"
-    parts = [cursor.name("an expression")]
-    while len(parts) < 3 and cursor.accept("."):
-        parts.append(cursor.name("a name"))
-    if cursor.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
-        arguments = parse_arguments(cursor)
-        return (
-            syntax.Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else syntax.Call(parts[0].upper(), arguments)
-        )
-    return _parse_path(cursor, syntax.ColumnName(tuple(parts)))
+    parts = cursor.dotted_name("an expression", "a name")
+    if cursor.word() == "(" and len(parts) == 2:
+        return syntax.Call(parts[1], parse_arguments(cursor), parts[0])
+    if cursor.word() == "(" and len(parts) == 1 and in_quotes:
+        return syntax.Call(parts[0].upper(), parse_arguments(cursor))
+    return _parse_path(cursor, syntax.ColumnName(parts))
 
 
 def _parse_path(cursor: Cursor, column: syntax.Node) -> syntax.Node:
@@ -148,17 +145,13 @@ def _parse_variable(cursor: Cursor) -> syntax.Node:
 def _parse_system_variable(cursor: Cursor) -> syntax.Node:
     """Parse `@@name` or `@@global.name`."""
     cursor.take()
-    name = cursor.name("a variable")
-    while cursor.accept("."):
-        name += f".{cursor.name('a variable')}"
-    name = name.lower()
+    name = cursor.system_variable()
     scope, point, rest = name.partition(".")
-    if point and scope in ("global", "session", "local", "instance"):
-        scope = "SESSION" if scope == "local" else scope.upper()
-        return syntax.ContextExpression(
-            f"@@{scope}.{quote_name(rest)}", "a variable", syntax.Variable(rest, scope.lower())
-        )
-    return syntax.ContextExpression(f"@@{quote_name(name)}", "a variable", syntax.Variable(name))
+    if not point or scope not in ("global", "session", "local", "instance"):
+        return syntax.ContextExpression(f"@@{quote_name(name)}", "a variable", syntax.Variable(name))
+    scope = "session" if scope == "local" else scope
+    text = f"@@{scope.upper()}.{quote_name(rest)}"
+    return syntax.ContextExpression(text, "a variable", syntax.Variable(rest, scope))
 
 
 _KEYWORDS: dict[str, Callable[[Cursor], syntax.Node]] = {
@@ -169,9 +162,7 @@ _KEYWORDS: dict[str, Callable[[Cursor], syntax.Node]] = {
     "?": Cursor.parameter,
     "@": _parse_variable,
     "@@": _parse_system_variable,
-    "TRUE": _parse_word_literal,
-    "FALSE": _parse_word_literal,
-    "NULL": _parse_word_literal,
+    **dict.fromkeys(("TRUE", "FALSE", "NULL"), _parse_word_literal),
     "CASE": _parse_case,
     "EXISTS": _parse_exists,
     "ROW": _parse_row,

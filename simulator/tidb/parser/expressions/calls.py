@@ -52,7 +52,7 @@ def _parse_float_or_vector(cursor: Cursor) -> str:
         cursor.expect(">")
     if cursor.word() != "(":
         return word
-    numbers = cursor.parenthesised_list(lambda cursor: cursor.integer())
+    numbers = cursor.parenthesised_list(Cursor.integer)
     if word == "FLOAT" and numbers[0] > 53:
         cursor.fail("FLOAT takes at most 53 bits", at)
     return "DOUBLE" if word == "FLOAT" and numbers[0] > 24 else word
@@ -63,7 +63,7 @@ def _parse_type_lengths(cursor: Cursor, most: int) -> str:
     if cursor.word() != "(":
         return ""
     at = cursor.next_token()
-    numbers = cursor.parenthesised_list(lambda cursor: cursor.integer())
+    numbers = cursor.parenthesised_list(Cursor.integer)
     if len(numbers) > most:
         cursor.fail(f"this type takes no {len(numbers)} numbers", at)
     if not numbers[0]:
@@ -75,7 +75,7 @@ def _parse_char_type(cursor: Cursor, length: str) -> str:
     """Parse the charset after CHAR."""
     binary = cursor.accept("BINARY")
     name = ""
-    if cursor.accept("CHARSET") or cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
+    if any(cursor.accept(phrase) for phrase in ("CHARSET", "CHARACTER SET", "CHAR SET")):
         name = canonical_charset(cursor.name_or_string("a character set"), "CAST")
         binary = binary or cursor.accept("BINARY")
     if binary or name == "binary":
@@ -85,19 +85,11 @@ def _parse_char_type(cursor: Cursor, length: str) -> str:
 
 def parse_arguments(cursor: Cursor) -> tuple[syntax.Node, ...]:
     """Parse `( expression, … )` or `()`."""
-    if cursor.accept("( )"):
-        return ()
-    return cursor.parenthesised_list(cursor.grammar.expression)
+    return () if cursor.accept("( )") else cursor.parenthesised_list(cursor.grammar.expression)
 
 
-def _call_as(name: str) -> Callable[[Cursor, str], syntax.Node]:
-    return lambda cursor, _: syntax.Call(name, parse_arguments(cursor))
-
-
-def _parse_cast(cursor: Cursor, name: str) -> syntax.Node:
-    cursor.expect("(")
-    operand = cursor.grammar.expression(cursor)
-    cursor.expect("AS")
+def _parse_cast(cursor: Cursor, name: str) -> syntax.Cast:
+    (operand,) = cursor.sequence("(", cursor.grammar.expression, "AS")
     type = parse_cast_type(cursor)
     array = " ARRAY" if cursor.accept("ARRAY") else ""
     cursor.expect(")")
@@ -106,19 +98,16 @@ def _parse_cast(cursor: Cursor, name: str) -> syntax.Node:
 
 def _parse_sum_crc32(cursor: Cursor, name: str) -> syntax.Node:
     cast = _parse_cast(cursor, name)
-    if isinstance(cast, syntax.Cast) and not cast.type.endswith(" ARRAY"):
+    if not cast.type.endswith(" ARRAY"):
         cursor.fail(f"{name} takes an ARRAY")
     return syntax.ContextExpression(restore_node(cast).replace("CAST", name, 1), name)
 
 
 def _parse_convert(cursor: Cursor, name: str) -> syntax.Node:
-    cursor.expect("(")
-    operand = cursor.grammar.expression(cursor)
+    (operand,) = cursor.sequence("(", cursor.grammar.expression)
     if cursor.accept("USING"):
         return syntax.Call(name, (operand, _parse_using_charset(cursor)))
-    cursor.expect(",")
-    type = parse_cast_type(cursor)
-    cursor.expect(")")
+    (type,) = cursor.sequence(",", parse_cast_type, ")")
     return syntax.Cast(operand, type, convert=True)
 
 
@@ -131,42 +120,18 @@ def _parse_using_charset(cursor: Cursor) -> syntax.Node:
 
 def _parse_char(cursor: Cursor, name: str) -> syntax.Node:
     cursor.expect("(")
-    arguments = [cursor.grammar.expression(cursor)]
-    while cursor.accept(","):
-        arguments.append(cursor.grammar.expression(cursor))
+    arguments = cursor.comma_list(cursor.grammar.expression)
     if cursor.accept("USING"):
         return syntax.Call("CHAR_FUNC", (*arguments, _parse_using_charset(cursor)))
     cursor.expect(")")
     return syntax.Call("CHAR_FUNC", (*arguments, syntax.Literal("null", "NULL")))
 
 
-def _parse_mod(cursor: Cursor, name: str) -> syntax.Node:
-    cursor.expect("(")
-    left = cursor.grammar.expression(cursor)
-    cursor.expect(",")
-    right = cursor.grammar.expression(cursor)
-    cursor.expect(")")
-    return syntax.Binary("%", left, right)
-
-
 def _parse_column_function(cursor: Cursor, name: str) -> syntax.Node:
     """Parse the rest of `VALUES(column)` or `DEFAULT(column)`."""
-    cursor.expect("(")
-    parts = [cursor.name("a column")]
-    while len(parts) < 3 and cursor.accept("."):
-        parts.append(cursor.name("a column"))
-    cursor.expect(")")
-    column = syntax.ColumnName(tuple(parts))
+    (parts,) = cursor.sequence("(", lambda cursor: cursor.dotted_name("a column"), ")")
+    column = syntax.ColumnName(parts)
     return syntax.DefaultValue(column) if name == "DEFAULT" else syntax.InsertedValue(column)
-
-
-def _parse_position(cursor: Cursor, name: str) -> syntax.Node:
-    cursor.expect("(")
-    part = cursor.grammar.bit_expression(cursor)
-    cursor.expect("IN")
-    text = cursor.grammar.expression(cursor)
-    cursor.expect(")")
-    return syntax.Call(name, (part, text))
 
 
 def _parse_substring(cursor: Cursor, name: str) -> syntax.Node:
@@ -187,16 +152,12 @@ def _parse_trim(cursor: Cursor, name: str) -> syntax.Node:
     """Parse the rest of `TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)` or `TRIM(LEADING FROM x)`."""
     cursor.expect("(")
     side = cursor.take() if cursor.word() in ("BOTH", "LEADING", "TRAILING") else ""
-    first = (
-        syntax.Literal("string", " ", cursor.charset)
-        if cursor.word() == "FROM" and side
-        else (cursor.grammar.expression(cursor))
-    )
+    first: syntax.Node = syntax.Literal("string", " ", cursor.charset)
+    if not side or cursor.word() != "FROM":
+        first = cursor.grammar.expression(cursor)
     if not side and cursor.accept(")"):
         return syntax.Call(name, (first,))
-    cursor.expect("FROM")
-    text = cursor.grammar.expression(cursor)
-    cursor.expect(")")
+    (text,) = cursor.sequence("FROM", cursor.grammar.expression, ")")
     return syntax.Call(name, (text, first, syntax.Word(side)) if side else (text, first))
 
 
@@ -209,7 +170,7 @@ def _parse_weight_string(cursor: Cursor, name: str) -> syntax.Node:
     if cursor.word() not in ("CHAR", "CHARACTER", "BINARY"):
         cursor.unexpected("CHAR or BINARY")
     kind = "BINARY" if cursor.take() == "BINARY" else "CHAR"
-    (length,) = cursor.parenthesised_list(lambda cursor: cursor.integer())
+    (length,) = cursor.parenthesised_list(Cursor.integer)
     cursor.expect(")")
     return syntax.Call(name, (text, syntax.Word(kind), syntax.Word(str(length))))
 
@@ -239,10 +200,15 @@ FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
     "CAST": _parse_cast,
     "CHAR": _parse_char,
     "CONVERT": _parse_convert,
-    "INSERT": _call_as("INSERT_FUNC"),
+    "INSERT": lambda cursor, _: syntax.Call("INSERT_FUNC", parse_arguments(cursor)),
     "JSON_SUM_CRC32": _parse_sum_crc32,
-    "MOD": _parse_mod,
-    "POSITION": _parse_position,
+    "MOD": lambda cursor, _: syntax.Binary(
+        "%", *cursor.sequence("(", cursor.grammar.expression, ",", cursor.grammar.expression, ")")
+    ),
+    "PASSWORD": lambda cursor, _: syntax.Call("PASSWORD_FUNC", parse_arguments(cursor)),
+    "POSITION": lambda cursor, name: syntax.Call(
+        name, cursor.sequence("(", cursor.grammar.bit_expression, "IN", cursor.grammar.expression, ")")
+    ),
     "TRIM": _parse_trim,
     "WEIGHT_STRING": _parse_weight_string,
 }
@@ -301,11 +267,7 @@ def parse_call(cursor: Cursor) -> syntax.Node:
     if word in AGGREGATES and (touching or word not in GENERIC_APART):
         return parse_aggregate(cursor, word)
     parser = FORMS.get(word) if touching or word not in GENERIC_APART else None
-    return parser(cursor, word) if parser else _parse_plain_call(cursor, word)
-
-
-def _parse_plain_call(cursor: Cursor, name: str) -> syntax.Node:
-    return syntax.Call("PASSWORD_FUNC" if name == "PASSWORD" else name, parse_arguments(cursor))
+    return parser(cursor, word) if parser else syntax.Call(word, parse_arguments(cursor))
 
 
 def _parse_next_value(cursor: Cursor) -> syntax.Node:

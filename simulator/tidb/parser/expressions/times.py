@@ -7,18 +7,11 @@ from collections.abc import Callable
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.syntax.expressions import Call, Literal, Node, Word
 
-COMPOUND = (
-    "SECOND_MICROSECOND",
-    "MINUTE_MICROSECOND",
-    "MINUTE_SECOND",
-    "HOUR_MICROSECOND",
-    "HOUR_SECOND",
-    "HOUR_MINUTE",
-    "DAY_MICROSECOND",
-    "DAY_SECOND",
-    "DAY_MINUTE",
-    "DAY_HOUR",
-    "YEAR_MONTH",
+COMPOUND = tuple(
+    """
+    SECOND_MICROSECOND MINUTE_MICROSECOND MINUTE_SECOND HOUR_MICROSECOND HOUR_SECOND HOUR_MINUTE DAY_MICROSECOND
+    DAY_SECOND DAY_MINUTE DAY_HOUR YEAR_MONTH
+    """.split()
 )
 UNITS = frozenset(("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND))
 
@@ -36,12 +29,6 @@ def parse_unit(cursor: Cursor) -> Word:
 def _parse_optional_parentheses(cursor: Cursor, name: str) -> Node:
     """Parse the rest of `CURRENT_DATE` or `CURRENT_DATE()`."""
     cursor.accept("( )")
-    return Call(name)
-
-
-def _parse_empty_parentheses(cursor: Cursor, name: str) -> Node:
-    """Parse the rest of `CURDATE()`."""
-    cursor.expect("( )")
     return Call(name)
 
 
@@ -73,12 +60,7 @@ def _parse_date_arithmetic(cursor: Cursor, name: str) -> Node:
 
 
 def _parse_extract(cursor: Cursor, name: str) -> Node:
-    cursor.expect("(")
-    unit = parse_unit(cursor)
-    cursor.expect("FROM")
-    time = cursor.grammar.expression(cursor)
-    cursor.expect(")")
-    return Call(name, (unit, time))
+    return Call(name, cursor.sequence("(", parse_unit, "FROM", cursor.grammar.expression, ")"))
 
 
 def _parse_timestamp_arithmetic(cursor: Cursor, name: str) -> Node:
@@ -88,45 +70,26 @@ def _parse_timestamp_arithmetic(cursor: Cursor, name: str) -> Node:
     unit = parse_unit(cursor)
     if "_" in unit.text:
         cursor.fail(f"{name} takes no unit {unit.text}", at)
-    cursor.expect(",")
-    first = cursor.grammar.expression(cursor)
-    cursor.expect(",")
-    second = cursor.grammar.expression(cursor)
-    cursor.expect(")")
-    return Call(name, (unit, first, second))
+    expression = cursor.grammar.expression
+    return Call(name, (unit, *cursor.sequence(",", expression, ",", expression, ")")))
 
 
 def _parse_get_format(cursor: Cursor, name: str) -> Node:
     cursor.expect("(")
-    if cursor.word() not in ("DATE", "DATETIME", "TIME", "TIMESTAMP"):
-        cursor.unexpected("DATE, DATETIME, TIME or TIMESTAMP")
-    kind = cursor.take()
-    cursor.expect(",")
-    region = cursor.grammar.expression(cursor)
-    cursor.expect(")")
+    kind = cursor.one_of("DATE", "DATETIME", "TIME", "TIMESTAMP")
+    (region,) = cursor.sequence(",", cursor.grammar.expression, ")")
     return Call(name, (Word("DATETIME" if kind == "TIMESTAMP" else kind), region))
 
 
+WITHOUT_PRECISION = ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
+WITH_PRECISION = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP")
+
 TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
-    **dict.fromkeys(
-        ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO"), _parse_optional_parentheses
-    ),
-    **dict.fromkeys(
-        (
-            "CURRENT_TIME",
-            "CURRENT_TIMESTAMP",
-            "LOCALTIME",
-            "LOCALTIMESTAMP",
-            "UTC_TIME",
-            "UTC_TIMESTAMP",
-            "CURTIME",
-            "SYSDATE",
-        ),
-        _parse_with_precision,
-    ),
+    **dict.fromkeys(WITHOUT_PRECISION, _parse_optional_parentheses),
+    **dict.fromkeys((*WITH_PRECISION, "CURTIME", "SYSDATE"), _parse_with_precision),
     **dict.fromkeys(("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB"), _parse_date_arithmetic),
     **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF"), _parse_timestamp_arithmetic),
-    "CURDATE": _parse_empty_parentheses,
+    "CURDATE": lambda cursor, name: Call(name, cursor.sequence("( )")),
     "EXTRACT": _parse_extract,
     "GET_FORMAT": _parse_get_format,
 }

@@ -104,9 +104,9 @@ def parse_select(cursor: Cursor) -> ParsedSelect:
 def parse_limit(cursor: Cursor) -> ParsedLimit | None:
     """Parse an optional `LIMIT [offset,] count`, or `FETCH`."""
     if cursor.accept("FETCH"):
-        _expect_one_of(cursor, "FIRST", "NEXT")
+        cursor.one_of("FIRST", "NEXT")
         count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
-        _expect_one_of(cursor, "ROW", "ROWS")
+        cursor.one_of("ROW", "ROWS")
         cursor.expect("ONLY")
         return ParsedLimit(f"LIMIT {count}", syntax.Limit(count))
     if not cursor.accept("LIMIT"):
@@ -127,12 +127,6 @@ def _parse_limit_number(cursor: Cursor) -> int:
     if not isinstance(parameter, syntax.Literal) or parameter.kind != "integer":
         raise SqlError(1210, "HY000", "Incorrect arguments to LIMIT")
     return int(parameter.text)
-
-
-def _expect_one_of(cursor: Cursor, *words: str) -> None:
-    if cursor.word() not in words:
-        cursor.unexpected(" or ".join(words))
-    cursor.take()
 
 
 def _parse_select_options(cursor: Cursor) -> str:
@@ -263,7 +257,7 @@ def _parse_row(cursor: Cursor) -> tuple[syntax.Node, ...]:
 
 def parse_value(cursor: Cursor) -> syntax.Node:
     """Parse an expression or DEFAULT."""
-    if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
+    if cursor.begins_default():
         cursor.take()
         return syntax.DefaultValue()
     return cursor.grammar.expression(cursor)
@@ -275,9 +269,7 @@ def _parse_lock(cursor: Cursor) -> str:
         return "FOR SHARE"
     if not cursor.accept("FOR"):
         return ""
-    if cursor.word() not in ("UPDATE", "SHARE"):
-        cursor.unexpected("UPDATE or SHARE")
-    lock = f"FOR {cursor.take()}"
+    lock = f"FOR {cursor.one_of('UPDATE', 'SHARE')}"
     if cursor.accept("OF"):
         lock += f" OF {', '.join(cursor.comma_list(parse_table_name))}"
     if lock.startswith("FOR UPDATE") and cursor.accept("WAIT"):
@@ -286,6 +278,4 @@ def _parse_lock(cursor: Cursor) -> str:
 
 
 def _parse_into_outfile(cursor: Cursor) -> str:
-    if not cursor.accept("INTO OUTFILE"):
-        return ""
-    return f"INTO OUTFILE {quote_string(cursor.string())}"
+    return f"INTO OUTFILE {quote_string(cursor.string())}" if cursor.accept("INTO OUTFILE") else ""
