@@ -224,18 +224,10 @@ def _duplicate_update(
     def updating(old: KeyedRows, new: KeyedRows) -> KeyedRows:
         texts = dict(old.texts)
         for group in _independent_groups(assignments):
-            query_columns = () if query is None else query.query_columns
-            new_rows = RowSource(table, new.texts, query_columns=query_columns, inserted=True)
-            beside = query.extra if query is not None else None
-            sources = (
-                [RowSource(table, texts), new_rows]
-                if beside is None or query is None
-                else [
-                    RowSource(table, texts),
-                    RowSource(beside, new.texts, query_columns=query.extra_columns),
-                    new_rows,
-                ]
-            )
+            new_rows = RowSource(table, new.texts, () if query is None else query.query_columns, inserted=True)
+            sources = [RowSource(table, texts), new_rows]
+            if query is not None and query.extra is not None:
+                sources.insert(1, RowSource(query.extra, new.texts, query.extra_columns))
             values = evaluate_assignments(group, upstream, now_ms, sources, len(old), problems)
             texts = assign_values(
                 table,

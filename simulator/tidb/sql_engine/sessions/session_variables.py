@@ -11,6 +11,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
@@ -76,14 +77,8 @@ FIXED_VALUES = MappingProxyType(
 
 NEW_SESSION_VALUES = MappingProxyType(
     {
-        "character_set_client": "utf8mb4",
-        "character_set_results": "utf8mb4",
-        "character_set_connection": "utf8mb4",
-        "collation_connection": "utf8mb4_bin",
-        "collation_database": "utf8mb4_bin",
-        "character_set_database": "utf8mb4",
-        "character_set_server": "utf8mb4",
-        "collation_server": "utf8mb4_bin",
+        **{f"character_set_{each}": "utf8mb4" for each in ("client", "results", "connection", "database", "server")},
+        **{f"collation_{each}": "utf8mb4_bin" for each in ("connection", "database", "server")},
         "lower_case_table_names": "2",
         "system_time_zone": "UTC",
         "warning_count": "0",
@@ -123,10 +118,11 @@ def set_variable(session: SqlSession, name: str, scope: str, value: str | None) 
     """
     check_name(name, scope)
     if name in EFFECTIVE and (scope != "global" or VARIABLES[name].scope == "global"):
+        setter, default = EFFECTIVE[name]
         if value is not None:
-            return EFFECTIVE[name](session, name, value)
+            return setter(session, name, value)
         others = {key: text for key, text in session.settings.items() if key != name}
-        return replace(EFFECTIVE[name](session, name, EFFECTIVE_DEFAULTS[name]), settings=others)
+        return replace(setter(session, name, default), settings=others)
     checked = None if value is None else validate_value(name, value)
     if name in FIXED_VALUES and checked is not None and checked.lower() not in (FIXED_VALUES[name].lower(), ""):
         raise not_simulated(f"{name} = {value} is not simulated; accepted: {FIXED_VALUES[name] or 'an empty string'}")
@@ -138,8 +134,12 @@ def set_variable(session: SqlSession, name: str, scope: str, value: str | None) 
 
 def variable_text(session: SqlSession, name: str) -> str | None:
     """Return the text of @@name. Raises SqlError for a variable that TiDB does not have, or whose value is not known."""
-    if name in READERS:
-        return READERS[name](session)
+    if name in FLAGS:
+        return str(int(getattr(session, FLAGS[name])))
+    if name in ("last_insert_id", "identity"):
+        return str(session.last_insert_id)
+    if name in ("sql_mode", "time_zone"):
+        return session.settings.get(name, EFFECTIVE[name][1])
     if name in session.settings:
         value = session.settings[name]
         return str(int(value == "ON")) if is_boolean(name) else value
@@ -208,16 +208,9 @@ def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
     return replace(session, timestamp=seconds if seconds > 0 else None)
 
 
-def _autocommit(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, autocommit=validate_value(name, value) == "ON")
-
-
-def _foreign_key_checks(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, foreign_key_checks=validate_value(name, value) == "ON")
-
-
-def _check_constraints(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, check_constraints=validate_value(name, value) == "ON")
+def _flag(session: SqlSession, name: str, value: str) -> SqlSession:
+    fields: dict[str, Any] = {FLAGS[name]: validate_value(name, value) == "ON"}
+    return replace(session, **fields)
 
 
 def _last_insert_id(session: SqlSession, name: str, value: str) -> SqlSession:
@@ -257,48 +250,30 @@ def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSess
     return replace(session, settings={**session.settings, name: collation, "character_set_connection": charset})
 
 
-EFFECTIVE: Mapping[str, Setter] = MappingProxyType(
+FLAGS = MappingProxyType(
     {
-        "sql_mode": _sql_mode,
-        "time_zone": _time_zone,
-        "timestamp": _timestamp,
-        "autocommit": _autocommit,
-        "foreign_key_checks": _foreign_key_checks,
-        "tidb_enable_check_constraint": _check_constraints,
-        "last_insert_id": _last_insert_id,
-        "identity": _last_insert_id,
-        "character_set_connection": _connection_charset,
-        "collation_connection": _connection_collation,
+        "autocommit": "autocommit",
+        "foreign_key_checks": "foreign_key_checks",
+        "tidb_enable_check_constraint": "check_constraints",
     }
 )
-"""Setters of the variables that have an effect on rows."""
+"""The fields of SqlSession that hold boolean variables."""
 
-EFFECTIVE_DEFAULTS = MappingProxyType(
+EFFECTIVE: Mapping[str, tuple[Setter, str]] = MappingProxyType(
     {
-        "sql_mode": ",".join(DEFAULT_SQL_MODE),
-        "time_zone": "SYSTEM",
-        "timestamp": "0",
-        "autocommit": "ON",
-        "foreign_key_checks": "ON",
-        "tidb_enable_check_constraint": "OFF",
-        "last_insert_id": "0",
-        "identity": "0",
-        "character_set_connection": "utf8mb4",
-        "collation_connection": "utf8mb4_bin",
+        "sql_mode": (_sql_mode, ",".join(DEFAULT_SQL_MODE)),
+        "time_zone": (_time_zone, "SYSTEM"),
+        "timestamp": (_timestamp, "0"),
+        "autocommit": (_flag, "ON"),
+        "foreign_key_checks": (_flag, "ON"),
+        "tidb_enable_check_constraint": (_flag, "OFF"),
+        "last_insert_id": (_last_insert_id, "0"),
+        "identity": (_last_insert_id, "0"),
+        "character_set_connection": (_connection_charset, "utf8mb4"),
+        "collation_connection": (_connection_collation, "utf8mb4_bin"),
     }
 )
-
-READERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType(
-    {
-        "sql_mode": lambda session: session.settings.get("sql_mode", EFFECTIVE_DEFAULTS["sql_mode"]),
-        "time_zone": lambda session: session.settings.get("time_zone", "SYSTEM"),
-        "autocommit": lambda session: str(int(session.autocommit)),
-        "foreign_key_checks": lambda session: str(int(session.foreign_key_checks)),
-        "tidb_enable_check_constraint": lambda session: str(int(session.check_constraints)),
-        "last_insert_id": lambda session: str(session.last_insert_id),
-        "identity": lambda session: str(session.last_insert_id),
-    }
-)
+"""Setters and defaults of the variables that have an effect on rows."""
 
 NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names})
 """SET NAMES and SET CHARACTER SET."""

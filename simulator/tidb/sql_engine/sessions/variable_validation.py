@@ -150,17 +150,8 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
         "max_allowed_packet": _session_is_read_only,
         "sql_auto_is_null": _noop,
         **dict.fromkeys(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"), _boolean),
-        **dict.fromkeys(
-            (
-                "character_set_client",
-                "character_set_results",
-                "character_set_connection",
-                "character_set_database",
-                "character_set_server",
-            ),
-            _charset,
-        ),
-        **dict.fromkeys(("collation_connection", "collation_database", "collation_server"), _collation),
+        **{f"character_set_{each}": _charset for each in ("client", "results", "connection", "database", "server")},
+        **{f"collation_{each}": _collation for each in ("connection", "database", "server")},
         "default_collation_for_utf8mb4": _default_collation,
     }
 )

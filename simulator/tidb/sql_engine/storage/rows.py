@@ -5,7 +5,7 @@ Rows with keys are in the order of TiKV, and every operation keeps that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,6 +47,16 @@ class KeyedRows:
 
     def __len__(self) -> int:
         return len(self.handles)
+
+    def map(self, change: Callable[[pa.Array], pa.Array]) -> KeyedRows:
+        """Return the rows with each array changed alike."""
+        return KeyedRows(
+            {name: change(cells) for name, cells in self.texts.items()},
+            change(self.row_ids),
+            change(self.handles),
+            {name: change(keys) for name, keys in self.unique.items()},
+            None if self.violated_checks is None else change(self.violated_checks),
+        )
 
 
 def table_rows(upstream: Upstream, table: Table) -> StoredRows:
@@ -163,13 +173,7 @@ def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
 
 
 def take_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
-    return KeyedRows(
-        {name: cells.take(places) for name, cells in rows.texts.items()},
-        rows.row_ids.take(places),
-        rows.handles.take(places),
-        {name: keys.take(places) for name, keys in rows.unique.items()},
-        None if rows.violated_checks is None else rows.violated_checks.take(places),
-    )
+    return rows.map(lambda array: array.take(places))
 
 
 def replace_rows(stored: StoredRows, removed: Places, new_rows: KeyedRows) -> StoredRows:

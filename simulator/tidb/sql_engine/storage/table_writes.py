@@ -157,15 +157,7 @@ def find_conflicts(stored: StoredRows, rows: KeyedRows) -> npt.NDArray[np.int64]
 
 
 def slice_rows(rows: KeyedRows, start: int, size: int) -> KeyedRows:
-    if not start and size >= len(rows):
-        return rows
-    return KeyedRows(
-        {name: cells.slice(start, size) for name, cells in rows.texts.items()},
-        rows.row_ids.slice(start, size),
-        rows.handles.slice(start, size),
-        {name: keys.slice(start, size) for name, keys in rows.unique.items()},
-        None if rows.violated_checks is None else rows.violated_checks.slice(start, size),
-    )
+    return rows if not start and size >= len(rows) else rows.map(lambda array: array.slice(start, size))
 
 
 def concat_rows(one: KeyedRows, other: KeyedRows) -> KeyedRows:
