@@ -44,8 +44,8 @@ def create_index(statement: syntax.CreateIndex, text: str, session: Session) -> 
     if statement.key.kind in ("fulltext", "spatial"):
         raise error_with_text("ddl:8200", "FULLTEXT and SPATIAL index is not supported")
     schema = session.qualified_name(statement.table).schema
-    if session.catalog and session.catalog.database(schema) is None:
-        raise tidb_error("schema:1049", schema)
+    if session.catalog:
+        session.catalog.existing_database(schema)
     if not statement.key.name:
         raise error_with_text("ddl:1280", "Incorrect index name ''")
     return execute_specs(statement.table, (syntax.AddKey(statement.key),), statement, text, session)
@@ -98,10 +98,8 @@ def check_algorithm(specs: Sequence[syntax.Spec]) -> None:
     """Raise DdlError for ALGORITHM = INSTANT of a new key; other ones are only warnings (ResolveAlterAlgorithm)."""
     named = [spec.value for spec in specs if isinstance(spec, syntax.Clause) and spec.words == "ALGORITHM"]
     if named and named[-1] == "INSTANT" and any(isinstance(spec, syntax.AddKey) for spec in specs):
-        raise error_with_text(
-            "ddl:1846",
-            "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT. Try ALGORITHM=INPLACE.",
-        )
+        reason = "Reason: Cannot alter table by INSTANT. Try ALGORITHM=INPLACE."
+        raise error_with_text("ddl:1846", f"ALGORITHM=INSTANT is not supported. {reason}")
 
 
 def _sub_jobs(specs: Sequence[syntax.Spec], alteration: Alteration) -> SubJobs:

@@ -124,6 +124,13 @@ class Catalog:
     def database(self, name: str) -> DatabaseInfo | None:
         return self.databases.get(name.lower())
 
+    def existing_database(self, name: str) -> DatabaseInfo:
+        """Return the database. Raises DdlError if there is none."""
+        database = self.database(name)
+        if database is None:
+            raise tidb_error("schema:1049", name)
+        return database
+
     def table(self, schema: str, name: str) -> Table | None:
         return self.tables.get(object_key(schema, name))
 

@@ -14,8 +14,7 @@ from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, check_placement_po
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, tidb_error, unsupported_error
-from simulator.tidb.model.charsets import canonical_charset as known
-from simulator.tidb.model.charsets import charset_of, resolve_charset_and_collation
+from simulator.tidb.model.charsets import canonical_charset, charset_of, resolve_charset_and_collation
 
 OPTION_ACTIONS = (
     (Action.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
@@ -49,9 +48,7 @@ def create_database(statement: syntax.CreateDatabase, text: str, session: Sessio
 def alter_database(statement: syntax.AlterDatabase, text: str, session: Session) -> ExecutionResult:
     """Execute ALTER DATABASE: the default of new tables changes; TiFlash replicas are a job for each table."""
     schema = session.schema_name(statement.name)
-    old = session.catalog.database(schema) if session.catalog else DatabaseInfo(schema)
-    if old is None:
-        raise tidb_error("schema:1049", schema)
+    old = session.catalog.existing_database(schema) if session.catalog else DatabaseInfo(schema)
     new = DatabaseInfo(old.name, *charset(statement.options, (old.charset, old.collation)))
     check_placement_policy(session.catalog, statement.options)
     names = {option.name for option in statement.options}
@@ -72,7 +69,7 @@ def charset(options: Iterable[syntax.TableOption], default: tuple[str, str]) -> 
     values = {option.name: "" if option.default else option.value for option in options}
     charset, collation = values.get("CHARSET", ""), values.get("COLLATE", "")
     with converting_errors("ddl:1115"):
-        if charset and collation and charset_of(collation, "database") != known(charset, "database"):
+        if charset and collation and charset_of(collation, "database") != canonical_charset(charset, "database"):
             raise tidb_error("ddl:1253", collation, charset)
         return resolve_charset_and_collation(charset, collation, default, "database")
 
@@ -99,9 +96,8 @@ def drop_from_catalog(catalog: Catalog, name: str, session: Session) -> Catalog:
     dropped = name.lower()
     for table in catalog.tables.values() if session.foreign_key_checks else ():
         for foreign in table.foreign_keys:
-            if foreign.schema.lower() == dropped != table.schema.lower() and catalog.table(
-                foreign.schema, foreign.table
-            ):
+            refers = foreign.schema.lower() == dropped != table.schema.lower()
+            if refers and catalog.table(foreign.schema, foreign.table):
                 raise tidb_error("ddl:3730", foreign.table, foreign.name, table.name)
     return without_database(catalog, name)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.tidb import syntax
+from simulator.tidb.ddl.lookups import first_repeated
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
 from simulator.tidb.model.charsets import CHARSETS
 
@@ -163,12 +164,8 @@ def check_parts_grammar(name: str, parts: Sequence[syntax.KeyPart]) -> None:
     for part in parts:
         if not part.expression and part.length == 0:
             raise tidb_error("ddl:1391", part.column)
-    seen: set[str] = set()
-    for part in parts:
-        if part.column.lower() in seen:
-            raise tidb_error("schema:1060", part.column)
-        if part.column:
-            seen.add(part.column.lower())
+    if name := first_repeated(part.column for part in parts if part.column):
+        raise tidb_error("schema:1060", name)
 
 
 def check_table_options(options: Sequence[syntax.TableOption]) -> None:

@@ -20,6 +20,16 @@ def check_length(name: str) -> None:
         raise tidb_error("ddl:1059", name)
 
 
+def first_repeated(names: Iterable[str]) -> str:
+    """Return the first name that repeats an earlier one; empty if there is none."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return ""
+
+
 def find_column(table: Table, name: str) -> Column | None:
     lowered = name.lower()
     return next((column for column in table.columns if column.name.lower() == lowered), None)

@@ -34,8 +34,7 @@ def create_view(statement: syntax.CreateView, text: str, session: Session) -> Ex
 
 def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
     """Return the key of a name. Raises DdlError for an unknown database."""
-    if catalog.database(name.schema) is None:
-        raise tidb_error("schema:1049", name.schema)
+    catalog.existing_database(name.schema)
     return place_of(*name)
 
 

@@ -14,17 +14,9 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
 from simulator.tidb.ddl.catalog import check_placement_policy
 from simulator.tidb.ddl.columns.definitions import MAX_COMMENT_BYTES
-from simulator.tidb.ddl.lookups import check_length, lower_names, partition_names
+from simulator.tidb.ddl.lookups import check_length, first_repeated, lower_names, partition_names
+from simulator.tidb.ddl.partitions import values
 from simulator.tidb.ddl.partitions.functions import is_unsigned
-from simulator.tidb.ddl.partitions.values import (
-    DEFAULT,
-    MAXVALUE,
-    check_bounds,
-    check_lists,
-    check_types,
-    integer_bound,
-    is_above,
-)
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Partition, Partitioning, Table
@@ -91,10 +83,10 @@ def new_partitions(
     for definition in definitions:
         width = len(old.columns) or 1
         partition = build_partition(definition, old.kind, session)
-        if any(len(values) != width and values != DEFAULT for values in partition.values):
+        if any(len(value) != width and value != values.DEFAULT for value in partition.values):
             single = {"range": tidb_error("ddl:1657", "RANGE"), "list": tidb_error("ddl:1658")}
             raise tidb_error("ddl:1653") if old.columns else single[old.kind]
-        check_types(partition, old, table)
+        values.check_types(partition, old, table)
         check_length(partition.name)
         result.append(partition)
     return tuple(result)
@@ -171,9 +163,8 @@ def reorganize(spec: syntax.ReorganizePartition, alteration: Alteration) -> SubJ
         raise tidb_error("ddl:1492", old.kind.upper())
     new = new_partitions(spec.definitions, old, table, alteration.session)
     first = min(places)
-    before = tuple(partition for place, partition in enumerate(old.partitions) if place < first)
     after = tuple(partition for place, partition in enumerate(old.partitions) if place > first and place not in places)
-    changed = check_partitions(replace(old, partitions=(*before, *new, *after)), table)
+    changed = check_partitions(replace(old, partitions=(*old.partitions[:first], *new, *after)), table)
     if old.kind == "range":
         last = max(places) == len(old.partitions) - 1
         check_range_end(old.partitions[max(places)], new[-1], last, old, table)
@@ -199,11 +190,12 @@ def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioni
     """Raise DdlError if reorganized ranges end elsewhere than before; the last one may end higher."""
     bounds = old.values[0], new.values[0]
     if rule.columns:
-        (left, right) = bounds
-        above, below = is_above(right, left, rule, table), is_above(left, right, rule, table)
+        above, below = (values.is_above(*pair, rule, table) for pair in (bounds[::-1], bounds))
     else:
         unsigned = is_unsigned(rule.expression, table)
-        ends = [math.inf if MAXVALUE in bound else integer_bound(bound[0], unsigned) or 0 for bound in bounds]
+        ends = [
+            math.inf if values.MAXVALUE in bound else values.integer_bound(bound[0], unsigned) or 0 for bound in bounds
+        ]
         above, below = ends[1] > ends[0], ends[1] < ends[0]
     if below or above and not last:
         raise tidb_error("ddl:1493")
@@ -211,10 +203,9 @@ def check_range_end(old: Partition, new: Partition, last: bool, rule: Partitioni
 
 def partition_options(spec: syntax.PartitionOptions, alteration: Alteration) -> SubJobs:
     """Yield the sub-jobs of options of a partition, which change no rows."""
-    if alteration.target is not None:
-        table = alteration.target.table
-        if spec.partition.lower() not in partition_names(table_partitioning(table)):
-            raise tidb_error("table:1735", spec.partition, table.name)
+    target = alteration.target
+    if target and spec.partition.lower() not in partition_names(table_partitioning(target.table)):
+        raise tidb_error("table:1735", spec.partition, target.table.name)
     names = {option.name for option in spec.options}
     for option in spec.options:
         if option.name == "ATTRIBUTES":
@@ -222,7 +213,7 @@ def partition_options(spec: syntax.PartitionOptions, alteration: Alteration) -> 
     if "ATTRIBUTES" in names:
         yield SubJob(Action.ALTER_TABLE_PARTITION_ATTRIBUTES)
     if "PLACEMENT POLICY" in names:
-        check_placement_policy(alteration.target.catalog if alteration.target else None, spec.options)
+        check_placement_policy(target.catalog if target else None, spec.options)
         yield SubJob(Action.ALTER_TABLE_PARTITION_PLACEMENT)
 
 
@@ -258,20 +249,14 @@ def build_partition(definition: syntax.PartitionDefinition, kind: str, session: 
 def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:
     """Return the partitioning with evaluated bounds. Raises DdlError for duplicate names, columns and members, too many
     partitions, and bounds that do not increase (TiDB: checkPartitionDefinitionConstraints)."""
-    names: set[str] = set()
-    for partition in partitioning.partitions:
-        if partition.name.lower() in names:
-            raise tidb_error("ddl:1517", partition.name)
-        names.add(partition.name.lower())
-    if len(names) > MAX_PARTITIONS:
+    if name := first_repeated(partition.name for partition in partitioning.partitions):
+        raise tidb_error("ddl:1517", name)
+    if len(partitioning.partitions) > MAX_PARTITIONS:
         raise tidb_error("ddl:1499")
-    columns: set[str] = set()
-    for column in lower_names(partitioning.columns):
-        if column in columns:
-            raise tidb_error("ddl:1652", column)
-        columns.add(column)
+    if column := first_repeated(lower_names(partitioning.columns)):
+        raise tidb_error("ddl:1652", column)
     if partitioning.kind == "range":
-        return check_bounds(partitioning, table)
+        return values.check_bounds(partitioning, table)
     if partitioning.kind == "list":
-        check_lists(partitioning, table)
+        values.check_lists(partitioning, table)
     return partitioning

@@ -37,10 +37,11 @@ def partition_by(spec: syntax.PartitionBy, alteration: Alteration) -> SubJobs:
     partitioning = new_partitioning(spec.partitioning, with_index_scopes(table, scopes), alteration.session)
     if table.foreign_keys or any(referring_keys(target.catalog, table.schema, table.name)):
         raise tidb_error("schema:1506")
-    yield SubJob(
-        Action.ALTER_TABLE_PARTITIONING,
-        lambda before: replace(with_index_scopes(before, scopes), partitioning=partitioning),
-    )
+
+    def apply(before: Table) -> Table:
+        return replace(with_index_scopes(before, scopes), partitioning=partitioning)
+
+    yield SubJob(Action.ALTER_TABLE_PARTITIONING, apply)
 
 
 def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Session) -> Partitioning | None:
@@ -142,8 +143,7 @@ def exchange(spec: syntax.ExchangePartition, alteration: Alteration) -> SubJobs:
 
 def check_exchange(spec: syntax.ExchangePartition, schema: str, target: TargetTable) -> None:
     table = target.table
-    if target.catalog.database(schema) is None:
-        raise tidb_error("schema:1049", schema)
+    target.catalog.existing_database(schema)
     other = target.catalog.table(schema, spec.table.name)
     if other is None:
         raise tidb_error("schema:1146", schema, spec.table.name)
@@ -182,21 +182,18 @@ def comparable_table(table: Table) -> tuple[object, ...]:
 def check_same_column(column: Column, theirs: Column, same_key: bool) -> None:
     if (column.generated == "virtual") != (theirs.generated == "virtual"):
         raise tidb_error("ddl:3106", "Exchanging partitions for non-generated columns")
-    shown = replace(column.type, length=0), replace(theirs.type, length=0)
-    fixed = family(column.type) not in ("string", "text", "bit", "decimal")
-    lengths = fixed or column.type.length == theirs.type.length
-    same = (
-        column.name.lower() == theirs.name.lower()
-        and shown[0] == shown[1]
-        and lengths
-        and same_key
-        and (column.not_null, column.auto_increment) == (theirs.not_null, theirs.auto_increment)
-        and normalize(column.generated_expression) == normalize(theirs.generated_expression)
-    )
-    if not same:
+    if comparable_column(column) != comparable_column(theirs) or not same_key:
         raise tidb_error("ddl:1736")
     if column.id != theirs.id:
         raise tidb_error("ddl:1731", f"column: {column.name}")
+
+
+def comparable_column(column: Column) -> tuple[object, ...]:
+    """Return the properties that both columns must share, besides keys."""
+    has_length = family(column.type) in ("string", "text", "bit", "decimal")
+    type = column.type if has_length else replace(column.type, length=0)
+    expression = normalize(column.generated_expression)
+    return column.name.lower(), type, column.not_null, column.auto_increment, expression
 
 
 def check_same_index(index: Index, theirs: Index | None) -> None:
@@ -204,9 +201,8 @@ def check_same_index(index: Index, theirs: Index | None) -> None:
         raise tidb_error("ddl:1731", f"global index: {index.name}")
     if theirs is None or (index.unique, index.primary) != (theirs.unique, theirs.primary):
         raise tidb_error("ddl:1736")
-    if [(part.name.lower(), part.length) for part in index.columns] != [
-        (part.name.lower(), part.length) for part in theirs.columns
-    ]:
+    ours, others = ([(part.name.lower(), part.length) for part in each.columns] for each in (index, theirs))
+    if ours != others:
         raise tidb_error("ddl:1736")
     if index.id != theirs.id:
         raise tidb_error("ddl:1731", f"index: {index.name}")

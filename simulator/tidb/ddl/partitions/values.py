@@ -26,9 +26,7 @@ from simulator.tidb.model.types import family
 MAXVALUE, DEFAULT = "MAXVALUE", ("DEFAULT",)
 COLUMN_CONSTANT_KINDS = {
     "integer": ("int", "uint", "null", "unknown"),
-    "date": ("string", "null", "unknown"),
-    "datetime": ("string", "null", "unknown"),
-    "time": ("string", "null", "unknown"),
+    **dict.fromkeys(("date", "datetime", "time"), ("string", "null", "unknown")),
 }
 """Kinds of constants by type of the column of RANGE COLUMNS or LIST COLUMNS."""
 
@@ -37,9 +35,7 @@ WRAP = 1 << 64
 
 def check_types(partition: Partition, partitioning: Partitioning, table: Table) -> None:
     for values in partition.values:
-        if values == DEFAULT:
-            continue
-        for place, text in enumerate(values):
+        for place, text in enumerate(values if values != DEFAULT else ()):
             if text == MAXVALUE:
                 continue
             if partitioning.columns:
@@ -163,11 +159,8 @@ def check_lists(partitioning: Partitioning, table: Table) -> None:
         for values in partition.values:
             if any(text.upper() == MAXVALUE for text in values):
                 raise tidb_error("ddl:1656")
-            member = (
-                values
-                if values == DEFAULT
-                else tuple(member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
-            )
+            keys = (member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
+            member = values if values == DEFAULT else tuple(keys)
             if member in seen:
                 raise tidb_error("ddl:1495")
             seen.add(member)

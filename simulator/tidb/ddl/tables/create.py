@@ -48,9 +48,7 @@ def create_table(statement: syntax.CreateTable, text: str, session: Session) -> 
     catalog = session.catalog
     check_grammar(statement, statement.schema or session.database)
     written = session.qualified_name(syntax.TableName(statement.schema, statement.name))
-    database = catalog.database(written.schema) if catalog else DatabaseInfo(written.schema)
-    if database is None:
-        raise tidb_error("schema:1049", written.schema)
+    database = catalog.existing_database(written.schema) if catalog else DatabaseInfo(written.schema)
     if catalog is None:
         check_unknown(statement, session)
         if statement.temporary == "local":
@@ -68,9 +66,8 @@ def create_table(statement: syntax.CreateTable, text: str, session: Session) -> 
     if statement.temporary == "local":
         return session.without_jobs(TEMPORARY)
     query = rewrite_statement(statement, text, table)
-    return ExecutionResult(
-        (new_job(parse_rewritten(statement, text, query), query, session),), (), with_table(catalog, table)
-    )
+    job = new_job(parse_rewritten(statement, text, query), query, session)
+    return ExecutionResult((job,), (), with_table(catalog, table))
 
 
 def parse_rewritten(statement: syntax.CreateTable, text: str, query: str) -> syntax.CreateTable:

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.definitions.keys import COLUMNAR_KINDS, INDEX_KINDS, all
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.expressions.columns import column_names, qualified_names
 from simulator.tidb.ddl.expressions.illegal_functions import check_generated_functions
-from simulator.tidb.ddl.lookups import check_length, existing_column
+from simulator.tidb.ddl.lookups import check_length, existing_column, first_repeated
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import (
     auto_random_error,
@@ -226,11 +226,8 @@ def check_limits(definition: syntax.CreateTable, table: Table) -> None:
 
 
 def check_same_names(definition: syntax.CreateTable) -> None:
-    names: set[str] = set()
-    for column in definition.columns:
-        if column.name.lower() in names:
-            raise tidb_error("schema:1060", column.name)
-        names.add(column.name.lower())
+    if name := first_repeated(column.name for column in definition.columns):
+        raise tidb_error("schema:1060", name)
 
 
 def check_auto_random(definition: syntax.CreateTable, handle: syntax.KeyDefinition | None) -> None:

@@ -42,8 +42,7 @@ def truncate_table(statement: syntax.TruncateTable, text: str, session: Session)
     written = session.qualified_name(statement.table)
 
     def change(catalog: Catalog) -> Catalog:
-        if catalog.database(written.schema) is None:
-            raise tidb_error("schema:1049", written.schema)
+        catalog.existing_database(written.schema)
         table = catalog.table(*written)
         if table is None:
             raise tidb_error("schema:1146", *written)
@@ -53,9 +52,8 @@ def truncate_table(statement: syntax.TruncateTable, text: str, session: Session)
             check_unreferred(catalog, table, "ddl:1701")
         return with_dropped(catalog, table)
 
-    return session.with_jobs(
-        [Job(Action.TRUNCATE_TABLE, text, statement, *session.existing_name(statement.table))], change
-    )
+    job = Job(Action.TRUNCATE_TABLE, text, statement, *session.existing_name(statement.table))
+    return session.with_jobs([job], change)
 
 
 def rename_table(statement: syntax.RenameTable, text: str, session: Session) -> ExecutionResult:
@@ -129,9 +127,8 @@ def recover_table(statement: syntax.RecoverTable, text: str, session: Session) -
     """Execute RECOVER TABLE. The session knows the table of BY JOB; without a catalog its name may be unknown."""
     name = statement.table or session.dropped.get(statement.job)
     if name is None and session.catalog is not None:
-        raise error_with_text(
-            "ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table"
-        )
+        text = "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table"
+        raise error_with_text("ddl:1105", text)
     named = session.existing_name(name) if name else syntax.TableName("", "")
     job = Job(Action.RECOVER_TABLE, text, statement, *named)
     return session.with_jobs([job], lambda catalog: recover_in_catalog(catalog, session.qualified_name(named), ""))
@@ -161,9 +158,8 @@ def repair_table(statement: syntax.RepairTable, text: str, session: Session) -> 
             new = build_table(statement.definition, table.schema, text, text)
         return with_table(without_table(catalog, table), new)
 
-    return session.with_jobs(
-        [Job(Action.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))], change
-    )
+    job = Job(Action.REPAIR_TABLE, text, statement, *session.existing_name(statement.table))
+    return session.with_jobs([job], change)
 
 
 def lock_tables(statement: syntax.LockTables, text: str, session: Session) -> ExecutionResult:
