@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 GROWTH = 1.0833
 MICROSECOND = 1e-6
@@ -30,15 +29,12 @@ class Latencies:
     """The longest latency in seconds."""
 
     @staticmethod
-    def of(seconds: npt.ArrayLike, records: npt.ArrayLike = 1) -> Latencies:
-        """Return the counts of these latencies, for one record each or that many."""
-        latencies = np.asarray(seconds, np.float64)
-        if not latencies.size:
-            return Latencies()
-        buckets, positions = np.unique(_bucket(latencies), return_inverse=True)
-        records_by_bucket = np.bincount(positions.reshape(-1), np.broadcast_to(records, latencies.shape), len(buckets))
-        pairs = zip(buckets.tolist(), records_by_bucket.astype(np.int64).tolist(), strict=True)
-        return Latencies(tuple((bucket, count) for bucket, count in pairs if count), float(latencies.max()))
+    def of(seconds: Sequence[float], records: Sequence[int]) -> Latencies:
+        """Return the counts of these latencies, each of that many records."""
+        recorder = LatencyRecorder()
+        for latency, count in zip(seconds, records, strict=True):
+            recorder.add(latency, count)
+        return recorder.take()
 
     @staticmethod
     def read(document: Mapping[str, Any]) -> Latencies:
@@ -81,7 +77,7 @@ class Latencies:
 
     def within(self, seconds: float) -> int:
         """Return how many records took no longer, by the bucket of that time."""
-        last = int(_bucket(np.float64(seconds)))
+        last = _bucket(seconds)
         return sum(count for bucket, count in self.counts if bucket < last) if self.longest > seconds else self.records
 
 
@@ -94,7 +90,7 @@ class LatencyRecorder:
 
     def add(self, seconds: float, records: int) -> None:
         """Record that this many records were acknowledged after that time."""
-        self._counts[int(_bucket(np.float64(seconds)))] += records
+        self._counts[_bucket(seconds)] += records
         self._longest = max(self._longest, seconds)
 
     def take(self) -> Latencies:
@@ -104,9 +100,8 @@ class LatencyRecorder:
         return latencies
 
 
-def _bucket(seconds: npt.NDArray[np.float64] | np.float64) -> npt.NDArray[np.int64]:
-    micros = np.maximum(seconds / MICROSECOND, 1.0)
-    return np.asarray(np.log(micros) / math.log(GROWTH), np.int64)
+def _bucket(seconds: float) -> int:
+    return int(math.log(max(seconds / MICROSECOND, 1.0)) / math.log(GROWTH))
 
 
 def _seconds(bucket: int) -> float:

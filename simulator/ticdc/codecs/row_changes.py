@@ -7,7 +7,7 @@ Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is repr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -131,17 +131,8 @@ class OperationRows:
 
 def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
     """Return the rows at `places`, in that order."""
-    return RowChanges(
-        rows.table,
-        rows.partition_id,
-        rows.commit_ts.take(places),
-        rows.row_id.take(places),
-        rows.before.take(places),
-        rows.after.take(places),
-        rows.selected,
-        rows.table_id,
-        None if rows.large is None else rows.large.take(places),
-    )
+    columns = {name: getattr(rows, name).take(places) for name in ("commit_ts", "row_id", "before", "after")}
+    return replace(rows, large=None if rows.large is None else rows.large.take(places), **columns)
 
 
 def encode_by_operation(rows: RowChanges, columns: int, encode: Callable[[OperationRows], pa.Array]) -> pa.Array:

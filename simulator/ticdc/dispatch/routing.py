@@ -76,21 +76,11 @@ class Router:
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     """Return a changefeed's compiled rules; raise ChangefeedError for a matcher, topic or column that TiCDC rejects."""
-    codec, sensitive = changefeed.codec, changefeed.case_sensitive
-    compiled = compile_rules(
-        changefeed.dispatchers,
-        changefeed.topic,
-        codec.protocol,
-        sensitive,
-        changefeed.scheme,
-        release,
-        codec.enable_old_value,
-    )
-    return replace(
-        compiled,
-        selectors=compile_selectors(changefeed.column_selectors, sensitive),
-        routes=table_routes(changefeed.dispatchers, sensitive),
-    )
+    codec, rules, sensitive = changefeed.codec, changefeed.dispatchers, changefeed.case_sensitive
+    options = (codec.protocol, sensitive, changefeed.scheme, release, codec.enable_old_value)
+    selectors = compile_selectors(changefeed.column_selectors, sensitive)
+    compiled = compile_rules(rules, changefeed.topic, *options)
+    return replace(compiled, selectors=selectors, routes=table_routes(rules, sensitive))
 
 
 def compile_rules(
@@ -103,13 +93,11 @@ def compile_rules(
     enable_old_value: bool = True,
 ) -> Router:
     """Return a router of these rules, without column selectors and table routes."""
-    compiled = tuple((table_filter(rule.matcher, case_sensitive), rule) for rule in rules)
+    matchers = [table_filter(rule.matcher, case_sensitive) for rule in rules]
     for rule in rules:
         topics.validate(rule.topic, protocol, scheme, release)
-    used = tuple(
-        (matcher, replace(rule, topic=topics.effective_expression(rule.topic, release))) for matcher, rule in compiled
-    )
-    return Router(used, default_topic, scheme, release, enable_old_value)
+    effective = (replace(rule, topic=topics.effective_expression(rule.topic, release)) for rule in rules)
+    return Router(tuple(zip(matchers, effective)), default_topic, scheme, release, enable_old_value)
 
 
 def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, DispatchRule]:
