@@ -63,16 +63,16 @@ def fixture_files(directory: Path) -> list[FixtureFile]:
     none."""
     if not directory.is_dir():
         raise UserError(f"no such directory: {directory}. A fixtures directory or kafka://host:port/topic is expected")
-    found = sorted(
+    files = sorted(
         (FixtureFile(path.parent.name, int(path.stem), path) for path in _files(directory)),
         key=lambda shard: (shard.topic, shard.partition, shard.path.suffix),
     )
-    if not found:
+    if not files:
         raise UserError(f"no fixtures in {directory}: <topic>/<partition>.jsonl or .parquet is expected")
-    for shard, other in zip(found, found[1:]):
+    for shard, other in zip(files, files[1:]):
         if (shard.topic, shard.partition) == (other.topic, other.partition):
             raise UserError(f"two files for one partition: {shard.path} and {other.path}; keep one")
-    return found
+    return files
 
 
 def jsonl_records(shard: FixtureFile) -> Iterator[Record]:
@@ -119,14 +119,14 @@ COLUMNS = {
 """The columns of Spark's Kafka source, with Arrow's names of the accepted types."""
 
 
-def check_types(found: Mapping[str, Any]) -> None:
+def check_types(types: Mapping[str, Any]) -> None:
     """Raise ValueError for a column that is missing or has another type."""
     for name, accepted in COLUMNS.items():
-        if name not in found:
+        if name not in types:
             raise ValueError(f"column {name} is missing")
-        kind = str(found[name]).removeprefix("large_").partition("[")[0]
+        kind = str(types[name]).removeprefix("large_").partition("[")[0]
         if kind not in accepted:
-            raise ValueError(f"column {name} is {found[name]}, not {' or '.join(accepted)}")
+            raise ValueError(f"column {name} is {types[name]}, not {' or '.join(accepted)}")
 
 
 def records_of_batch(batch: Any) -> Iterator[Record]:
@@ -172,9 +172,9 @@ def _files(directory: Path) -> Iterator[Path]:
 def record_of_line(shard: FixtureFile, number: int, line: bytes) -> Record:
     """Return the record on a line; raises UserError."""
     try:
-        found = json.loads(line)
-        key, value = (_bytes(found[name]) for name in ("key", "value"))
-        return Record(shard.topic, shard.partition, int(found["offset"]), int(found["timestamp"]), key, value)
+        document = json.loads(line)
+        key, value = (_bytes(document[name]) for name in ("key", "value"))
+        return Record(shard.topic, shard.partition, int(document["offset"]), int(document["timestamp"]), key, value)
     except KeyError as error:
         why = f"member {error} is missing"
     except (ValueError, TypeError, OverflowError, RecursionError) as error:

@@ -72,8 +72,8 @@ VALUE = re.compile(r"""((["']?)([\w.-]+)\2\s*=\s*)(["'])([^\n]*?)\4""")
 def hide_secrets(config: str) -> str:
     """Return the text of a changefeed.toml with secrets masked, including those in URIs."""
 
-    def hidden(found: re.Match[str]) -> str:
-        head, _, name, quote, value = found.groups()
+    def hidden(match: re.Match[str]) -> str:
+        head, _, name, quote, value = match.groups()
         return f"{head}{quote}{HIDDEN if is_secret(name) else mask_secrets(value)}{quote}"
 
     return VALUE.sub(hidden, config)
@@ -87,33 +87,33 @@ def tag_and_architecture(release: Release) -> tuple[str, str]:
 def read(directory: Path) -> TruthMetadata:
     """Read the metadata; raises UserError for a directory that is no truth."""
     try:
-        found = json.loads((directory / FILE).read_text("utf-8"))
+        document = json.loads((directory / FILE).read_text("utf-8"))
     except OSError:
         why = f"it has no {FILE}, which --truth of run, diff and load writes"
         raise UserError(f"{directory} is no truth: {why}") from None
     except ValueError as error:
         raise UserError(f"{directory / FILE} is not JSON: {error}") from None
-    return _about(directory, found)
+    return _about(directory, document)
 
 
-def _about(directory: Path, found: Any) -> TruthMetadata:
+def _about(directory: Path, document: Any) -> TruthMetadata:
     names = [each.name for each in fields(TruthMetadata)]
-    if not isinstance(found, dict) or found.get("version") != VERSION or not set(names) <= found.keys():
+    if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
             "let the run write its truth again"
         )
     for each in fields(TruthMetadata):
-        if not FIELD_CHECKS[str(each.type)](found[each.name]):
+        if not FIELD_CHECKS[str(each.type)](document[each.name]):
             raise UserError(
-                f"{directory / FILE}: {each.name} is {json.dumps(found[each.name])[:LONG]}, which a run does not "
+                f"{directory / FILE}: {each.name} is {json.dumps(document[each.name])[:LONG]}, which a run does not "
                 "write: let it write its truth again"
             )
     try:
-        releases.find(found["release"], found["architecture"])
+        releases.find(document["release"], document["architecture"])
     except UserError as error:
         raise UserError(f"{directory / FILE}: {error}") from None
-    values = {name: found[name] for name in names}
+    values = {name: document[name] for name in names}
     return TruthMetadata(**{**values, "empty": tuple(values["empty"])})
 
 

@@ -239,10 +239,10 @@ def encode_image(image: Mapping[str, str | None] | None) -> bytes | None:
     return row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
 
 
-def row_as_dict(found: RowExplained) -> dict[str, Any]:
+def row_as_dict(explained: RowExplained) -> dict[str, Any]:
     """Return everything as JSON members, message bytes in hex."""
-    result: dict[str, Any] = {**vars(found), "columns": [*map(_column_as_dict, found.columns)]}
-    result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in found.messages]
+    result: dict[str, Any] = {**vars(explained), "columns": [*map(_column_as_dict, explained.columns)]}
+    result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in explained.messages]
     return result
 
 
@@ -253,31 +253,31 @@ def _column_as_dict(column: ColumnExplained) -> dict[str, Any]:
     return {**own, **fields, "sent": column.sent}
 
 
-def row_lines(found: RowExplained) -> Iterator[str]:
+def row_lines(explained: RowExplained) -> Iterator[str]:
     """Yield the columns as a table, then the destination, then the bytes."""
-    yield f"{found.op} on {found.schema}.{found.table} under TiCDC {found.release} ({found.architecture})"
+    yield f"{explained.op} on {explained.schema}.{explained.table} under TiCDC {explained.release} ({explained.architecture})"
     yield ""
-    fields = dict.fromkeys(name for column in found.columns for name in column.fields)
-    rows = (_cells(column, fields) for column in found.columns)
+    fields = dict.fromkeys(name for column in explained.columns for name in column.fields)
+    rows = (_cells(column, fields) for column in explained.columns)
     yield from _aligned(("column", "type", *fields, "flags", ""), *rows)
     yield ""
-    yield f"handle key   {', '.join(found.handle_key) or 'none'}"
-    yield f"dispatcher   {found.dispatcher}: {_source(found)}"
-    yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
-    if found.sent_as:
-        yield f"sent as      {found.sent_as}"
-    if found.why:
-        yield f"decision     {'sent' if found.sent else 'not sent'}"
-        yield f"why          {found.why}"
-    if found.moved_by:
-        yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(found.moved_by)} changes,"
+    yield f"handle key   {', '.join(explained.handle_key) or 'none'}"
+    yield f"dispatcher   {explained.dispatcher}: {_source(explained)}"
+    yield f"destination  {explained.topic}/{explained.partition} of {explained.partitions} partitions"
+    if explained.sent_as:
+        yield f"sent as      {explained.sent_as}"
+    if explained.why:
+        yield f"decision     {'sent' if explained.sent else 'not sent'}"
+        yield f"why          {explained.why}"
+    if explained.moved_by:
+        yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(explained.moved_by)} changes,"
         yield "             under which it stores the row: explain each by itself"
-    if found.split_by:
-        yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(found.split_by)} changes:"
+    if explained.split_by:
+        yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(explained.split_by)} changes:"
         yield "             explain each by itself; output-raw-change-event=true keeps it whole, as below"
-    for place, size in found.stored:
+    for place, size in explained.stored:
         yield f"stored       {size} bytes at {place}"
-    for key, value in found.messages:
+    for key, value in explained.messages:
         for name, data in (("key", key), ("value", value)):
             yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"
             if data is not None:
@@ -285,13 +285,13 @@ def row_lines(found: RowExplained) -> Iterator[str]:
                 yield f"  hex        {data.hex()}"
 
 
-def _source(found: RowExplained) -> str:
-    values = ", ".join(found.hashed)
-    if found.dispatcher in (TS, ROW_ID):
-        return "the commit-ts" if found.dispatcher == TS else "the row id"
-    if found.dispatcher == SINGLE_COLUMN:
-        return f"hash {found.hash:#010x} of the JSON of {values} alone"
-    return f"hash {found.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
+def _source(explained: RowExplained) -> str:
+    values = ", ".join(explained.hashed)
+    if explained.dispatcher in (TS, ROW_ID):
+        return "the commit-ts" if explained.dispatcher == TS else "the row id"
+    if explained.dispatcher == SINGLE_COLUMN:
+        return f"hash {explained.hash:#010x} of the JSON of {values} alone"
+    return f"hash {explained.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
 
 
 def _cells(column: ColumnExplained, fields: Iterable[str]) -> tuple[str, ...]:

@@ -84,14 +84,14 @@ def _rule(number: int | None, rule: DispatchRule) -> str:
     return f"{matcher} (TiCDC's own)" if number is None else f"{matcher} (sink.dispatchers[{number + 1}])"
 
 
-def table_as_dict(found: TableExplained) -> dict[str, object]:
-    return asdict(found)
+def table_as_dict(explained: TableExplained) -> dict[str, object]:
+    return asdict(explained)
 
 
-def table_lines(found: TableExplained) -> Iterator[str]:
+def table_lines(explained: TableExplained) -> Iterator[str]:
     """Yield columns and keys, then what the changefeed does with the rows."""
-    table = found.table
-    yield f"{table.schema}.{table.table} under TiCDC {found.release} ({found.architecture})"
+    table = explained.table
+    yield f"{table.schema}.{table.table} under TiCDC {explained.release} ({explained.architecture})"
     yield ""
     for column in table.columns:
         yield f"column       {column.name} {describe(column)}"
@@ -100,29 +100,29 @@ def table_lines(found: TableExplained) -> Iterator[str]:
     if table.partitions:
         yield f"partitions   {', '.join(table.partitions)}"
     yield ""
-    yield f"filter       {'replicated' if found.replicated else 'not replicated'}: {found.filter_rule}"
-    yield f"eligible     {_eligible_words(found)}"
-    handle = f"{', '.join(table.handle_key)}, of the {found.handle}" if found.handle else "none"
+    yield f"filter       {'replicated' if explained.replicated else 'not replicated'}: {explained.filter_rule}"
+    yield f"eligible     {_eligible_words(explained)}"
+    handle = f"{', '.join(table.handle_key)}, of the {explained.handle}" if explained.handle else "none"
     yield f"handle key   {handle}"
-    yield f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}"
-    yield f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}"
-    if found.sent_as:
-        yield f"sent as      {found.sent_as}"
+    yield f"dispatcher   {explained.dispatcher}, by rule {explained.dispatcher_rule}{_hashed(explained)}"
+    yield f"topic        {explained.topic}{f', of expression {explained.topic_rule}' if explained.topic_rule else ''}"
+    if explained.sent_as:
+        yield f"sent as      {explained.sent_as}"
 
 
-def _eligible_words(found: TableExplained) -> str:
-    if found.handle:
+def _eligible_words(explained: TableExplained) -> str:
+    if explained.handle:
         return "yes, it has a valid index"
     return (
         "yes, with force-replicate alone"
-        if found.eligible
+        if explained.eligible
         else "no, it has no valid index: a primary key, or a "
         "unique key whose columns are all NOT NULL and not virtual (force-replicate = true replicates it)"
     )
 
 
-def _hashed(found: TableExplained) -> str:
-    if found.dispatcher == TS:
+def _hashed(explained: TableExplained) -> str:
+    if explained.dispatcher == TS:
         return ": the commit-ts"
-    values = " and the values of " + ", ".join(found.hashed) if found.hashed else ""
+    values = " and the values of " + ", ".join(explained.hashed) if explained.hashed else ""
     return f": schema, table{values}"

@@ -44,8 +44,8 @@ class TableOrder(ActiveFault):
         earliest = np.lexsort((first, window[first], to[first]))
         flushes = np.flatnonzero(np.append(True, np.diff(to[first][earliest]) | np.diff(window[first][earliest])))
         place[earliest[flushes]] = 1.0
-        found: Ints = np.lexsort((np.arange(rows.num_rows), place[group.reshape(-1)], window, to))
-        return found
+        order: Ints = np.lexsort((np.arange(rows.num_rows), place[group.reshape(-1)], window, to))
+        return order
 
 
 def _count_within(values: Ints) -> Ints:

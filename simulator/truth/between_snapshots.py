@@ -75,10 +75,10 @@ def between_snapshots(
         job for job in plan.jobs if tso.compose(pair.span.start_ms) <= job.commit_ts < tso.compose(pair.span.next_ms)
     ]
     behind = _behind(jobs, watermark)
-    found = dict(sorted(_placed(pair, _catalog(plan, pair, jobs, watermark), behind)))
+    placed = dict(sorted(_placed(pair, _catalog(plan, pair, jobs, watermark), behind)))
     numbers, entries = np.full(len(plan.tables), LEFT_OUT), by_name(pair.before)
     scans: list[TableScan] = []
-    for own, each in enumerate(found.values()):
+    for own, each in enumerate(placed.values()):
         compared = [index for index in each.table.indexes if index not in each.read]
         numbers[compared] = own
         entry = entries.get((each.table.table.schema, each.table.table.name))
@@ -87,7 +87,7 @@ def between_snapshots(
                 each.table.table, tuple(own if index in each.read else LEFT_OUT for index in each.table.indexes)
             )
             scans.append(TableScan(entry, place, pair.before.csv))
-    unknown = frozenset(index for each in found.values() if each.unknown for index in each.table.indexes)
+    unknown = frozenset(index for each in placed.values() if each.unknown for index in each.table.indexes)
     joined = BetweenSnapshots(
         tuple(before_scans(pair, number)),
         tuple(after_scans(pair, number)),
@@ -100,7 +100,7 @@ def between_snapshots(
         filtered,
         pair.before.size + pair.after.size,
     )
-    return tuple(each.table.table for each in found.values()), tuple(scans), joined
+    return tuple(each.table.table for each in placed.values()), tuple(scans), joined
 
 
 def rules_of(plan: Plan, scripted: frozenset[int] = frozenset()) -> RowRules:

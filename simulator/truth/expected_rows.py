@@ -52,8 +52,8 @@ class ExpectedRows:
 
 def expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:
     """Return the rows at a watermark of a run, under the names of messages; raises UserError if they are unknown."""
-    found = _expected_rows(plan, rules, seed, watermark)
-    return replace(found, tables=tuple(as_sent(table, rules) for table in found.tables))
+    expected = _expected_rows(plan, rules, seed, watermark)
+    return replace(expected, tables=tuple(as_sent(table, rules) for table in expected.tables))
 
 
 def as_sent(table: Table, rules: ChangefeedRules) -> Table:
@@ -118,8 +118,8 @@ def _has_rows(scan: TableScan) -> bool:
 
 def _position_after(pair: SnapshotPair, plan: Plan) -> RunPosition:
     """Return the position of the run when it reaches the second snapshot."""
-    found = next(position for position in plan.positions if position.now_ms >= pair.span.next_ms)
-    return replace(found, state=pair.after, unread=None)
+    position_after = next(position for position in plan.positions if position.now_ms >= pair.span.next_ms)
+    return replace(position_after, state=pair.after, unread=None)
 
 
 def _changes_replication(job: EmittedJob, rules: ChangefeedRules) -> bool:
@@ -137,12 +137,12 @@ def _rows_at_position(position: RunPosition, places: frozenset[Key]) -> Expected
     state, unread = position.state, position.unread
     if state is None:
         return ExpectedRows((), ())
-    found = as_snapshot(rollback(state), unread) if isinstance(state, Upstream) else state
-    entries = {object_key(entry.table.schema, entry.table.name): entry for entry in found.tables}
+    snapshot = as_snapshot(rollback(state), unread) if isinstance(state, Upstream) else state
+    entries = {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
     ordered = sorted(place for place in places if place in entries)
     definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]
     scans = [
-        scan_as_table(entries[place], table, number, found)
+        scan_as_table(entries[place], table, number, snapshot)
         for number, (place, table) in enumerate(zip(ordered, definitions, strict=True))
     ]
     return ExpectedRows(tuple(definitions), tuple(scans))

@@ -92,8 +92,8 @@ def sent_changes(plan: Plan, after: int, until: int) -> pa.RecordBatch:
     rules = rules_of(plan, scripted)
     if plan.split.several and rules.splitting.any():
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
-    found = stages.filter_and_split(changes, rules)
-    return found.take(pc.sort_indices(found, [("commit_ts", "ascending"), ("rank", "ascending")]))
+    sent = stages.filter_and_split(changes, rules)
+    return sent.take(pc.sort_indices(sent, [("commit_ts", "ascending"), ("rank", "ascending")]))
 
 
 # -- statements --------------------------------------------------------------------------------------------------------
@@ -158,8 +158,8 @@ def _apply_changes(consumer: ConsumerState, changes: pa.RecordBatch, plan: Plan)
         table = plan.tables[number].table
         names.setdefault(object_key(table.schema, table.name), []).append(places)
         tables[object_key(table.schema, table.name)] = table
-    for place, found in names.items():
-        rows = changes.take(pa.array(np.sort(np.concatenate(found))))
+    for place, of_table in names.items():
+        rows = changes.take(pa.array(np.sort(np.concatenate(of_table))))
         consumer = _apply_table_changes(consumer, place, tables[place], rows)
     return replace(consumer, known=consumer.known | names.keys())
 

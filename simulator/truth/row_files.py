@@ -32,7 +32,7 @@ def write_rows(
 
     `part` returns the number of a table's file; None if it has only one.
     """
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     with ExitStack() as opened:
         current = LEFT_OUT
         file: TableFile | None = None
@@ -45,8 +45,8 @@ def write_rows(
                 opened.push(file)
                 current = number
             file.write(row_image.named(images, [column.name for column in visible_columns(tables[number])]))
-            found[number] += len(images)
-    return found
+            counts[number] += len(images)
+    return counts
 
 
 def _by_table(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Array]]:

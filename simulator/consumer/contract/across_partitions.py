@@ -51,7 +51,7 @@ def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> 
     by_topic: dict[str, dict[int, PartitionSummary]] = defaultdict(dict)
     for each in summaries:
         by_topic[each.place[0]][each.place[1]] = each
-    found = []
+    topics = []
     for name, parts in by_topic.items():
         lows = [part.low for part in parts.values() if part.low != NEVER]
         if not lows:
@@ -60,8 +60,8 @@ def topic_summaries(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> 
             parts.get(number) or PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 0))
         )
         last, left = max(part.last_event for part in every)
-        found.append(TopicSummary(name, every, _required_since(every), min(lows), last if left else FOREVER))
-    return found
+        topics.append(TopicSummary(name, every, _required_since(every), min(lows), last if left else FOREVER))
+    return topics
 
 
 def _required_since(partitions: Sequence[PartitionSummary]) -> tuple[int, ...]:
@@ -83,10 +83,10 @@ def _initial_partition_count(partitions: Sequence[PartitionSummary]) -> int:
     added = [
         len(part.watermarks) > 0 and part.low > _watermark_before(every, int(part.watermarks[0])) for part in partitions
     ]
-    found = len(partitions)
-    while found > 1 and added[found - 1] and not partitions[found - 1].headless:
-        found -= 1
-    return found
+    count = len(partitions)
+    while count > 1 and added[count - 1] and not partitions[count - 1].headless:
+        count -= 1
+    return count
 
 
 def _watermark_before(marks: Ints, ts: int) -> int:
@@ -103,7 +103,7 @@ def partition_count_spans(
 
     New partitions receive rows after the last watermark that they lack and before the first that they have.
     """
-    every, found = list(summaries), {}
+    every, topic_spans = list(summaries), {}
     wrong = {summary.place[0] for summary in every if misplaced_rows(summary)}
     for topic in topic_summaries([summary for summary in every if summary.place[0] in wrong], spec):
         since = np.maximum.accumulate(np.array(topic.since)) if topic.since else np.zeros(0, np.int64)
@@ -114,11 +114,11 @@ def partition_count_spans(
         marks = np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
         counts = [begin, *(int(np.searchsorted(since, ts, "right")) for ts in steps)]
         after = [NEVER, *(_watermark_before(marks, ts) for ts in steps)]
-        found[topic.name] = tuple(
+        topic_spans[topic.name] = tuple(
             PartitionCountSpan(low, high, count)
             for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True)
         )
-    return found
+    return topic_spans
 
 
 def misplaced_rows(summary: PartitionSummary) -> int:
@@ -169,14 +169,14 @@ def _missing_by_partition(topics: Sequence[TopicSummary], spec: StreamSpec) -> d
     }
     if not of_topics or not spec.watermarks:
         return {}
-    every, found = np.unique(np.concatenate(list(of_topics.values()))), {}
+    every, missing = np.unique(np.concatenate(list(of_topics.values()))), {}
     for topic in topics:
         required = np.union1d(
             every[(every >= topic.low) & (every <= topic.until)], of_topics.get(topic.name, every[:0])
         )
         for part, since in zip(topic.partitions, topic.since, strict=True):
-            found[part.place] = _missing_in_partition(part, since, required, spec)
-    return {place: lacking for place, lacking in found.items() if len(lacking)}
+            missing[part.place] = _missing_in_partition(part, since, required, spec)
+    return {place: lacking for place, lacking in missing.items() if len(lacking)}
 
 
 def _missing_in_partition(part: PartitionSummary, since: int, required: Ints, spec: StreamSpec) -> Ints:
@@ -185,8 +185,8 @@ def _missing_in_partition(part: PartitionSummary, since: int, required: Ints, sp
     wanted = required[required >= since]
     if not spec.finished:
         wanted = wanted[wanted <= (part.watermarks[-1] if len(part.watermarks) else NEVER)]
-    found: Ints = np.setdiff1d(wanted, part.watermarks, assume_unique=True)
-    return found
+    missing: Ints = np.setdiff1d(wanted, part.watermarks, assume_unique=True)
+    return missing
 
 
 def _interrupted(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition, Ints], spec: StreamSpec) -> Ints:
@@ -217,8 +217,8 @@ def _interrupted(topics: Sequence[TopicSummary], missing: Mapping[TopicPartition
         )
         may &= ~owed | later | has.all(axis=0)
         partly += owed & has.any(axis=0) & ~has.all(axis=0)
-    found: Ints = every[may & (partly <= 1)]
-    return found
+    watermarks: Ints = every[may & (partly <= 1)]
+    return watermarks
 
 
 def _check_uncovered_rows(tally: ViolationCounter, topics: Sequence[TopicSummary]) -> None:

@@ -47,10 +47,10 @@ class RowChangeArrays:
     @property
     def changes(self) -> npt.NDArray[np.uint64]:
         """Return a hash of each change."""
-        found: npt.NDArray[np.uint64] = (
+        hashes: npt.NDArray[np.uint64] = (
             self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN
         )
-        return found
+        return hashes
 
 
 NOTHING: tuple[npt.NDArray[np.uint64], Mask] = np.zeros(0, np.uint64), np.zeros(0, np.bool_)
@@ -81,51 +81,51 @@ class ChangeWindow:
 
     def again(self, sent: RowChangeArrays, behind: Ints) -> Mask:
         """Return which changes are repeated; without a row hash only those `behind` others can be."""
-        found = np.zeros(len(sent), np.bool_)
+        repeated = np.zeros(len(sent), np.bool_)
         if not len(sent) or not len(behind) and sent.alone.all():
-            return found
+            return repeated
         changes = sent.changes
         for part in self._near(sent.ts[behind]) if len(behind) else ():
-            found[behind] |= np.isin(changes[behind], part.changes)
+            repeated[behind] |= np.isin(changes[behind], part.changes)
         order = np.argsort(changes, kind="stable")
         same = changes[order][1:] == changes[order][:-1]
         if not sent.alone.all():
-            same = self._equal_rows(sent, order, same, found)
-        found[order[1:][same]] = True
-        return found
+            same = self._equal_rows(sent, order, same, repeated)
+        repeated[order[1:][same]] = True
+        return repeated
 
-    def _equal_rows(self, sent: RowChangeArrays, order: Ints, same: Mask, found: Mask) -> Mask:
+    def _equal_rows(self, sent: RowChangeArrays, order: Ints, same: Mask, repeated: Mask) -> Mask:
         """Rows of a transaction without a handle key may be equal. Such a row is repeated only if the row before it is,
         or if rows of another time lie between."""
         time_group = np.cumsum(np.concatenate(([self._last != sent.ts[0]], np.diff(sent.ts) != 0)))
         changes, begun = sent.changes, self._same_time
         goes_on = ~sent.alone & (time_group == 0) & np.isin(changes, begun[0])
         if goes_on.any():
-            found[goes_on] = np.isin(changes[goes_on], begun[0][begun[1]])
+            repeated[goes_on] = np.isin(changes[goes_on], begun[0][begun[1]])
         beside = same & ~sent.alone[order][1:] & (np.diff(time_group[order]) == 0)
         leads = np.maximum.accumulate(np.where(np.concatenate(([True], ~beside)), np.arange(len(order)), 0))
-        here = np.concatenate(([False], same & ~beside)) | found[order]
-        found[order] = here[leads]
+        here = np.concatenate(([False], same & ~beside)) | repeated[order]
+        repeated[order] = here[leads]
         last = ~sent.alone & (time_group == time_group[-1])
         known = begun if time_group[-1] == 0 else NOTHING
-        self._same_time = (np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
+        self._same_time = (np.concatenate((known[0], changes[last])), np.concatenate((known[1], repeated[last])))
         return same & sent.alone[order][1:]
 
     def highest(self, sent: RowChangeArrays, behind: Ints) -> Ints:
         """Return the highest commit-ts with the same key before each of the rows `behind`; -1 if there is none, or it
         is not above all."""
-        found = np.full(len(sent), NEVER)
+        highest_ts = np.full(len(sent), NEVER)
         if not len(behind):
-            return found
-        found = highest_before(sent.key, sent.ts)
+            return highest_ts
+        highest_ts = highest_before(sent.key, sent.ts)
         keys, places = np.unique(sent.key[behind], return_inverse=True)
         tops = np.full(len(keys), NEVER)
         for part in self._near(sent.ts[behind]):
             at = np.minimum(np.searchsorted(keys, part.key), len(keys) - 1)
             same = keys[at] == part.key
             np.maximum.at(tops, at[same], part.ts[same])
-        found[behind] = np.maximum(found[behind], tops[places])
-        return found
+        highest_ts[behind] = np.maximum(highest_ts[behind], tops[places])
+        return highest_ts
 
     def of(self, rows: Ints) -> RowChangeArrays | None:
         """Return all remembered changes of these rows."""
@@ -150,16 +150,16 @@ class ChangeWindow:
 
 def highest_before(groups: Ints, ts: Ints) -> Ints:
     """Return for each row the highest commit-ts among the earlier rows of its group; -1 for the first."""
-    found = np.full(len(ts), NEVER)
+    highest_ts = np.full(len(ts), NEVER)
     if len(ts) < 2:
-        return found
+        return highest_ts
     order = np.argsort(groups, kind="stable")
     values, ranks = np.unique(ts[order], return_inverse=True)
     first = np.concatenate(([True], np.diff(groups[order]) != 0))
     begin = (np.cumsum(first) - 1) * len(values)
     tops = values[np.maximum.accumulate(begin + ranks) - begin]
-    found[order[1:]] = np.where(first[1:], NEVER, tops[:-1])
-    return found
+    highest_ts[order[1:]] = np.where(first[1:], NEVER, tops[:-1])
+    return highest_ts
 
 
 class RewoundRows:
@@ -220,5 +220,5 @@ def _not_newest(sent: RowChangeArrays) -> RowChangeArrays:
     rows = sent.row[order]
     last = np.concatenate((rows[1:] != rows[:-1], [True]))
     tops = np.maximum(highest_before(sent.row, sent.ts), sent.ts)[order]
-    found = order[last & (sent.ts[order] < tops)]
-    return sent.at(np.sort(found))
+    places = order[last & (sent.ts[order] < tops)]
+    return sent.at(np.sort(places))

@@ -48,23 +48,23 @@ class DispatchRows:
     def texts(self, column: Column) -> tuple[pa.Array, Mask] | None:
         """Return the TiDB texts of a column, and which of them are unknown; None if messages lack the column. Raises
         UserError for a number that is no member of the ENUM or SET."""
-        found = self.cells(column.name)
-        if found is None:
+        cells = self.cells(column.name)
+        if cells is None:
             return None
-        unknown = pc.fill_null(pc.equal(found, UNKNOWN_CELL), False)
+        unknown = pc.fill_null(pc.equal(cells, UNKNOWN_CELL), False)
         if pc.any(unknown).as_py():
-            found = pc.if_else(unknown, None, found)
-        lost = pc.fill_null(pc.match_substring(found, LOST.encode()), False)
-        return member_names(found, column), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
+            cells = pc.if_else(unknown, None, cells)
+        lost = pc.fill_null(pc.match_substring(cells, LOST.encode()), False)
+        return member_names(cells, column), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
 
 
 def member_names(cells: pa.Array, column: Column) -> pa.Array:
     """Replace the numbers of an ENUM or SET by names."""
     if column.type.name not in MEMBERS:
         return cells
-    found = cells.dictionary_encode()
-    texts = [value_text(None if cell is None else cell.decode(), column) for cell in found.dictionary.to_pylist()]
-    return pa.array([None if text is None else text.encode() for text in texts], pa.binary()).take(found.indices)
+    encoded = cells.dictionary_encode()
+    texts = [value_text(None if cell is None else cell.decode(), column) for cell in encoded.dictionary.to_pylist()]
+    return pa.array([None if text is None else text.encode() for text in texts], pa.binary()).take(encoded.indices)
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,10 @@ def _destinations(to: Route, table: Table, dispatch_rows: DispatchRows) -> RowDe
     if to.dispatcher == ROW_ID and key is None:
         return "its rows are dispatched by row id, which messages do not have"
     for name in dict.fromkeys([*(source for _, source in to.hashed if source), *([key] if key else [])]):
-        found = dispatch_rows.texts(columns[name])
-        if found is None:
+        column_texts = dispatch_rows.texts(columns[name])
+        if column_texts is None:
             return f"its messages do not have column {name}, by which its rows are dispatched"
-        texts[name], unknown = found
+        texts[name], unknown = column_texts
         if unknown.any():
             unknown_rows = unknown if unknown_rows is None else unknown_rows | unknown
     hashed = dispatch_hashes(to, table, texts, len(dispatch_rows.commit_ts))

@@ -86,12 +86,12 @@ class StreamSpec:
         """Return the definitions of a table, and the commit-ts above which each but the first one applies,
         ascending."""
         name = schema, table
-        since, found = list[int](), [self.tables.get(name)]
+        since, versions = list[int](), [self.tables.get(name)]
         for ts, tables in self.later:
-            if tables.get(name) is not found[-1]:
+            if tables.get(name) is not versions[-1]:
                 since.append(ts)
-                found.append(tables.get(name))
-        return np.array(since, np.int64), found
+                versions.append(tables.get(name))
+        return np.array(since, np.int64), versions
 
 
 def stream_spec_of(
@@ -144,6 +144,6 @@ def stages_of(
     so that tables whose partitions have several keys have no order (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
-    found = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
+    stages = operation_order(rule, fidelity.old_values and not fidelity.hides_unchanged_updates)
     order = order_scope(changefeed, release, tables)
-    return lambda sent: {} if order(sent) == "hash" else found
+    return lambda sent: {} if order(sent) == "hash" else stages

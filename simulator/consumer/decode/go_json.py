@@ -26,17 +26,17 @@ def parse(text: bytes, errors: str = "strict") -> dict[str, Any]:
 
     With `errors` = `surrogateescape` invalid UTF-8 becomes lone surrogates, as in row images.
     """
-    found = DECODER.decode(text.decode("utf-8", errors))
-    if not isinstance(found, dict):
-        raise ValueError(f"a JSON object is expected, this is {type(found).__name__}")
-    return found
+    document = DECODER.decode(text.decode("utf-8", errors))
+    if not isinstance(document, dict):
+        raise ValueError(f"a JSON object is expected, this is {type(document).__name__}")
+    return document
 
 
 def pairs(text: bytes, errors: str = "strict") -> list[tuple[str, Any]]:
     """Parse a JSON object as a list of its members in order, including duplicates; nested objects are lists, too."""
-    found = PAIRS.decode(text.decode("utf-8", errors))
-    assert isinstance(found, list)
-    return found
+    pairs_of_object = PAIRS.decode(text.decode("utf-8", errors))
+    assert isinstance(pairs_of_object, list)
+    return pairs_of_object
 
 
 def integer(value: object) -> int:
@@ -69,10 +69,10 @@ def unquote(quoted: str) -> bytes:
     return ESCAPE.sub(_unescape, quoted.encode("utf-8"))
 
 
-def _unescape(found: re.Match[bytes]) -> bytes:
-    byte, short_rune, long_rune, letter, stray = found.groups()
+def _unescape(match: re.Match[bytes]) -> bytes:
+    byte, short_rune, long_rune, letter, stray = match.groups()
     if stray:
-        raise ValueError(f"stray backslash at byte {found.start()} of a quoted binary value")
+        raise ValueError(f"stray backslash at byte {match.start()} of a quoted binary value")
     if byte:
         return bytes.fromhex(byte.decode())
     if letter:

@@ -58,6 +58,8 @@ def _order(rows: pa.RecordBatch) -> Ints:
     handles = rows.column("handle")
     one, other = (handles.take(pa.array(order[neighbours + by])) for by in (0, 1))
     if len(neighbours) and not pc.all(pc.equal(one, other)).as_py():
-        found: Ints = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ORDER]).to_numpy().astype(int)
-        return found
+        exact_order: Ints = (
+            pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ORDER]).to_numpy().astype(int)
+        )
+        return exact_order
     return order

@@ -61,23 +61,23 @@ def run(
 ) -> tuple[list[pa.RecordBatch], Notes]:
     """Compare the database with the truth, which has `size` bytes; return the findings and notes on what is not
     compared."""
-    found = database(spark, url, wanted.timeline)
+    tables = database(spark, url, wanted.timeline)
     batches = on_spark.replay_on_spark(
-        spark, wanted.sources, wanted.expected, show, lambda value: None, size, found.frames
+        spark, wanted.sources, wanted.expected, show, lambda value: None, size, tables.frames
     )
-    return batches, found.notes
+    return batches, tables.notes
 
 
 def database(
-    spark: SparkSession, url: str, found: TableTimeline, options: Mapping[str, str] | None = None
+    spark: SparkSession, url: str, timeline: TableTimeline, options: Mapping[str, str] | None = None
 ) -> DatabaseTables:
     """Open the tables of the timeline that exist; raises UserError if the database cannot be read. `options` are those
     of Spark's JDBC source (`driver`, `user`, …)."""
     if url.startswith("jdbc:derby:"):
         _disable_derby_log(spark)
     frames, notes = [], []
-    for number in state_table_numbers(found, False).values():
-        history = found.tables[number]
+    for number in state_table_numbers(timeline, False).values():
+        history = timeline.tables[number]
         frame = _frame(spark, url, history.table, options or {})
         if frame is None:
             notes.append(f"{history}: the database has no such table")

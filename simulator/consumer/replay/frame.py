@@ -107,9 +107,9 @@ def image_pair_batch(table: int, handle: pa.Array, **columns: pa.Array) -> pa.Re
 
 def same_row(rows: pa.RecordBatch) -> Mask:
     """Return which image pairs are of the same row as the pair before."""
-    found: Mask = np.zeros(len(rows), np.bool_)
+    mask: Mask = np.zeros(len(rows), np.bool_)
     if len(rows) > 1:
         hashes, table, handle = ints(rows, "row_hash"), ints(rows, "table"), rows.column("handle")
         same_handle = pc.equal(handle.slice(1), handle.slice(0, len(rows) - 1))
-        found[1:] = (hashes[1:] == hashes[:-1]) & (table[1:] == table[:-1]) & np.asarray(same_handle)
-    return found
+        mask[1:] = (hashes[1:] == hashes[:-1]) & (table[1:] == table[:-1]) & np.asarray(same_handle)
+    return mask

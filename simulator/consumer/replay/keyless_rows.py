@@ -76,8 +76,8 @@ class KeylessRowChecks:
         table, (least, most, expected_count, _) = ints(groups, "table"), sums
         findings, certain = self._findings, self._known[table]
         ends = self._ends[table] & certain
-        found = np.clip(expected_count, least, most)
-        for number, count in (("expected", expected_count), ("found", np.where(ends, found, np.maximum(most, 0)))):
+        clipped = np.clip(expected_count, least, most)
+        for number, count in (("expected", expected_count), ("found", np.where(ends, clipped, np.maximum(most, 0)))):
             totals = np.bincount(table, count, 0)
             for place in np.flatnonzero(totals).tolist():
                 findings.counts[number, place] += int(totals[place])

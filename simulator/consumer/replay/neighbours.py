@@ -47,8 +47,8 @@ class TableKnowledge:
     def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
         """Look up one of these arrays for each row. An undefined table has a handle key, and none of its rows are
         known."""
-        found: Mask = np.append(values, values is self.keyed)[np.maximum(table, NO_TABLE)]
-        return found
+        mask: Mask = np.append(values, values is self.keyed)[np.maximum(table, NO_TABLE)]
+        return mask
 
 
 def check_image_pairs(
@@ -180,8 +180,8 @@ class NeighbourComparison:
     def leaves(self, last: bool) -> Mask:
         """Return which pairs are the last of a row that exists afterwards."""
         ends = np.append(~self._goes_on[1:], last)
-        found: Mask = ends & self._new & (self.ts != END) & (self._dropped_at == END)
-        return found
+        mask: Mask = ends & self._new & (self.ts != END) & (self._dropped_at == END)
+        return mask
 
 
 def _settled(rows: pa.RecordBatch) -> int:
@@ -205,15 +205,13 @@ def _equal(one: pa.Array, other: pa.Array) -> Mask:
 
 def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: Ints) -> Mask:
     """Return where both images may be of one row; false outside `where`."""
-    found = where & as_mask(pc.equal(one, other))
-    odd = np.flatnonzero(where & ~found)
+    mask = where & as_mask(pc.equal(one, other))
+    odd = np.flatnonzero(where & ~mask)
     for number, at in by_table(table[odd]):
         places = pa.array(odd[at])
         sides = one.take(places), other.take(places)
-        found[odd[at]] = (
-            marked_may_be_equal(*sides) if number < NO_TABLE else may_be_equal(*sides, int(columns[number]))
-        )
-    return found
+        mask[odd[at]] = marked_may_be_equal(*sides) if number < NO_TABLE else may_be_equal(*sides, int(columns[number]))
+    return mask
 
 
 Change = tuple[bytes | None, bytes | None]

@@ -89,8 +89,8 @@ def is_unknown(cells: pa.Array) -> Mask:
 
 def as_mask(mask: pa.Array) -> Mask:
     """Convert a boolean array to NumPy; null becomes False."""
-    found: Mask = np.array(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
-    return found
+    values: Mask = np.array(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+    return values
 
 
 def _cells(images: pa.Array, columns: int) -> list[pa.Array]:

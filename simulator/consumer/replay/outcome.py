@@ -133,11 +133,11 @@ def _resolve_example(
     row: Mapping[str, object], timeline: TableTimeline, skipped: SkippedChanges
 ) -> tuple[Mapping[str, object], TableHistory]:
     """Return an example without layout markers, and its table."""
-    number, found, wanted = row["table"], row["actual"], row["expected"]
+    number, actual, wanted = row["table"], row["actual"], row["expected"]
     assert isinstance(number, int)
     if number > NO_TABLE:
         return row, timeline.tables[number]
-    sides = {side: value for side, value in (("actual", found), ("expected", wanted)) if isinstance(value, bytes)}
+    sides = {side: value for side, value in (("actual", actual), ("expected", wanted)) if isinstance(value, bytes)}
     layout = skipped.layouts[number][next(iter(sides.values()))[:MARKER_SIZE]]
     return {**row, **{side: remove_marker(value) for side, value in sides.items()}}, layout_history(layout)
 
@@ -168,14 +168,14 @@ def _shown(cell: bytes | None) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
 
-def _times(found: bytes | None, wanted: bytes | None, history: TableHistory) -> str:
-    return f"is there {_shown(found or b'0')} times, {_shown(wanted or b'0')} expected"
+def _times(actual: bytes | None, expected: bytes | None, history: TableHistory) -> str:
+    return f"is there {_shown(actual or b'0')} times, {_shown(expected or b'0')} expected"
 
 
-def _unequal(found: bytes, wanted: bytes, history: TableHistory) -> list[tuple[str, str, str]]:
+def _unequal(actual: bytes, expected: bytes, history: TableHistory) -> list[tuple[str, str, str]]:
     """Return the columns in which two images differ, with both values."""
     names = (column.name for column in visible_columns(history.table))
-    cells = zip(names, *map(row_image.cells_of, (found, wanted)), strict=True)
+    cells = zip(names, *map(row_image.cells_of, (actual, expected)), strict=True)
     return [
         (name, _value(one), _value(other))
         for name, one, other in cells
@@ -187,23 +187,23 @@ def _value(cell: bytes | None) -> str:
     return "NULL" if cell is None else f"'{_shown(cell)}'"
 
 
-def _different(found: bytes, wanted: bytes, history: TableHistory) -> str:
-    return "; ".join(f"{name} is {one}, {other} expected" for name, one, other in _unequal(found, wanted, history))
+def _different(actual: bytes, expected: bytes, history: TableHistory) -> str:
+    return "; ".join(f"{name} is {one}, {other} expected" for name, one, other in _unequal(actual, expected, history))
 
 
-def _old(found: bytes, wanted: bytes, history: TableHistory) -> str:
-    unequal = _unequal(found, wanted, history)
+def _old(actual: bytes, expected: bytes, history: TableHistory) -> str:
+    unequal = _unequal(actual, expected, history)
     return "; ".join(f"{name} was {other}, the old image says {one}" for name, one, other in unequal)
 
 
 KEYED: Mapping[str, Callable[[bytes, bytes, TableHistory], str]] = {
-    "row-missing": lambda found, wanted, history: "is missing",
-    "row-left": lambda found, wanted, history: "is there and should not be",
-    "row-twice": lambda found, wanted, history: "is there more than once",
+    "row-missing": lambda actual, expected, history: "is missing",
+    "row-left": lambda actual, expected, history: "is there and should not be",
+    "row-twice": lambda actual, expected, history: "is there more than once",
     "row-different": _different,
     "old-image": _old,
-    "row-not-there": lambda found, wanted, history: "was changed or deleted, and was not there",
-    "row-already-there": lambda found, wanted, history: "was inserted, and was there already",
-    "two-changes": lambda found, wanted, history: "has two changes at one commit-ts that contradict each other",
+    "row-not-there": lambda actual, expected, history: "was changed or deleted, and was not there",
+    "row-already-there": lambda actual, expected, history: "was inserted, and was there already",
+    "two-changes": lambda actual, expected, history: "has two changes at one commit-ts that contradict each other",
 }
 """Describes a difference in a table with a handle key, by check."""

@@ -96,10 +96,10 @@ def _key(table: Table) -> Key:
 
 
 def _indexes(physical: Sequence[PhysicalTable]) -> dict[Key, tuple[int, ...]]:
-    found: dict[Key, tuple[int, ...]] = {}
+    indexes: dict[Key, tuple[int, ...]] = {}
     for index, part in enumerate(physical):
-        found[_key(part.table)] = (*found.get(_key(part.table), ()), index)
-    return found
+        indexes[_key(part.table)] = (*indexes.get(_key(part.table), ()), index)
+    return indexes
 
 
 def _read(
@@ -121,12 +121,12 @@ class SnapshotComparison:
     """Columns that are not compared."""
 
 
-def compare_snapshots(truth: Snapshot, found: Snapshot, least: int = 2) -> SnapshotComparison:
+def compare_snapshots(truth: Snapshot, actual: Snapshot, least: int = 2) -> SnapshotComparison:
     """Compare the rows of a snapshot with the truth, by the columns that both have. A table that the snapshot lacks
     counts as empty."""
-    wanted, there = (_tables(snapshot) for snapshot in (truth, found))
+    wanted, there = (_tables(snapshot) for snapshot in (truth, actual))
     both = table_timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
-    sources = [*snapshot_sources(found, both, False, least), *snapshot_sources(truth, both, True, least)]
+    sources = [*snapshot_sources(actual, both, False, least), *snapshot_sources(truth, both, True, least)]
     notes = [
         note
         for name, table in wanted.items()
@@ -138,13 +138,15 @@ def compare_snapshots(truth: Snapshot, found: Snapshot, least: int = 2) -> Snaps
 
 def expected_rows(truth: Snapshot, least: int = 2) -> SnapshotComparison:
     """Prepare the rows of the truth alone; the caller adds the other side."""
-    found = table_timeline((), [entry.table for entry in truth.tables])
-    return SnapshotComparison(found, all_rows_known(found), tuple(snapshot_sources(truth, found, True, least)), ())
+    timeline = table_timeline((), [entry.table for entry in truth.tables])
+    return SnapshotComparison(
+        timeline, all_rows_known(timeline), tuple(snapshot_sources(truth, timeline, True, least)), ()
+    )
 
 
-def all_rows_known(found: TableTimeline) -> TableKnowledge:
+def all_rows_known(timeline: TableTimeline) -> TableKnowledge:
     """Return the knowledge that all rows of all tables are known on both sides."""
-    return table_knowledge(found, range(len(found.tables)))
+    return table_knowledge(timeline, range(len(timeline.tables)))
 
 
 def column_differences(table: Table, names: Sequence[str]) -> Iterator[str]:

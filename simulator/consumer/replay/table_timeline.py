@@ -96,8 +96,8 @@ class TableHistory:
     def definition_at(self, ts: Ints) -> Ints:
         """Return the index of the definition at each commit-ts."""
         since = np.array([definition.since for definition in self.definitions], np.int64)
-        found: Ints = np.maximum(np.searchsorted(since, ts, "left") - 1, 0)
-        return found
+        indexes: Ints = np.maximum(np.searchsorted(since, ts, "left") - 1, 0)
+        return indexes
 
     def __str__(self) -> str:
         return f"{self.table.schema}.{self.table.name}"
@@ -118,8 +118,8 @@ class TableTimeline:
 
     def touched(self, table_key: Key) -> Ints:
         """Return when statements were about a table, ascending."""
-        found = [self.touches[each] for each in (table_key, (table_key[0], "")) if each in self.touches]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        times = [self.touches[each] for each in (table_key, (table_key[0], "")) if each in self.touches]
+        return np.unique(np.concatenate(times)) if times else np.zeros(0, np.int64)
 
     def numbers(self, name: Name, ts: Ints, exact: npt.NDArray[np.bool_]) -> Ints:
         """Return the table that had the name before each commit-ts; NO_TABLE if none had."""
@@ -128,10 +128,10 @@ class TableTimeline:
             return np.full(len(ts), NO_TABLE, np.int64)
         since, number = (np.array(values, np.int64) for values in zip(*spans))
         number = np.append(number, NO_TABLE)  # for what lies before the first
-        found: Ints = number[np.searchsorted(since, ts, "left") - 1]
+        tables: Ints = number[np.searchsorted(since, ts, "left") - 1]
         # Milliseconds alone do not say whether a row is older than the statement: it is where the table is.
-        late = ~exact & (found == NO_TABLE)
-        return np.where(late, number[np.searchsorted(since, ts, "right") - 1], found)
+        late = ~exact & (tables == NO_TABLE)
+        return np.where(late, number[np.searchsorted(since, ts, "right") - 1], tables)
 
     def last(self) -> dict[Key, int]:
         """Return the tables at the end, by name in lower case."""
@@ -140,12 +140,12 @@ class TableTimeline:
 
 def stream_statements(batches: Iterable[pa.RecordBatch]) -> list[StreamStatement]:
     """Return the statements among decoded events (EVENT_SCHEMA), each once, ordered by commit-ts."""
-    found: dict[StreamStatement, None] = {}
+    statements: dict[StreamStatement, None] = {}
     for batch in batches:
         for table_key in np.flatnonzero(batch.column("kind").to_numpy() == DDL):
             row = {name: batch.column(name)[table_key].as_py() for name in ("commit_ts", "schema", "text")}
-            found[StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])] = None
-    return sorted(found, key=lambda sent: sent.ts)
+            statements[StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])] = None
+    return sorted(statements, key=lambda sent: sent.ts)
 
 
 def table_timeline(
@@ -179,9 +179,9 @@ def table_timeline(
 
 class _TimelineBuilder:
     def __init__(self, tables: Sequence[Table], known: Collection[Key], lenient: bool) -> None:
-        found = build_catalog(tables)
+        catalog = build_catalog(tables)
         self.catalog = (
-            found if found.database(DEFAULT_DATABASE) else with_database(found, DatabaseInfo(DEFAULT_DATABASE))
+            catalog if catalog.database(DEFAULT_DATABASE) else with_database(catalog, DatabaseInfo(DEFAULT_DATABASE))
         )
         self.tables: list[TableHistory] = []
         self.names: dict[Key, list[tuple[int, int]]] = {}
@@ -346,11 +346,11 @@ def _jobs(sent: StreamStatement) -> Sequence[Job]:
 
 
 def _statement_times(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
-    found: dict[Key, set[int]] = {}
+    times_of_key: dict[Key, set[int]] = {}
     for sent in statements:
         for job in _jobs(sent):
             names = [(job.schema, job.table), *([job.exchanged_table] if job.exchanged_table else [])]
             names += [(name.schema, name.name) for pair in job.renames for name in pair]
             for name in names:
-                found.setdefault(object_key(*name), set()).add(sent.ts)
-    return {table_key: np.array(sorted(times), np.int64) for table_key, times in found.items()}
+                times_of_key.setdefault(object_key(*name), set()).add(sent.ts)
+    return {table_key: np.array(sorted(times), np.int64) for table_key, times in times_of_key.items()}

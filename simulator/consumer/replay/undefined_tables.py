@@ -79,15 +79,15 @@ def remove_marker(image: bytes) -> bytes:
 
 def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
     """Return whether images with markers may be of one row."""
-    found = np.ones(len(images), np.bool_)
+    mask = np.ones(len(images), np.bool_)
     marks = pc.binary_slice(images, 0, MARKER_SIZE)
     same = np.flatnonzero(as_mask(pc.equal(marks, pc.binary_slice(others, 0, MARKER_SIZE))))
     encoded = marks.take(pa.array(same)).dictionary_encode()
     for number in range(len(encoded.dictionary)):
         places = same[np.asarray(encoded.indices) == number]
         one, other = (side.take(pa.array(places)) for side in (images, others))
-        found[places] = may_be_equal(one, other, one[0].as_py().count(b"\xff") + 1)
-    return found
+        mask[places] = may_be_equal(one, other, one[0].as_py().count(b"\xff") + 1)
+    return mask
 
 
 def layout_history(layout: Layout) -> TableHistory:
@@ -107,5 +107,5 @@ def without_members(layout: Layout) -> frozenset[str]:
 def last_statement_before(touched: Ints, ts: Ints) -> Ints:
     """Return the last statement before each commit-ts; -1 for none."""
     known = np.concatenate(([-1], touched))
-    found: Ints = known[np.searchsorted(touched, ts, "left")]
-    return found
+    statements: Ints = known[np.searchsorted(touched, ts, "left")]
+    return statements

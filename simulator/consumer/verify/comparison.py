@@ -87,14 +87,14 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
 
 
 def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], restarts: bool) -> ReplayInputs:
-    found = known.timeline(known.until(statements))
+    timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
         if snapshot is not None:
-            sources += snapshot_sources(snapshot, found, is_after)
-    ends = () if known.after is None else state_table_numbers(found, True).values()
+            sources += snapshot_sources(snapshot, timeline, is_after)
+    ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    return ReplayInputs(found, table_knowledge(found, tuple(ends), restarts), tuple(sources), known.at, size)
+    return ReplayInputs(timeline, table_knowledge(timeline, tuple(ends), restarts), tuple(sources), known.at, size)
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:

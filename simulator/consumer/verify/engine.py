@@ -46,8 +46,8 @@ def _on_spark(
 ) -> list[pa.RecordBatch]:
     from simulator.consumer.engines import on_spark
 
-    found: list[pa.RecordBatch] = on_spark.replay_on_spark(session, sources, expected, show, report, size)
-    return found
+    findings: list[pa.RecordBatch] = on_spark.replay_on_spark(session, sources, expected, show, report, size)
+    return findings
 
 
 def with_spark(master: str, size: int, work_on: Callable[[Any], Result], jars: Sequence[Path] = ()) -> Result:

@@ -101,14 +101,14 @@ class ReadResults:
     @property
     def skipped(self) -> SkippedChanges:
         """Return the row changes without an image pair."""
-        found = SkippedChanges()
+        skipped = SkippedChanges()
         for each in self._read.values():
-            found.include(each.skipped)
-        return found
+            skipped.include(each.skipped)
+        return skipped
 
 
 def partition_counts(partitions: Sequence[StreamPartition]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for partition in partitions:
-        found[partition.topic] = max(found.get(partition.topic, 0), partition.partition + 1)
-    return found
+        counts[partition.topic] = max(counts.get(partition.topic, 0), partition.partition + 1)
+    return counts
