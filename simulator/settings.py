@@ -90,6 +90,24 @@ def to_texts(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def to_bool(value: object) -> bool:
+    """Return true or false; raises UserError."""
+    if not isinstance(value, bool):
+        raise UserError(f"expected true or false, got {mask_secrets(repr(value))}")
+    return value
+
+
+def to_count(least: int, most: int) -> Callable[[object], int]:
+    """Return a parser of whole numbers in that range, which raises UserError."""
+
+    def parse(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise UserError(f"expected a whole number from {least:,} to {most:,}, got {value!r}")
+        return value
+
+    return parse
+
+
 def to_duration_ms(value: object) -> int:
     """Return a duration such as `1m30s` in milliseconds; raises UserError."""
     return tso.duration_ms(to_text(value))

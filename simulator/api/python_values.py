@@ -1,13 +1,29 @@
-"""Rows as Python values: numbers for types that messages encode as numbers, else TiDB's text."""
+"""Results of statements, and rows as Python values: numbers for types that messages encode as numbers, else TiDB's text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from simulator.columns.cells import unescaped
 from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.sql_engine.storage.state import ResultSet, StatementOutcome
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a statement."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str | bytes | None, ...], ...] = ()
+    """The rows of a SELECT: TiDB's text, bytes for binary strings, None for NULL."""
+
+    affected: int = 0
+    warnings: tuple[str, ...] = ()
+    """The lines of SHOW WARNINGS, such as `1265 Data truncated for column 'a' at row 1`."""
+
 
 PythonValue = int | float | str | bytes | None
 
@@ -40,3 +56,19 @@ def as_text(text: bytes) -> str | bytes:
 def as_bytes(text: bytes) -> bytes:
     """Return the bytes of a binary string, which cells hold as Latin-1 text in UTF-8."""
     return text.decode().encode("latin-1")
+
+
+def result_of(outcome: StatementOutcome) -> Result:
+    """Return the result of a statement."""
+    result = outcome.result
+    if result is None:
+        return Result((), (), outcome.affected, outcome.warnings)
+    columns = [_texts(result, number) for number in range(len(result.names))]
+    return Result(result.names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
+
+
+def _texts(result: ResultSet, number: int) -> list[str | bytes | None]:
+    texts = result.rows.column(number).to_pylist()
+    if result.binary[number]:
+        return list(texts)
+    return [None if text is None else as_text(text) for text in texts]

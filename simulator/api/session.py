@@ -9,14 +9,14 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
 from simulator import releases, tso
-from simulator.api.python_values import PythonValue, as_text, python_values
+from simulator.api.python_values import PythonValue, Result, python_values, result_of
 from simulator.consumer.decode import Event, decode
 from simulator.consumer.records import Record
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
@@ -40,7 +40,7 @@ from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.storage.row_keys import column_cells
 from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
-from simulator.tidb.sql_engine.storage.state import ResultSet, StatementOutcome, Upstream
+from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth import in_process
@@ -53,19 +53,6 @@ SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
 """The default; no Kafka is contacted without `send`."""
 
 UNKNOWN_DATABASE = 1049
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of a statement."""
-
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str | bytes | None, ...], ...] = ()
-    """The rows of a SELECT: TiDB's text, bytes for binary strings, None for NULL."""
-
-    affected: int = 0
-    warnings: tuple[str, ...] = ()
-    """The lines of SHOW WARNINGS, such as `1265 Data truncated for column 'a' at row 1`."""
 
 
 class TiCDC:
@@ -123,7 +110,7 @@ class TiCDC:
         """
         result = Result()
         for statement in split_script(sql, self._open().upstream().session.sql_mode):
-            result = _result(self._executed(statement.text))
+            result = result_of(self._executed(statement.text))
         return result
 
     def wait(self, duration: str) -> None:
@@ -146,7 +133,7 @@ class TiCDC:
         """
         found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         live, before = self._open(), len(self._sent)
-        sent = live.records
+        sent = live.faults.records
         start_ms = live.position.now_ms
         if any(isinstance(step, FaultStep) for step in found.steps):
             live.foresee(found.steps)
@@ -157,7 +144,7 @@ class TiCDC:
             self._sent[before:],
             (job for result in results for job in result.jobs),
             self._changefeed.codec.protocol,
-            [replace(each, records=each.records - sent) for each in live.injections if each.records >= sent],
+            [replace(each, records=each.records - sent) for each in live.faults.injections if each.records >= sent],
         )
 
     def messages(self, watermark: bool = True) -> list[Message]:
@@ -207,7 +194,7 @@ class TiCDC:
         first, at = tso.compose(plan.positions[0].now_ms), last if at is None else at
         if not first <= at <= last:
             raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
-        topics = {topic: live.partitions.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
+        topics = {topic: live.output.counts.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
         about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
         found = expected_rows(plan, decided, self._seed, at)
         return write(found, about, in_process.write, Path(directory), format)
@@ -256,7 +243,7 @@ class TiCDC:
     @property
     def topics(self) -> tuple[str, ...]:
         """All topics with messages, the default one first."""
-        return tuple(self._live.topics) or (self.topic,)
+        return tuple(self._live.output.topics) or (self.topic,)
 
     @property
     def brokers(self) -> str:
@@ -289,7 +276,7 @@ class TiCDC:
                 raise
             finally:
                 self._live.close(complete)
-            for name in self._live.unmet:
+            for name in self._live.faults.unmet:
                 warnings.warn(f"fault {name}: nothing came that it waits for", stacklevel=3)
 
     def _open(self) -> OpenChangefeed:
@@ -325,9 +312,10 @@ class TiCDC:
         return live.upstream(), found
 
     def _first_offsets(self) -> dict[tuple[str, int], int]:
-        topics = self._live.topics
+        topics = self._live.output.topics
         return {
-            (topics[account.topic], account.partition): account.first_offset or 0 for account in self._live.accounts()
+            (topics[account.topic], account.partition): account.first_offset or 0
+            for account in self._live.output.sink.accounts()
         }
 
 
@@ -378,18 +366,3 @@ def _database_of(text: str) -> str:
     if isinstance(statement, CreateTable):
         return statement.schema
     return statement.database if isinstance(statement, Use) else ""
-
-
-def _result(outcome: StatementOutcome) -> Result:
-    found = outcome.result
-    if found is None:
-        return Result((), (), outcome.affected, outcome.warnings)
-    columns = [_texts(found, number) for number in range(len(found.names))]
-    return Result(found.names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
-
-
-def _texts(found: ResultSet, number: int) -> list[str | bytes | None]:
-    texts = found.rows.column(number).to_pylist()
-    if found.binary[number]:
-        return list(texts)
-    return [None if text is None else as_text(text) for text in texts]

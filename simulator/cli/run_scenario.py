@@ -28,9 +28,9 @@ from simulator.errors import DeliveryError, UserError
 from simulator.faults.pipeline import Injection
 from simulator.releases import Release
 from simulator.run import execute, expectations, outputs, plan
+from simulator.run.execute import rehearse
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-from simulator.run.rehearsal import rehearse
 from simulator.run.scenario import Scenario
 from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, defer_signals

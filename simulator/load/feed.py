@@ -26,6 +26,7 @@ from simulator.load.epochs.epoch import SchemaEpoch, Window
 from simulator.load.epochs.epochs import epoch_control_events
 from simulator.load.reports.sent_window import SentWindow
 from simulator.load.scheduler import ScheduledWindow, WindowScheduler
+from simulator.load.windows.sender import WindowSender
 from simulator.run.checkpoint import CheckpointFile, resume_hint
 from simulator.signals import StopRequest
 from simulator.sinks.latencies import Latencies
@@ -97,6 +98,18 @@ class Feed:
         self._save()
         self._send_control_events()
         return self._notify(window, reports, partitions, retried)
+
+    def send_all(self, sender: WindowSender) -> None:
+        """Send all windows in this process, whose one task owns every destination; raise DeliveryError.
+
+        The sender may share the feed's sink.
+        """
+        try:
+            while (window := self.next()) is not None:
+                owned = range(window.epoch.spec.destinations.total)
+                self.sent(window, [sender.send(window, owned, self.stop_request)])
+        finally:
+            sender.stop()
 
     def close(self) -> None:
         """Close the sink. The checkpoint of a complete run is removed. Raises DeliveryError."""

@@ -16,21 +16,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.engines import in_process
 from simulator.engines.stages import RowRules
+from simulator.engines.tasks import send
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
-from simulator.engines.tasks.progress import Listener
+from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError
-from simulator.faults.pipeline import InjectedFaults
+from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import Output
+from simulator.run.outputs import MemoryOutput, Output
 from simulator.run.plan import Plan, SnapshotPair
+from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
+from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
 
 
@@ -99,6 +103,24 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
     )
     faults = InjectedFaults(plan.faults, seed) if plan.faults else None
     return Work(before, after, comparison_of(plan, seed), rules, spec, plan.input_bytes, plan.rows, faults)
+
+
+def rehearse(
+    plan: Plan, changefeed: Changefeed, release: Release, seed: int
+) -> tuple[list[Message], Sequence[Injection]]:
+    """Play a plan into memory before it is sent; return all messages and the faults injected. Raises SimulatorError.
+
+    The messages equal those of the run, except if a broker allows only smaller messages.
+    """
+    messages: list[Message] = []
+    output = MemoryOutput(changefeed, messages)
+    work = work_of(plan, output.for_plan(plan), release, seed, 0.0, None)
+    rows, owned, spec = in_process.ordered_rows(work, True)
+    faults = InjectedFaults(plan.faults, seed)
+    faults.begin(spec)
+    send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
+    output.close()
+    return messages, faults.injections
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:

@@ -1,4 +1,4 @@
-"""The scenarios that come with the package, by name. An existing file takes precedence over a name."""
+"""The scenarios and load plans that come with the package, by name. An existing file takes precedence over a name."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ PACKAGE = Path(__file__).parents[1]
 
 LIBRARY = PACKAGE / "scenarios" if (PACKAGE / "scenarios").is_dir() else PACKAGE.parent / "scenarios"
 """In the package where it is installed from a wheel; beside it in a checkout and in an editable install."""
+
+PRESETS = LIBRARY / "load"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,18 @@ def file_of(path: Path) -> Path:
     if path.exists() or path.suffix or len(path.parts) != 1:
         return path
     return find(path.name).file
+
+
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the plans of `ticdc-sim load` in alphabetical order."""
+    return tuple(sorted(path.stem for path in PRESETS.glob("*.toml")))
+
+
+def preset_file(name: str) -> Path:
+    """Return the plan of that name, which is an ordinary plan file; raises UserError."""
+    if name not in preset_names():
+        raise UserError(f"no preset {name!r}.{did_you_mean(name, preset_names())} Presets: {', '.join(preset_names())}")
+    return PRESETS / f"{name}.toml"
 
 
 def _read_all(directory: Path) -> Iterator[Shipped]:

@@ -5,7 +5,7 @@ A step sends the same messages as in a run that knows all steps, and they are de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -20,14 +20,14 @@ from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import SimulatorError, UserError
 from simulator.faults.history import checkpoint_standstill
-from simulator.faults.pipeline import InjectedFaults, Injection
+from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run import execute
 from simulator.run.outputs import MemoryOutput
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
 from simulator.run.steps.sql import execute_statement, with_upstream
-from simulator.sinks.records import DeliveryReport, require_delivered
+from simulator.sinks.records import require_delivered
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
@@ -62,18 +62,18 @@ class OpenChangefeed:
         self._joined = 0
         """The number of leading results that are merged, or precede a snapshot."""
 
-        self._output = output
+        self.output = output
         self._resolved_interval_ms = resolved_interval_ms
         self._seed = seed
         self._resolved_ms = 0
         self._reporter = Reporter(None)
-        self._faults = InjectedFaults((), seed, stays_open=True)
+        self.faults = InjectedFaults((), seed, stays_open=True)
 
     @property
     def watermark(self) -> int:
         """The last watermark that was sent."""
         watermark = tso.compose(self._resolved_ms or self.position.start_ms)
-        return self._faults.checkpoint if self._faults.holds_back(watermark) else watermark
+        return self.faults.checkpoint if self.faults.holds_back(watermark) else watermark
 
     def play(self, step: ScenarioStep) -> StepResult:
         """Play a step with the watermarks of its time, and return its result.
@@ -81,11 +81,11 @@ class OpenChangefeed:
         Raises UserError for an impossible step, which changes nothing, and DeliveryError.
         """
         position, result = step.plan(self.position, self._context)
-        self._faults.add(result.faults)
+        self.faults.add(result.faults)
         try:
             self._send((self.position, position), (result,), False)
         except UserError:
-            self._faults.forget(result.faults)
+            self.faults.forget(result.faults)
             raise
         return result
 
@@ -102,7 +102,7 @@ class OpenChangefeed:
                     for fault in result.faults
                     if fault.back_ms
                 ]
-        self._faults.foresee(spans)
+        self.faults.foresee(spans)
 
     def execute(self, text: str) -> StatementOutcome:
         """Execute one SQL statement; the session and its transaction stay open.
@@ -139,50 +139,21 @@ class OpenChangefeed:
         end_ms = self._resolved_ms or since.start_ms
         timeline = WatermarkSchedule(since.start_ms, end_ms, self._resolved_interval_ms)
         positions = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
-        return assemble_plan(positions, self._additions, self._context, timeline, self._output.topics)
-
-    @property
-    def partitions(self) -> Mapping[str, int]:
-        """The number of partitions by topic."""
-        return self._output.counts
+        return assemble_plan(positions, self._additions, self._context, timeline, self.output.topics)
 
     def resolve(self) -> None:
         """Send a watermark above everything so far, unless that was done."""
         if self.position.now_ms > (self._resolved_ms or self.position.start_ms):
             self._send((self.position, self.position), (), True)
 
-    @property
-    def topics(self) -> Sequence[str]:
-        """The topics so far."""
-        return self._output.topics
-
-    @property
-    def injections(self) -> Sequence[Injection]:
-        """The faults that began, with their times."""
-        return self._faults.injections
-
-    @property
-    def records(self) -> int:
-        """The number of records sent."""
-        return self._faults.records
-
-    @property
-    def unmet(self) -> Sequence[str]:
-        """Faults that ended without their trigger."""
-        return self._faults.unmet
-
-    def accounts(self) -> list[DeliveryReport]:
-        """Return the deliveries of each partition."""
-        return self._output.sink.accounts()
-
     def close(self, complete: bool = True) -> None:
         """Close the sink; raises DeliveryError. An incomplete output leaves no files."""
-        if complete and self._faults.holding:
-            self._faults.stays_open = False
+        if complete and self.faults.holding:
+            self.faults.stays_open = False
             self._resolved_ms = tso.physical(self.watermark)
             self._send((self.position, self.position), (), True)
         self._reporter.done(())
-        self._output.close(complete)
+        self.output.close(complete)
 
     def _send(self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool) -> None:
         last = positions[-1]
@@ -191,10 +162,10 @@ class OpenChangefeed:
             return
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
-        plan = assemble_plan(positions, results, self._context, timeline, self._output.topics)
-        output, release = self._output.for_plan(plan), self._context.rules.release
+        plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)
+        output, release = self.output.for_plan(plan), self._context.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
-        self._faults.begin(spec)
+        self.faults.begin(spec)
         self._note(last, results)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
@@ -217,7 +188,7 @@ class OpenChangefeed:
         self.position = position
 
     def _send_rows(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
-        send.feed(rows, owned, spec, self._output.sink, lambda: True, self._reporter, None, self._faults)
-        self._output.sink.drain()
-        if self._output.sink.failed:
-            require_delivered(self._output.sink.accounts())
+        send.feed(rows, owned, spec, self.output.sink, lambda: True, self._reporter, None, self.faults)
+        self.output.sink.drain()
+        if self.output.sink.failed:
+            require_delivered(self.output.sink.accounts())

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.errors import UserError, mask_secrets
+from simulator.errors import mask_secrets
 from simulator.releases.compare import parse_release
 from simulator.run.steps.kind import read_keys
-from simulator.settings import TEXT, TEXTS, Key, to_text, to_texts
+from simulator.settings import TEXT, TEXTS, Key, to_bool, to_text, to_texts
 
 ABOUT = "about"
 
@@ -41,12 +41,6 @@ def _to_releases(value: object) -> tuple[str, ...]:
     return to_texts(value)
 
 
-def _to_bool(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise UserError(f"expected true or false, got {mask_secrets(repr(value))}")
-    return value
-
-
 KEYS: Mapping[str, Key] = {
     "title": Key("title", to_text, TEXT, "The scenario in a few words."),
     "story": Key("story", to_text, TEXT, "What happens, and why it matters."),
@@ -54,7 +48,7 @@ KEYS: Mapping[str, Key] = {
     "wrong": Key("wrong", to_text, TEXT, "What a wrong consumer would show."),
     "threads": Key("threads", to_texts, TEXTS, "Who asked for it, such as tiflow#11297."),
     "releases": Key("releases", _to_releases, TEXTS, "Releases it is meant for, such as v8.5.3 and new:v8.5.7."),
-    "legal": Key("legal", _to_bool, {"type": "boolean"}, "False for a stream that TiCDC would not send."),
+    "legal": Key("legal", to_bool, {"type": "boolean"}, "False for a stream that TiCDC would not send."),
 }
 
 

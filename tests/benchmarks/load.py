@@ -24,13 +24,13 @@ import pyarrow as pa
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.load.epochs import epochs
 from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
-from simulator.load.plan import plan_file, presets, rates
+from simulator.load.plan import plan_file, rates
 from simulator.load.windows import sender as sender_module
 from simulator.load.windows.rows import window_rows
 from simulator.load.windows.sender import WindowSender
 from simulator.load.windows.sending import send_window, window_messages
 from simulator.releases import V8_5
-from simulator.run import outputs
+from simulator.run import library, outputs
 from simulator.sinks.synchronous import CountingSink
 from simulator.ticdc.changefeed import load
 
@@ -67,7 +67,7 @@ dispatchers = [{matcher = ['*.*'], partition = "index-value"}]
 
 def epoch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> SchemaEpoch:
     """The stream of a preset, or of a plan's file, from its start on."""
-    plan = plan_file.load_plan(preset if isinstance(preset, Path) else presets.preset_file(preset))
+    plan = plan_file.load_plan(preset if isinstance(preset, Path) else library.preset_file(preset))
     changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", config, V8_5)
     prepared = epochs.prepare_load(plan, rates.resolve_rates(rates.parse_rate("max"), rows).segments, changefeed, V8_5)
     return next(epochs.schema_epochs(prepared, outputs.to_nowhere(prepared.plan, changefeed)))

@@ -16,7 +16,7 @@ from support.processes import errors, started, wait_until
 
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.consumer.records import Record, read_records
-from simulator.load.plan import presets
+from simulator.run import library
 from simulator.sinks.kafka import connect
 from simulator.ticdc.changefeed import load as load_changefeed
 
@@ -53,11 +53,14 @@ def assert_true(fixtures: Path, truth: Path, uri: str, toml: str = "") -> list[R
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", presets.preset_names())
+@pytest.mark.parametrize("name", library.preset_names())
 def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_path: Path) -> None:
     """Its tables begin with fewer rows here, so that many of the changes are those of the mix."""
     text = re.sub(
-        r"^rows = (\d+)", lambda found: f"rows = {min(int(found[1]), 40)}", presets.preset_text(name), flags=re.M
+        r"^rows = (\d+)",
+        lambda found: f"rows = {min(int(found[1]), 40)}",
+        library.preset_file(name).read_text("utf-8"),
+        flags=re.M,
     )
     text = text.replace('initial = "present"', "").replace("32KiB", "4KiB")
     (tmp_path / "plan.toml").write_text(text)
@@ -198,7 +201,7 @@ def test_a_plan_is_printed_as_it_is(plan: Path, capfd: pytest.CaptureFixture[str
     assert play("load", plan, "--print-plan") == 0
     assert capfd.readouterr().out == PLAN
     assert play("load", "--preset", "shop", "--print-plan") == 0
-    assert capfd.readouterr().out == presets.preset_text("shop")
+    assert capfd.readouterr().out == library.preset_file("shop").read_text("utf-8")
 
 
 def watermarks(records: list[Record]) -> list[int]:

@@ -123,7 +123,7 @@ def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
     """To Spark, which brings it to the driver, and before anything of the run begins."""
     for name in libraries:
         (tmp_path / f"{name}.py").touch()
-    from simulator.engines.spark.shipped_code import archive
+    from simulator.engines.spark.executors import archive
 
     paths = os.pathsep.join((str(archive(tmp_path)), str(tmp_path)))
     command = [sys.executable, "-S", "-m", "simulator.engines.spark.daemon"]

@@ -9,8 +9,8 @@ import pytest
 
 from simulator import releases
 from simulator.run import scenario
+from simulator.run.execute import rehearse
 from simulator.run.plan import plan
-from simulator.run.rehearsal import rehearse
 from simulator.ticdc.changefeed import load
 
 TABLES, PARTITIONS = 400, 100

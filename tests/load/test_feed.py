@@ -13,7 +13,6 @@ from support.loads import DDL, PLAN, Run
 from simulator import tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.load import in_process
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
@@ -46,7 +45,7 @@ def played(
         feed = Feed(
             run.epochs(start.acknowledged_ms), run.control(seconds), sink, start, store, [seen.append], stop_request
         )
-        in_process.run(feed, WindowSender(sink))
+        feed.send_all(WindowSender(sink))
         feed.close()
     finally:
         if store is not None:

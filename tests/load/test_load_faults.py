@@ -22,7 +22,6 @@ from support.processes import started, wait_until
 
 from simulator import tso
 from simulator.broker import server as broker
-from simulator.load import in_process
 from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.feed import Feed
 from simulator.load.windows.sender import WindowSender
@@ -82,14 +81,14 @@ def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(mortal: Pa
     run = Run(PLAN + DDL, "canal-json", uri=uri, toml=BY_KEY)
     messages: list[Message] = []
     calm = Feed(run.epochs(), run.control(3.0), MemorySink(messages, ["broker-killed"]), run.begun)
-    in_process.run(calm, WindowSender(MemorySink(messages, ["broker-killed"])))
+    calm.send_all(WindowSender(MemorySink(messages, ["broker-killed"])))
     calm.close()
 
     run.output = outputs.to_kafka(run.prepared.plan, run.changefeed)
     sink = SINKS["kafka"](run.output.settings, ["broker-killed"])
     feed = Bereft(run.epochs(), run.control(3.0), sink, run.begun, directory=mortal)
     began = time.monotonic()
-    in_process.run(feed, WindowSender(sink))
+    feed.send_all(WindowSender(sink))
     feed.close()
 
     assert time.monotonic() - began > AWAY and feed.restarting is not None

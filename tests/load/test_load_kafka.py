@@ -6,7 +6,6 @@ import pytest
 from support.loads import DDL, PLAN, Run
 
 from simulator.consumer.records import read_records
-from simulator.load import in_process
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.feed import Feed
 from simulator.load.reports.sent_window import SentWindow
@@ -30,7 +29,7 @@ def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     ):
         start = LoadCheckpoint(one.identity, one.prepared.start_ms)
         feed = Feed(one.epochs(), one.control(), sink, start, None, observers)
-        in_process.run(feed, WindowSender(sink))
+        feed.send_all(WindowSender(sink))
         feed.close()
 
     found = [(record.partition, record.key, record.value) for record in read_records(f"{uri}open-protocol")]

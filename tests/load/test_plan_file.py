@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import ScenarioError, UserError
-from simulator.load.plan import presets
 from simulator.load.plan.load_plan import DdlSchedule, LoadPlan
 from simulator.load.plan.plan_file import load_plan, read_plan
+from simulator.run import library
 from simulator.settings import Settings
 from simulator.sources.generate.model import HotSet, Mix, Model, TableModel, Zipf
 
@@ -294,11 +294,11 @@ def test_a_table_whose_rows_others_refer_to_is_not_truncated() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", presets.preset_names())
+@pytest.mark.parametrize("name", library.preset_names())
 def test_every_preset_is_a_plan(name: str) -> None:
-    plan: LoadPlan = load_plan(presets.preset_file(name))
+    plan: LoadPlan = load_plan(library.preset_file(name))
 
-    assert (plan.name, plan.text) == (name, presets.preset_text(name))
+    assert (plan.name, plan.text) == (name, library.preset_file(name).read_text("utf-8"))
     assert len(plan.created) == len(plan.model.tables) == len(plan.tables)
 
 
@@ -308,4 +308,4 @@ def test_presets_are_known_by_name() -> None:
         match="no preset 'bnak'. Did you mean 'bank'. Presets: bank, documents, large-rows, "
         "shop, sysbench, types, wide-124, wide-62",
     ):
-        presets.preset_file("bnak")
+        library.preset_file("bnak")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simulator import releases
-from simulator.load import in_process as load_in_process
 from simulator.load.checkpoint import LoadCheckpoint
 from simulator.load.epochs.epochs import prepare_load, schema_epochs
 from simulator.load.feed import Feed
@@ -47,7 +46,7 @@ Engine = Callable[[Feed, Output], None]
 
 
 def in_process(feed: Feed, output: Output) -> None:
-    load_in_process.run(feed, WindowSender(SINKS[output.sink](output.settings, output.destinations.topics)))
+    feed.send_all(WindowSender(SINKS[output.sink](output.settings, output.destinations.topics)))
 
 
 def play(

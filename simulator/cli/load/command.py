@@ -23,7 +23,7 @@ from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
-from simulator.load import in_process, truth
+from simulator.load import truth
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs.epoch import SchemaEpoch
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
@@ -262,7 +262,7 @@ def _send(
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if request.master == IN_PROCESS:
-            in_process.run(feed, WindowSender(sink, reporter))
+            feed.send_all(WindowSender(sink, reporter))
         else:
             _on_spark(request.master, feed, output, display)
     finally:

@@ -10,7 +10,8 @@ from simulator.cli import client, truth
 from simulator.cli.sending import check_checkpoint, check_sink
 from simulator.errors import UserError
 from simulator.load.lag.search import RateSearch
-from simulator.load.plan import presets, rates
+from simulator.load.plan import rates
+from simulator.run import library
 from simulator.settings import IN_PROCESS, ON_SPARK, Settings
 
 SEARCH_FROM = 1000.0
@@ -20,9 +21,9 @@ SEARCH_FROM = 1000.0
 def file_of(file: Path | None, preset: str | None) -> Path:
     """Return the plan's file; raises UserError unless there is exactly one."""
     if preset is not None and file is None:
-        return presets.preset_file(preset)
+        return library.preset_file(preset)
     if file is None or preset is not None:
-        known = ", ".join(presets.preset_names())
+        known = ", ".join(library.preset_names())
         raise UserError(f"a plan is expected, and one alone: PLAN.toml, or --preset with one of {known}")
     return file
 

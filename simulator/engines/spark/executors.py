@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from pyspark import SparkContext
 
 from simulator.engines.spark.failures import unwrap_errors
-from simulator.engines.spark.shipped_code import ship
+from simulator.engines.spark.python_version import DRIVERS_PYTHON, version
 from simulator.errors import UserError
+
+PACKAGE = Path(__file__).parents[2]
+
+NO_CODE = PACKAGE / "scenarios"
+
+ARCHIVE = "ticdc-sim.zip"
 
 START_TIMEOUT = 60.0
 """Seconds within which a cluster must start an executor."""
@@ -27,7 +38,7 @@ def slots(context: SparkContext) -> int:
 @unwrap_errors()
 def make_ready(context: SparkContext) -> None:
     """Prepare all executors; raises UserError if none starts or one cannot run the tasks."""
-    ship(context)
+    _ship(context)
     count = _wait_for_executors(context)
     # A barrier stage gives every executor its share of the tasks.
     context.parallelize(range(count), count).barrier().mapPartitions(_probe).collect()
@@ -51,3 +62,27 @@ def _wait_for_executors(context: SparkContext) -> int:
 def _probe(rows: Iterable[int]) -> Iterable[int]:
     """An empty task; Python cannot unpickle it without the package."""
     return ()
+
+
+def _ship(context: SparkContext) -> None:
+    """Make the executors of a session fetch the package before their first task.
+
+    Spark puts files into the working directory of an executor, where its Python starts, so a relative path holds on
+    every machine. `addPyFile` would make this process import from the archive, too.
+    """
+    directory = tempfile.TemporaryDirectory(prefix="ticdc-sim-")
+    atexit.register(directory.cleanup)
+    context.addFile(str(archive(Path(directory.name))))
+    environment: MutableMapping[str, str] = context.environment
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (ARCHIVE, environment.get("PYTHONPATH"))))
+    environment[DRIVERS_PYTHON] = version()
+
+
+def archive(directory: Path) -> Path:
+    """Write the package's Python as an importable archive."""
+    path = directory / ARCHIVE
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive_file:
+        for file in sorted(PACKAGE.rglob("*.py")):
+            if NO_CODE not in file.parents:
+                archive_file.write(file, file.relative_to(PACKAGE.parent))
+    return path

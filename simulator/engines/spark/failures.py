@@ -7,16 +7,28 @@ is a defect and propagates unchanged.
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from simulator import errors
-from simulator.engines.spark.java import KILLED, LESS, java_death
 from simulator.engines.spark.packed_errors import pack_error, unpack_error
 from simulator.engines.spark.python_version import OTHER_PYTHON
+
+DEATH_WITHIN = 3.0
+"""Seconds between Java's last answer and its end."""
+
+OUT_OF_MEMORY = 52
+"""Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
+
+LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
+
+KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
 _NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]*)"')
 _PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:", re.DOTALL)
@@ -93,3 +105,21 @@ def _java_failure(failure: Exception, text: str) -> errors.SimulatorError | None
     answered = isinstance(failure, (PySparkException, Py4JJavaError)) and not _ENDING.search(text)
     how = None if answered else java_death()
     return errors.DeliveryError(how) if how is not None else None
+
+
+def java_death(within: float = DEATH_WITHIN) -> str | None:
+    """Return how Spark's Java ended and what to do about it; None if it runs."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is None:
+        return None
+    try:
+        code = java.wait(within)
+    except subprocess.TimeoutExpired:
+        return None
+    if code == -signal.SIGKILL:
+        return f"Spark's Java was killed: {KILLED}"
+    if code == OUT_OF_MEMORY:
+        return f"the memory of Spark's Java is full: {LESS}"
+    number = -code if code < 0 else code - 128
+    how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {code}"
+    return f"Spark's Java ended while it was needed ({how})"

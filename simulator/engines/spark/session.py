@@ -22,7 +22,7 @@ from simulator import signals
 from simulator.broker.jars import find_java
 from simulator.engines.spark import executors
 from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
-from simulator.engines.spark.java import DEATH_WITHIN, java_death
+from simulator.engines.spark.failures import DEATH_WITHIN, java_death
 from simulator.errors import DeliveryError, UserError
 
 # py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from simulator.errors import UserError, did_you_mean, mask_secrets
+from simulator.errors import UserError, did_you_mean
 from simulator.load.plan import rates
 from simulator.load.plan.load_plan import STATEMENT_KINDS
-from simulator.settings import SETTINGS, Key, to_duration_ms, to_text
+from simulator.settings import SETTINGS, Key, to_bool, to_count, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
 from simulator.sources.generate.values.reading import parse_skew
 
@@ -26,17 +26,6 @@ INITIAL = ("inserted", "present")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|KiB|MiB)")
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-
-
-def to_count(least: int, most: int) -> Callable[[object], int]:
-    """Return a parser of whole numbers in that range."""
-
-    def parse(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise UserError(f"expected a whole number from {least:,} to {most:,}, got {value!r}")
-        return value
-
-    return parse
 
 
 def to_name(value: object) -> str:
@@ -121,12 +110,6 @@ def to_kinds(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-def to_flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise UserError(f"expected true or false, got {mask_secrets(repr(value))}")
-    return value
-
-
 def to_rate(value: object) -> str:
     """Check a rate as `--rate` has it."""
     text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else to_text(value)
@@ -164,6 +147,6 @@ DDL: Mapping[str, Key] = {
     "every": Key("every_ms", to_interval),
     "table": Key("table", to_text),
     "kinds": Key("kinds", to_kinds),
-    "random": Key("random", to_flag),
+    "random": Key("random", to_bool),
 }
 """Keys of `[[ddl]]`."""

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
+from simulator.columns.change_frame import Ints
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
@@ -57,20 +58,14 @@ def _row_changes(event: CommittedTransaction, position: RunPosition) -> Iterator
     for changes in event.changes:
         version = position.versions.get((changes.table.schema, changes.table.name))
         if version is not None:
-            yield VersionRows(version, _batch(changes, commit_ts))
+            yield VersionRows(version, change_batch(changes, np.full(len(changes.handle), commit_ts)))
 
 
-def _batch(changes: TableChanges, commit_ts: int) -> pa.RecordBatch:
-    return pa.record_batch(
-        {
-            "commit_ts": pa.array(np.full(len(changes.handle), commit_ts)),
-            "partition": changes.partition.cast(pa.int32()),
-            "handle": changes.handle,
-            "row_id": changes.row_id,
-            "before": changes.before,
-            "after": changes.after,
-        }
-    )
+def change_batch(changes: TableChanges, commit_ts: Ints) -> pa.RecordBatch:
+    """Return `VersionRows.changes`."""
+    partition = changes.partition.cast(pa.int32())
+    columns = [pa.array(commit_ts), partition, changes.handle, changes.row_id, changes.before, changes.after]
+    return pa.RecordBatch.from_arrays(columns, ["commit_ts", "partition", "handle", "row_id", "before", "after"])
 
 
 def _jobs(

@@ -17,7 +17,7 @@ from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
 from simulator.run.plan.upstream_rows import with_rows
-from simulator.run.steps.events import apply_events
+from simulator.run.steps.events import apply_events, change_batch
 from simulator.run.steps.sql import with_upstream
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
@@ -114,7 +114,9 @@ class GenerateStep:
             else:
                 upstream = replace(upstream, transaction=None)
                 version = position.versions.get((table.schema, table.name))
-                rows += [VersionRows(version, _batch(*each)) for each in timed] if version is not None else []
+                if version is not None:
+                    batches = (change_batch(writes, tso.compose(ms, tso.ROW_LOGICAL)) for writes, ms in timed)
+                    rows += (VersionRows(version, batch) for batch in batches)
         return replace(position, state=upstream).not_before(times.end), StepResult(rows=tuple(rows))
 
 
@@ -245,19 +247,6 @@ def _timed_writes(
             begun += len(writes.handle)
         else:
             yield writes, at[find_keys(strip_ordinals(table, handles), writes.handle)]
-
-
-def _batch(writes: TableChanges, at: Places) -> pa.RecordBatch:
-    return pa.record_batch(
-        {
-            "commit_ts": pa.array(tso.compose(at.astype(np.int64), tso.ROW_LOGICAL)),
-            "partition": writes.partition.cast(pa.int32()),
-            "handle": writes.handle,
-            "row_id": writes.row_id,
-            "before": writes.before,
-            "after": writes.after,
-        }
-    )
 
 
 def _check_columns(table: Table, columns: Mapping[str, ColumnGenerator]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from simulator.errors import UserError
 from simulator.run.steps.generate import MOST, ROWS_PER_TRANSACTION, GenerateStep
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import DURATION, Key, to_duration_ms, to_seed, to_text
+from simulator.settings import DURATION, Key, to_count, to_duration_ms, to_seed, to_text
 from simulator.sources.generate.model import Uniform
 from simulator.sources.generate.rounds import Round
 from simulator.sources.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
@@ -19,18 +19,6 @@ def _to_table(value: object) -> str:
     if not all(text.split(".", 1)):
         raise UserError(f"expected a table such as 'shop.item', got {text!r}")
     return text
-
-
-def _to_count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
-        raise UserError(f"expected a whole number up to {MOST:,}, got {value!r}")
-    return value
-
-
-def _to_size(value: object) -> int:
-    if not _to_count(value):
-        raise UserError("expected at least 1")
-    return _to_count(value)
 
 
 def _step(table: str, values: Mapping[str, Any], place: StepPlace) -> GenerateStep:
@@ -85,9 +73,9 @@ KIND = StepKind(
     (
         KeyGroup(
             {
-                "inserts": Key("inserts", _to_count, COUNT, "How many rows come."),
-                "updates": Key("updates", _to_count, COUNT, "How many rows that are there change."),
-                "deletes": Key("deletes", _to_count, COUNT, "How many rows go."),
+                "inserts": Key("inserts", to_count(0, MOST), COUNT, "How many rows come."),
+                "updates": Key("updates", to_count(0, MOST), COUNT, "How many rows that are there change."),
+                "deletes": Key("deletes", to_count(0, MOST), COUNT, "How many rows go."),
                 "over": Key(
                     "over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."
                 ),
@@ -95,7 +83,10 @@ KIND = StepKind(
                     "seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."
                 ),
                 "rows-per-transaction": Key(
-                    "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."
+                    "rows_per_transaction",
+                    to_count(1, MOST),
+                    {**COUNT, "minimum": 1},
+                    "How many rows a transaction is about.",
                 ),
                 "columns": Key(
                     "columns",
