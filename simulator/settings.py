@@ -76,6 +76,12 @@ DURATION: Mapping[str, Any] = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)
 """A duration as `tso.duration_ms` parses it."""
 
 
+def table_schema(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    """Return the JSON Schema of a table with no other keys."""
+    needs = {"required": [*required]} if required else {}
+    return {"type": "object", "properties": properties, **needs, "additionalProperties": False}
+
+
 def to_text(value: object) -> str:
     """Return a text; raises UserError."""
     if not isinstance(value, str):

@@ -47,8 +47,6 @@ from simulator.truth import in_process
 from simulator.truth.expected_rows import expected_rows
 from simulator.truth.write import about_run, write
 
-__all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
-
 SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
 """The default; no Kafka is contacted without `send`."""
 

@@ -23,19 +23,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from simulator.channel import DriverAddress
-from simulator.columns.change_frame import (
-    DELETE,
-    FILTERED_CHANGES,
-    INSERT,
-    OPERATIONS,
-    ORDER,
-    PLACED_ROWS,
-    ROW_CHANGES,
-    ROW_DIFFERENCES,
-    SCRIPTED_CHANGES,
-    UPDATE,
-    ints,
-)
+from simulator.columns import change_frame
+from simulator.columns.change_frame import ints
 from simulator.columns.without_pandas import without_pandas
 from simulator.engines import stages
 from simulator.engines.spark.driver_host import driver_host
@@ -159,7 +148,7 @@ def snapshot_side(
     progress: DriverAddress | None,
     on_keys_read: OnKeysRead,
 ) -> DataFrame:
-    """Return PLACED_ROWS of one side of all moves; each task reports their keys to `on_keys_read`."""
+    """Return change_frame.PLACED_ROWS of one side of all moves; each task reports their keys to `on_keys_read`."""
     tasks = snapshots.divide_into_tasks(scans, spark.sparkContext.defaultParallelism)
 
     def read(batches: Batches) -> Batches:
@@ -171,12 +160,12 @@ def snapshot_side(
                     yield rows
                 on_keys_read([(number, seen.reports())])
 
-    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, PLACED_ROWS)
+    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, change_frame.PLACED_ROWS)
     return frame.repartitionById(placing.groups * placing.slices, "slice") if placing.slices else frame
 
 
 def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
-    """The rows (ROW_DIFFERENCES) whose images differ."""
+    """The rows (change_frame.ROW_DIFFERENCES) whose images differ."""
     on = ["row_hash", "handle", "place"]  # The hash comes first, as Spark sorts by a prefix of the key.
     if not work.comparison.keyed.all():
         on.append("occurrence")
@@ -188,7 +177,10 @@ def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
     joined = before.join(after, on, "full_outer").where(~F.col("before").eqNullSafe(F.col("after")))
     blank = {"occurrence": F.lit(1).cast("long"), "unaltered": F.lit(None).cast("binary")}
     return joined.select(
-        *(F.col(name) if name in joined.columns else blank[name].alias(name) for name in ROW_DIFFERENCES.names)
+        *(
+            F.col(name) if name in joined.columns else blank[name].alias(name)
+            for name in change_frame.ROW_DIFFERENCES.names
+        )
     )
 
 
@@ -198,13 +190,17 @@ def occurrence_column() -> Column:
 
 
 def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Return ordered FILTERED_CHANGES, one Spark partition per task, from the slices in which they were compared."""
+    """Return ordered change_frame.FILTERED_CHANGES, one Spark partition per task, from the slices in which they were compared."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
     start = value_by_number([span.first_ms for span in clock.spans], move)
     over = value_by_number([span.over_ms for span in clock.spans], move)
-    op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
-    ranks = work.rules.split.ranks[:OPERATIONS]
+    op = (
+        F.when(F.col("after").isNull(), change_frame.DELETE)
+        .when(F.col("before").isNull(), change_frame.INSERT)
+        .otherwise(change_frame.UPDATE)
+    )
+    ranks = work.rules.split.ranks[: change_frame.OPERATIONS]
     changes = joined.select(
         (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + ROW_LOGICAL).alias("commit_ts"),
         F.pmod("place", F.lit(tables)).alias("table"),
@@ -214,13 +210,16 @@ def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
         op.cast("byte").alias("op"),
         F.get(F.array(*map(F.lit, ranks)), op).cast("byte").alias("rank"),
     )
-    return changes.sortWithinPartitions(*ORDER).coalesce(tasks)
+    return changes.sortWithinPartitions(*change_frame.ORDER).coalesce(tasks)
 
 
 def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Return ordered FILTERED_CHANGES if a row's partition is known only after the comparison, or with scripted rows."""
+    """Return ordered change_frame.FILTERED_CHANGES if a row's partition is known only after the comparison, or with scripted rows."""
     comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
-    scripted, frame = work.rows is not None, ROW_CHANGES if work.rows is None else SCRIPTED_CHANGES
+    scripted, frame = (
+        work.rows is not None,
+        change_frame.ROW_CHANGES if work.rows is None else change_frame.SCRIPTED_CHANGES,
+    )
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
@@ -234,7 +233,7 @@ def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: in
                 task = ints(stages.to_events(changes, rules), "destination") % tasks
                 yield changes.append_column("task", pa.array(task.astype(np.int32)))
 
-    schema = FILTERED_CHANGES.append(frame.field("row_id")) if scripted else FILTERED_CHANGES
+    schema = change_frame.FILTERED_CHANGES.append(frame.field("row_id")) if scripted else change_frame.FILTERED_CHANGES
     schema = schema.append(pa.field("task", pa.int32()))
     if work.needs_shared_commit_ts or work.rows is not None:
         changes = map_in_arrow(joined, changed, frame)
@@ -245,7 +244,7 @@ def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: in
         placed = map_in_arrow(changes, routed, schema)
     else:
         placed = map_in_arrow(joined, lambda batches: routed(changed(batches)), schema)
-    return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
+    return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*change_frame.ORDER)
 
 
 def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:

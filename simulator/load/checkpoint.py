@@ -7,7 +7,8 @@ A checkpoint is written after all rows below it are acknowledged, and before its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from operator import add
 from typing import Any
 
 from simulator import tso
@@ -36,12 +37,7 @@ class SentTotals:
     windows: int = 0
 
     def __add__(self, other: SentTotals) -> SentTotals:
-        return SentTotals(
-            self.rows + other.rows,
-            self.messages + other.messages,
-            self.bytes + other.bytes,
-            self.windows + other.windows,
-        )
+        return SentTotals(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)

@@ -153,12 +153,8 @@ class Feed:
         try:
             require_delivered(delivered)
         except DeliveryError as error:
-            raise DeliveryError(*error.args, *self._told()) from error
-
-    def _told(self) -> Iterator[str]:
-        """Up to where everything has arrived, for people; of files that were not finished nothing stays."""
-        if self._store is not None:
-            yield resume_hint(self.checkpoint.watermark)
+            hints = () if self._store is None else (resume_hint(self.checkpoint.watermark),)
+            raise DeliveryError(*error.args, *hints) from error
 
     def _notify(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 from simulator.run.scenario_about import ABOUT, KEYS
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
-from simulator.settings import SETTINGS, Key
+from simulator.settings import SETTINGS, Key, table_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -28,45 +28,24 @@ def scenario_schema() -> dict[str, Any]:
         "properties": {key: _property(value) for key, value in KEYS.items()},
     }
     properties["step"] = {"type": "array", "minItems": 1, "items": {"oneOf": steps}}
-    return {
-        "$schema": DIALECT,
-        "title": "A scenario of ticdc-sim",
-        "type": "object",
-        "properties": properties,
-        "required": ["step"],
-        "additionalProperties": False,
-    }
+    return {"$schema": DIALECT, "title": "A scenario of ticdc-sim", **table_schema(properties, "step")}
 
 
 def _step(name: str, kind: StepKind) -> dict[str, Any]:
     keys: Mapping[str, Key] = {key: value for group in kind.groups for key, value in group.keys.items()}
     properties = {name: {**kind.type, "description": kind.says}, NAME: _property(NAME_KEY)}
     properties |= {key: _property(value) for key, value in keys.items()}
-    return {
-        "title": name,
-        "type": "object",
-        "properties": properties,
-        "required": [name],
-        "additionalProperties": False,
-    }
+    return {"title": name, **table_schema(properties, name)}
 
 
 def _variants(name: str, kind: StepKind) -> list[dict[str, Any]]:
     """Return a schema for each variant of a step."""
-    return [
-        {
-            "title": f"{name} {value}",
-            "type": "object",
-            "properties": {
-                name: {"const": value, "description": variant.says},
-                NAME: _property(NAME_KEY),
-                **{key: _property(known) for key, known in variant.keys.items()},
-            },
-            "required": [name, *variant.needs],
-            "additionalProperties": False,
-        }
-        for value, variant in kind.variants.items()
-    ]
+    variants = []
+    for value, variant in kind.variants.items():
+        properties = {name: {"const": value, "description": variant.says}, NAME: _property(NAME_KEY)}
+        properties |= {key: _property(each) for key, each in variant.keys.items()}
+        variants.append({"title": f"{name} {value}", **table_schema(properties, name, *variant.needs)})
+    return variants
 
 
 def _property(key: Key) -> dict[str, Any]:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pytest
 
 from simulator.load.lag import monitor
 from simulator.load.lag.monitor import LagMonitor
 from simulator.load.lag.search import LagSample, RateSearch, SearchResult, lag_growth
-
-
-class Offsets(NamedTuple):
-    """Offsets of Kafka and of a group."""
-
-    end: int
-    committed: int | None
+from simulator.sinks.kafka.lag import Offsets
 
 
 def searched(

@@ -6,22 +6,15 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from simulator.load.lag.search import LagSample, RateSearch
 
+if TYPE_CHECKING:
+    from simulator.sinks.kafka.lag import Offsets
+
 INTERVAL = 0.5
 """Seconds between two samples."""
-
-
-class OffsetSums(Protocol):
-    """Offsets of a group and of Kafka, as `sinks.kafka.lag` returns them."""
-
-    @property
-    def end(self) -> int: ...
-
-    @property
-    def committed(self) -> int | None: ...
 
 
 class LagMonitor:
@@ -29,7 +22,7 @@ class LagMonitor:
 
     def __init__(
         self,
-        fetch: Callable[[], OffsetSums | None],
+        fetch: Callable[[], Offsets | None],
         on_sample: Callable[[LagSample], None],
         search: RateSearch | None = None,
     ) -> None:

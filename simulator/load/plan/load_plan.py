@@ -16,16 +16,10 @@ from simulator.tidb.model.table import Table
 if TYPE_CHECKING:
     from simulator.sources.generate.values.generators import TableGenerators
 
-ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE = (
-    "add-column",
-    "drop-column",
-    "add-index",
-    "drop-index",
-    "truncate",
-)
-
-STATEMENT_KINDS = (ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE)
+STATEMENT_KINDS = ("add-column", "drop-column", "add-index", "drop-index", "truncate")
 """The kinds that `[[ddl]]` accepts."""
+
+ADD_COLUMN, DROP_COLUMN, ADD_INDEX, DROP_INDEX, TRUNCATE = STATEMENT_KINDS
 
 DEFAULT_ROWS_PER_SECOND = 10_000
 

@@ -14,19 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns import change_frame
 from simulator.columns.cells import binary, buffers, fixed, stored_buffers
-from simulator.columns.change_frame import (
-    DELETE,
-    INSERT,
-    ORDER,
-    ROW_CHANGES,
-    SCRIPTED_CHANGES,
-    UPDATE,
-    Ints,
-    by_table,
-    ints,
-    picked,
-)
+from simulator.columns.change_frame import Ints, by_table, ints, picked
 from simulator.engines import stages
 from simulator.engines.stages import RowRules
 from simulator.errors import UserError
@@ -107,12 +97,14 @@ class TableChanges:
 
     @property
     def op(self) -> Ints:
-        op: Ints = np.select([self.after < 0, self.before < 0], [DELETE, INSERT], UPDATE)
+        op: Ints = np.select(
+            [self.after < 0, self.before < 0], [change_frame.DELETE, change_frame.INSERT], change_frame.UPDATE
+        )
         return op
 
     @property
     def shown(self) -> TableRows:
-        """The new rows; for DELETE the old ones."""
+        """The new rows; for change_frame.DELETE the old ones."""
         return self.rows(np.where(self.after < 0, self.before, self.after))
 
     def rows(self, versions: Ints) -> TableRows:
@@ -197,7 +189,7 @@ def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
 def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Mask) -> TableChanges:
     """Keep the changes that may belong to these destinations.
 
-    A split UPDATE belongs to two. All changes are kept if a split depends on the other changes of the transaction.
+    A split change_frame.UPDATE belongs to two. All changes are kept if a split depends on the other changes of the transaction.
     """
     rules, index = epoch.rules, changes.table.place.indexes[0]
     if mine.all() or rules.splitting[index] and rules.split.several:
@@ -236,7 +228,7 @@ def _add_handles(changes: TableChanges) -> TableChanges:
 
 
 def _sort_order(parts: Sequence[TableChanges], epoch: SchemaEpoch, first: int) -> Ints:
-    """Return the order by `ORDER` of the changes of all tables, concatenated. Numbers sort faster than bytes."""
+    """Return the order by `change_frame.ORDER` of the changes of all tables, concatenated. Numbers sort faster than bytes."""
     if not parts:
         return np.zeros(0, np.int64)
     ranks, tables = np.array(epoch.rules.split.ranks), len(epoch.rules.tables)
@@ -289,7 +281,7 @@ def _table_change_batch(changes: TableChanges) -> tuple[pa.RecordBatch, Ints]:
             after,
             changes.row_ids,
         ],
-        schema=SCRIPTED_CHANGES,
+        schema=change_frame.SCRIPTED_CHANGES,
     )
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
 
@@ -307,12 +299,12 @@ def _events(changes: pa.RecordBatch, epoch: SchemaEpoch, mine: Mask) -> pa.Recor
     """Apply the rules of the changefeed to the changes; return events in order."""
     rules = epoch.rules
     if changes.column("row_id").null_count == changes.num_rows:
-        changes = changes.select(ROW_CHANGES.names)
+        changes = changes.select(change_frame.ROW_CHANGES.names)
     if not rules.splitting.any():
         return stages.to_events(stages.filter_and_split(changes, rules), rules)
     if rules.split.several:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     sent = stages.filter_and_split(changes, rules)
-    sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER]))
+    sent = sent.take(pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in change_frame.ORDER]))
     events = stages.to_events(sent, rules)
     return events if mine.all() else events.filter(pa.array(mine[ints(events, "destination")]))

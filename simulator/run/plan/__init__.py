@@ -33,8 +33,6 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import Upstream
 
-__all__ = ["Move", "Plan", "Script", "plan"]
-
 
 @dataclass(frozen=True)
 class RunSpec:

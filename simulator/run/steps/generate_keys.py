@@ -8,7 +8,7 @@ from typing import Any
 from simulator.errors import UserError
 from simulator.run.steps.generate import MOST, ROWS_PER_TRANSACTION, GenerateStep
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import DURATION, Key, to_count, to_duration_ms, to_seed, to_text
+from simulator.settings import DURATION, Key, table_schema, to_count, to_duration_ms, to_seed, to_text
 from simulator.sources.generate.model import Uniform
 from simulator.sources.generate.rounds import Round
 from simulator.sources.generate.values.reading import DISTRIBUTIONS, parse_columns, parse_skew
@@ -53,82 +53,47 @@ COLUMN: Mapping[str, Any] = {
     "step": {"type": "integer"},
     "distribution": {"enum": [*DISTRIBUTIONS]},
     **dict.fromkeys(("mean", "deviation", "exponent"), {"type": "number"}),
-    "text": {
-        "oneOf": [
-            COUNT,
-            {
-                "type": "object",
-                "properties": {"min": COUNT, "max": COUNT},
-                "required": ["min", "max"],
-                "additionalProperties": False,
-            },
-        ]
-    },
+    "text": {"oneOf": [COUNT, table_schema({"min": COUNT, "max": COUNT}, "min", "max")]},
     "reference": {"type": "string"},
     "time": {"enum": ["born", "changed"]},
+}
+COLUMNS: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "oneOf": [SCALAR, {"type": "array", "items": SCALAR, "minItems": 1}, table_schema(COLUMN)]
+    },
+}
+SKEW: Mapping[str, Any] = {
+    "oneOf": [
+        {"const": "uniform"},
+        table_schema({"zipf": SHARE}, "zipf"),
+        table_schema({"hot": SHARE, "updates": SHARE}, "hot", "updates"),
+    ]
+}
+ROWS, ROWS_OF_TRANSACTION = to_count(0, MOST), to_count(1, MOST)
+KEYS: Mapping[str, Key] = {
+    "inserts": Key("inserts", ROWS, COUNT, "How many rows come."),
+    "updates": Key("updates", ROWS, COUNT, "How many rows that are there change."),
+    "deletes": Key("deletes", ROWS, COUNT, "How many rows go."),
+    "over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."),
+    "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."),
+    "rows-per-transaction": Key(
+        "rows_per_transaction", ROWS_OF_TRANSACTION, {**COUNT, "minimum": 1}, "How many rows a transaction is about."
+    ),
+    "columns": Key(
+        "columns",
+        parse_columns,
+        COLUMNS,
+        "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator.",
+    ),
+    "skew": Key(
+        "skew", parse_skew, SKEW, "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}."
+    ),
 }
 KIND = StepKind(
     _to_table,
     _step,
-    (
-        KeyGroup(
-            {
-                "inserts": Key("inserts", to_count(0, MOST), COUNT, "How many rows come."),
-                "updates": Key("updates", to_count(0, MOST), COUNT, "How many rows that are there change."),
-                "deletes": Key("deletes", to_count(0, MOST), COUNT, "How many rows go."),
-                "over": Key(
-                    "over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."
-                ),
-                "seed": Key(
-                    "seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."
-                ),
-                "rows-per-transaction": Key(
-                    "rows_per_transaction",
-                    to_count(1, MOST),
-                    {**COUNT, "minimum": 1},
-                    "How many rows a transaction is about.",
-                ),
-                "columns": Key(
-                    "columns",
-                    parse_columns,
-                    {
-                        "type": "object",
-                        "additionalProperties": {
-                            "oneOf": [
-                                SCALAR,
-                                {"type": "array", "items": SCALAR, "minItems": 1},
-                                {"type": "object", "properties": COLUMN, "additionalProperties": False},
-                            ]
-                        },
-                    },
-                    "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator.",
-                ),
-                "skew": Key(
-                    "skew",
-                    parse_skew,
-                    {
-                        "oneOf": [
-                            {"const": "uniform"},
-                            {
-                                "type": "object",
-                                "properties": {"zipf": SHARE},
-                                "required": ["zipf"],
-                                "additionalProperties": False,
-                            },
-                            {
-                                "type": "object",
-                                "properties": {"hot": SHARE, "updates": SHARE},
-                                "required": ["hot", "updates"],
-                                "additionalProperties": False,
-                            },
-                        ]
-                    },
-                    "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}.",
-                ),
-            },
-            "only a step generate makes so many rows",
-        ),
-    ),
+    (KeyGroup(KEYS, "only a step generate makes so many rows"),),
     changes=True,
     says="So many inserts, updates and deletes on a table, from a seed.",
 )

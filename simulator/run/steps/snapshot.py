@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from simulator import tso
+from simulator import settings, tso
 from simulator.files import location_beside
 from simulator.run.plan.snapshot_pairs import TableOrigin, UnplacedPair, table_origins
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
@@ -20,18 +20,7 @@ from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starti
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.derivation import SchemaChangeOptions, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import (
-    DEFAULT_OVER_MS,
-    DURATION,
-    PLACES,
-    TEXT,
-    TEXTS,
-    Key,
-    to_duration_ms,
-    to_place,
-    to_text,
-    to_texts,
-)
+from simulator.settings import DURATION, TEXT, TEXTS, Key
 from simulator.sources import snapshots
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint
@@ -58,7 +47,7 @@ class SnapshotStep:
         before = position.state
         if isinstance(before, Upstream):
             before = as_snapshot(before, position.unread)
-        span = ChangePeriod(position.now_ms, self.over_ms or context.over_ms or DEFAULT_OVER_MS)
+        span = ChangePeriod(position.now_ms, self.over_ms or context.over_ms or settings.DEFAULT_OVER_MS)
         return _plan_changes(before, snapshot, span, self.schema_change, position, context)
 
 
@@ -69,21 +58,33 @@ def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> Snapsh
 
 
 KIND = StepKind(
-    to_text,
+    settings.to_text,
     _step,
     (
         KeyGroup(
-            {"over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its changes are spread.")},
+            {
+                "over": Key(
+                    "over_ms", settings.to_duration_ms, DURATION, "Simulated time over which its changes are spread."
+                )
+            },
             "only a snapshot that follows another takes time",
         ),
         KeyGroup(
             {
-                "ddl": Key("ddl", to_text, TEXT, "A file of the statements that lead to its definitions of tables."),
+                "ddl": Key(
+                    "ddl", settings.to_text, TEXT, "A file of the statements that lead to its definitions of tables."
+                ),
                 "ddl-at": Key(
-                    "ddl_at", to_place, {"enum": list(PLACES)}, "Where in the step's time these statements run."
+                    "ddl_at",
+                    settings.to_place,
+                    {"enum": list(settings.PLACES)},
+                    "Where in the step's time these statements run.",
                 ),
                 "rename": Key(
-                    "rename", to_texts, TEXTS, "What has another name, as OLD=NEW, where statements are derived."
+                    "rename",
+                    settings.to_texts,
+                    TEXTS,
+                    "What has another name, as OLD=NEW, where statements are derived.",
                 ),
             },
             "only a snapshot that follows another can have other definitions",

@@ -27,16 +27,9 @@ from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.session_statements import resolve_execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, FailedStatement, StatementOutcome, Upstream
+from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.dml import RowStatement
-from simulator.tidb.syntax.session import (
-    Begin,
-    Commit,
-    Execute,
-    Rollback,
-    ScriptStatement,
-    SessionStatement,
-    SqlStatement,
-)
+from simulator.tidb.syntax.session import ScriptStatement, SessionStatement, SqlStatement
 
 FIRST_DATABASE = "test"
 """The current database at the start of a script; every new TiDB has it."""
@@ -168,15 +161,15 @@ def _slots(statements: Sequence[ScriptStatement]) -> int:
     """Return an upper bound of the number of transactions of a script, each of which takes a millisecond."""
     slots, inside = 0, False
     for statement in (_read(each.text, frozenset()) for each in statements if each.fails is None):
-        if isinstance(statement, Begin):
+        if isinstance(statement, syntax.Begin):
             slots, inside = slots + inside, True
-        elif isinstance(statement, Commit):
+        elif isinstance(statement, syntax.Commit):
             slots, inside = slots + inside, statement.chain
-        elif isinstance(statement, Rollback):
+        elif isinstance(statement, syntax.Rollback):
             inside = inside and bool(statement.savepoint) or statement.chain
         elif statement is not None and not isinstance(statement, SessionStatement | RowStatement):
             slots, inside = slots + 1, False
-        elif isinstance(statement, RowStatement | Execute):
+        elif isinstance(statement, RowStatement | syntax.Execute):
             slots += not inside
     return slots
 
