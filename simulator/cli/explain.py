@@ -23,74 +23,47 @@ from simulator.tidb.parser.ddl import parse_errors
 from simulator.tidb.parser.splitting import split_sql
 
 
-def row(
-    change: str,
-    schema: Path,
-    database: str,
-    sink_uri: str,
-    config: Path | None,
-    release: str,
-    architecture: str | None,
-    as_json: bool,
-) -> None:
+def row(change: str, schema: Path, options: dict[str, Any]) -> None:
     # slow imports that statements and tables do not need
     from simulator.explain.change import parse_row_change
     from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
     from simulator.tidb.ddl.definitions.from_sql import create_table
 
-    changefeed, found = _changefeed(sink_uri, config, release, architecture)
-    table = create_table(read_text(schema), database)
-    filters, asked = changefeed_rules(changefeed, found), parse_row_change(table, _document(change))
-    check_expressions(filters, [table])
+    changefeed, release = _changefeed(options)
+    table = create_table(read_text(schema), options["database"])
+    rules, parsed = changefeed_rules(changefeed, release), parse_row_change(table, _document(change))
+    check_expressions(rules, [table])
 
-    decision = filter_decision(table, asked, filters)
-    explained = explain_row(table, changefeed, asked, found, decision)
-    if as_json:
+    explained = explain_row(table, changefeed, parsed, release, filter_decision(table, parsed, rules))
+    if options["as_json"]:
         show_json(row_as_dict(explained))
     else:
         show_lines(row_lines(explained))
 
 
-def ddl(
-    statement: str,
-    schemas: tuple[Path, ...],
-    database: str,
-    sink_uri: str,
-    config: Path | None,
-    release: str,
-    architecture: str | None,
-    as_json: bool,
-) -> None:
-    changefeed, found = _changefeed(sink_uri, config, release, architecture)
-    catalog, said = _catalog(schemas, database) if schemas else None, changefeed_rules(changefeed, found)
-    check_expressions(said, catalog.tables.values() if catalog else ())
-    statements = _statements(statement, database)
+def ddl(statement: str, options: dict[str, Any]) -> None:
+    changefeed, release = _changefeed(options)
+    catalog = _catalog(options) if options["schemas"] else None
+    rules = changefeed_rules(changefeed, release)
+    check_expressions(rules, catalog.tables.values() if catalog else ())
+    statements = _statements(statement, options["database"])
     explained = []
     try:
-        for explanation in explain_statements(statements, catalog, said):
+        for explanation in explain_statements(statements, catalog, rules):
             explained.append(explanation)
     finally:
         if explained:
-            _show_all(as_json, explained, len(statements))
+            _show_all(options["as_json"], explained, len(statements))
 
 
-def table(
-    name: str,
-    schemas: tuple[Path, ...],
-    database: str,
-    sink_uri: str,
-    config: Path | None,
-    release: str,
-    architecture: str | None,
-    as_json: bool,
-) -> None:
-    if not schemas:
+def table(name: str, options: dict[str, Any]) -> None:
+    if not options["schemas"]:
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
-    changefeed, found = _changefeed(sink_uri, config, release, architecture)
-    catalog = _catalog(schemas, database)
-    check_expressions(changefeed_rules(changefeed, found), catalog.tables.values())
-    explained = explain_table(_table(catalog, name, database), changefeed, found)
-    if as_json:
+    changefeed, release = _changefeed(options)
+    catalog = _catalog(options)
+    check_expressions(changefeed_rules(changefeed, release), catalog.tables.values())
+    explained = explain_table(_table(catalog, name, options["database"]), changefeed, release)
+    if options["as_json"]:
         show_json(table_as_dict(explained))
     else:
         show_lines(table_lines(explained))
@@ -99,9 +72,9 @@ def table(
 def _statements(text: str, database: str) -> list[tuple[str, str]]:
     """Return current database and text of each statement; a single statement keeps its text as typed."""
     with parse_errors():
-        found = list(split_sql(text, database))
-    alone = len(found) < 2 and all(current == database for current, _ in found)
-    return [(database, text)] if alone else found
+        statements = list(split_sql(text, database))
+    alone = len(statements) < 2 and all(current == database for current, _ in statements)
+    return [(database, text)] if alone else statements
 
 
 def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> None:
@@ -113,17 +86,14 @@ def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> N
         show_lines(ddl_lines(explained[0]) if total == 1 else statements_lines(explained, total))
 
 
-def _changefeed(
-    sink_uri: str, config: Path | None, release: str, architecture: str | None
-) -> tuple[Changefeed, Release]:
+def _changefeed(options: dict[str, Any]) -> tuple[Changefeed, Release]:
     """Return changefeed and release, after warnings; raises ChangefeedError for settings that TiCDC rejects."""
-    found = releases.find(release, architecture)
-    changefeed = load_file(sink_uri, config, found)
-    filters = event_filters(changefeed.event_filters, found, changefeed.case_sensitive)
-    warnings = (*changefeed.warnings, *filters.warnings)
-    if warnings:
+    release = releases.find(options["release"], options["architecture"])
+    changefeed = load_file(options["sink_uri"], options["config"], release)
+    filters = event_filters(changefeed.event_filters, release, changefeed.case_sensitive)
+    if warnings := (*changefeed.warnings, *filters.warnings):
         warn(warnings)
-    return changefeed, found
+    return changefeed, release
 
 
 def _document(text: str) -> dict[str, Any]:
@@ -136,16 +106,16 @@ def _document(text: str) -> dict[str, Any]:
     return document
 
 
-def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
-    return catalog_from_files(((str(path), read_text(path)) for path in schemas), database)
+def _catalog(options: dict[str, Any]) -> Catalog:
+    return catalog_from_files(((str(path), read_text(path)) for path in options["schemas"]), options["database"])
 
 
 def _table(catalog: Catalog, name: str, database: str) -> Table:
     """Return the table `db.t`, or `t` in the current database; raises UserError."""
     schema, _, bare = name.rpartition(".")
-    found = catalog.table(schema or database, bare)
-    if found is None:
-        known = [f"{table.schema}.{table.name}" for table in catalog.tables.values()]
-        hint = did_you_mean(f"{schema or database}.{bare}", known)
-        raise UserError(f"no table {name!r}.{hint} Known: {', '.join(known[:20]) or 'none'}")
-    return found
+    table = catalog.table(schema or database, bare)
+    if table is None:
+        names = [f"{table.schema}.{table.name}" for table in catalog.tables.values()]
+        hint = did_you_mean(f"{schema or database}.{bare}", names)
+        raise UserError(f"no table {name!r}.{hint} Known: {', '.join(names[:20]) or 'none'}")
+    return table

@@ -12,10 +12,10 @@ from typing import Any
 
 from simulator import releases
 from simulator.channel import DriverHost
-from simulator.cli import client, resuming, truth
+from simulator.cli import resuming, truth
 from simulator.cli.output import check_file
 from simulator.cli.run_report import Display, Summary
-from simulator.cli.sending import check_sink
+from simulator.cli.sending import check_client, check_sink, to_kafka
 from simulator.cli.truth import TruthRequest
 from simulator.consumer.event_lines import lines
 from simulator.consumer.records import records_of_batch
@@ -61,7 +61,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         check_sink(settings.sink_uri, options)
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    client.check(options)
+    check_client(options)
     resuming.check(options)
     check_file("--summary", options["summary"])
     script = scenario.run_spec(settings, options.get("first"), options.get("last"))
@@ -188,7 +188,7 @@ def output_of(
                 if server.refused is not None:
                     raise server.refused
     else:
-        yield client.to_kafka(planned, changefeed, options)
+        yield to_kafka(planned, changefeed, options)
 
 
 def show_messages(batch: Any) -> None:

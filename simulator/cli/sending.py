@@ -1,32 +1,70 @@
-"""Checks of the output options that run, diff and load share, before a broker or a file is touched."""
+"""The options that say where records go, and which client sends them to Kafka: --console, --fixtures, --driver, …
+
+They are checked before a broker or a file is touched.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from simulator.errors import UserError
+from simulator.run import outputs
+from simulator.run.outputs import Output
+from simulator.run.plan import Plan
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.ticdc.changefeed import Changefeed
 
 
-def check_sink(sink_uri: str | None, options: dict[str, Any]) -> None:
+def check_sink(sink_uri: str | None, options: Mapping[str, Any]) -> None:
     """Check that there is exactly one output; raises UserError."""
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
-    if sink_uri is None and elsewhere(options) is None:
+    if sink_uri is None and _instead_of_kafka(options) is None:
         raise UserError(
             "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
             "--fixtures DIR, with which nothing is contacted"
         )
 
 
-def elsewhere(options: Mapping[str, Any]) -> str | None:
-    """Return the option that replaces Kafka by another output."""
+def _instead_of_kafka(options: Mapping[str, Any]) -> str | None:
     return "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
 
 
 def check_checkpoint(options: Mapping[str, Any]) -> None:
     """Check that a checkpoint is used with Kafka only; raises UserError."""
-    to = elsewhere(options)
+    to = _instead_of_kafka(options)
     for name in ("checkpoint", "resume"):
         if options[name] and to is not None:
             raise UserError(f"--{name} is about Kafka: {to} contacts none")
+
+
+def check_client(options: Mapping[str, Any]) -> None:
+    """Check that the options of the client fit each other and the output; raises UserError."""
+    to = _instead_of_kafka(options)
+    if to is not None and options["driver"]:
+        raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")
+    if options["plain_producer"] and options["driver"] == "confluent":
+        raise UserError("--plain-producer is about kafka-python: --driver confluent has one way to send")
+
+
+def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
+    """Return `outputs.to_kafka` with the requested client; adds notes about topics with messages of other runs."""
+    from simulator.sinks.kafka.read import offset_ranges
+
+    driver = options["driver"] or KafkaSettings.driver
+    output = outputs.to_kafka(plan, changefeed, not options["plain_producer"], driver)
+    if options["resume"] or not isinstance(output.settings, KafkaSettings):
+        return output
+    counts: Counter[str] = Counter()
+    for (topic, _), (first, end) in offset_ranges(output.settings, output.destinations.topics).items():
+        counts[topic] += end - first
+    notes = (
+        f"topic {topic} has {count:,} messages already, and those of this run come behind them; verify and a consumer "
+        "see both: name another topic for this run alone"
+        for topic, count in counts.items()
+        if count
+    )
+    return replace(output, notes=(*output.notes, *notes))

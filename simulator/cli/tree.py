@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,22 +9,9 @@ from typing import Any
 import click
 
 from simulator import __version__, tso
-from simulator.cli.options import (
-    CATALOG,
-    CHANGEFEED,
-    CHANGEFEED_AND_OUTPUT,
-    CLIENT,
-    JSON,
-    RESOLVED_INTERVAL,
-    RUN,
-    SEED,
-    TRUTH,
-    architecture,
-    current_database,
-    given,
-    read_by,
-    setting,
-)
+from simulator.cli import options as shared
+from simulator.cli.broker import broker
+from simulator.cli.options import COUNT, PATH, PORT
 from simulator.errors import UserError
 from simulator.settings import PLACES, to_duration_ms
 
@@ -44,12 +30,12 @@ def _without_pandas() -> None:
 
 
 @commands.command()
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("before", type=PATH)
+@click.argument("after", type=PATH)
 @click.option(
     "--ddl",
     "file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE.sql",
     help="Statements that lead from the tables' definitions in BEFORE to those in AFTER.  [default: they are derived]",
 )
@@ -67,7 +53,7 @@ def _without_pandas() -> None:
     metavar="OLD=NEW",
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
-@RUN
+@shared.RUN
 def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
@@ -84,12 +70,12 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME", type=click.Path(path_type=Path))
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME", type=PATH)
 @click.option(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
 @click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
-@RUN
+@shared.RUN
 def run(file: Path, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
@@ -104,15 +90,15 @@ def run(file: Path, **options: Any) -> None:
 
 
 @commands.command()
-@click.argument("file", metavar="[PLAN.toml]", required=False, type=click.Path(path_type=Path))
+@click.argument("file", metavar="[PLAN.toml]", required=False, type=PATH)
 @click.option(
     "--preset",
     metavar="NAME",
     help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.",
 )
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
-@given(CHANGEFEED_AND_OUTPUT[:-1])
-@setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
+@shared.DESTINATION
+@shared.setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
 @click.option(
     "--rate",
     metavar="RATE",
@@ -121,7 +107,7 @@ def run(file: Path, **options: Any) -> None:
 )
 @click.option(
     "--until-lag",
-    type=click.IntRange(1, sys.maxsize),
+    type=COUNT,
     metavar="N",
     help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.",
 )
@@ -129,12 +115,12 @@ def run(file: Path, **options: Any) -> None:
 @click.option(
     "--duration",
     "duration_ms",
-    callback=read_by(to_duration_ms),
+    callback=shared.parsed_by(to_duration_ms),
     metavar="DURATION",
     help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]",
 )
-@RESOLVED_INTERVAL
-@setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
+@shared.RESOLVED_INTERVAL
+@shared.setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
 @click.option(
     "--master",
     metavar="URL",
@@ -142,31 +128,19 @@ def run(file: Path, **options: Any) -> None:
     "[default: local[*]; none with --console]",
 )
 @click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where it is kept how far the run is.  [default: <plan>.checkpoint]",
+    "--checkpoint", type=PATH, metavar="DIR", help="Where it is kept how far the run is.  [default: <plan>.checkpoint]"
 )
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
-@given(TRUTH)
-@click.option(
-    "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there."
-)
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.html",
-    help="Write a page with plots there.",
-)
-@click.option(
-    "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port."
-)
+@shared.TRUTH
+@shared.SUMMARY
+@shared.REPORT
+@click.option("--metrics-port", type=PORT, metavar="PORT", help="Serve Prometheus metrics on this port.")
 @click.option(
     "--metrics-address",
     metavar="ADDRESS",
     help="Of this machine, where that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
 )
-@given(CLIENT)
+@shared.CLIENT
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 
@@ -192,7 +166,7 @@ def load(file: Path | None, **options: Any) -> None:
 
 @commands.command()
 @click.argument("name", required=False)
-@JSON
+@shared.JSON
 def scenarios(**arguments: Any) -> None:
     """The scenarios that come with the package, and what each is for.
 
@@ -204,7 +178,10 @@ def scenarios(**arguments: Any) -> None:
 
 
 @commands.command()
-@given((*CHANGEFEED_AND_OUTPUT, RESOLVED_INTERVAL, SEED))
+@shared.DESTINATION
+@shared.START_TS
+@shared.RESOLVED_INTERVAL
+@shared.SEED
 @click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
 def shell(force: bool, **options: Any) -> int:
     """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
@@ -226,9 +203,7 @@ def shell(force: bool, **options: Any) -> int:
 @click.option(
     "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
 )
-@click.option(
-    "--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="Stop after N events (--raw: messages)."
-)
+@click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None) -> None:
     """Messages decoded for people, one line an event.
 
@@ -249,7 +224,7 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
 @click.argument("source", required=False)
 @click.option(
     "--truth",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="What --truth of run, diff or load wrote: the rows expected, and how the stream was made.",
 )
@@ -260,15 +235,13 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
     metavar="DIR|jdbc:…",
     help="What a consumer wrote down, to be held against the truth: a snapshot, or its database through Spark.",
 )
-@click.option("--jdbc-driver", type=click.Path(path_type=Path), metavar="JAR", help="The driver of that database.")
+@click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of that database.")
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
-@click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE", help="Its changefeed.toml.  [default: the truth's]"
-)
+@click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
 @click.option(
     "--release", metavar="TAG", help="TiCDC release that wrote the stream.  [default: the truth's, else v8.5.3]"
 )
-@architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")
+@shared.architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")
 @click.option("--follow", is_flag=True, help="First wait until every partition has the final watermark (Kafka only).")
 @click.option(
     "--until",
@@ -284,13 +257,8 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
     metavar="N",
     help="How many examples of each check and table to show; all are counted.",
 )
-@JSON
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.html",
-    help="Write a page with plots there.",
-)
+@shared.JSON
+@shared.REPORT
 @click.option(
     "--master",
     metavar="URL",
@@ -324,65 +292,59 @@ def verify(**options: Any) -> int:
 @commands.group()
 def explain() -> None:
     """Why a row goes where it goes, and as which bytes."""
+    _without_pandas()
 
 
 @explain.command()
 @click.argument("change", metavar="JSON")
-@click.option(
-    "--schema",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE.sql",
-    help="CREATE TABLE of the row's table.",
-)
-@current_database("Database, where the statement names none.")
-@given(CHANGEFEED)
-def row(**arguments: Any) -> None:
+@click.option("--schema", type=PATH, required=True, metavar="FILE.sql", help="CREATE TABLE of the row's table.")
+@shared.current_database("Database, where the statement names none.")
+@shared.CHANGEFEED
+def row(change: str, schema: Path, **options: Any) -> None:
     """Whether a row change, given as {"before": {…}, "after": {…}}, is sent, its flags, handle, partition and bytes.
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
-    _without_pandas()
     from simulator.cli import explain as work
 
-    work.row(**arguments)
+    work.row(change, schema, options)
 
 
 @explain.command()
 @click.argument("statement", metavar="STATEMENTS")
-@given((*CATALOG, *CHANGEFEED))
-def ddl(**arguments: Any) -> None:
+@shared.CATALOG
+@shared.CHANGEFEED
+def ddl(statement: str, **options: Any) -> None:
     """Which jobs a statement is, whether TiCDC replicates it, as which messages, and how tables change.
 
     Several statements are explained one after the other, each with the tables that the one before leaves; USE counts,
     and --json gives a list. Without --schema nothing is known of tables: every name is taken to exist and to have a
     valid index.
     """
-    _without_pandas()
     from simulator.cli import explain as work
 
-    work.ddl(**arguments)
+    work.ddl(statement, options)
 
 
 @explain.command()
 @click.argument("name", metavar="DB.T")
-@given((*CATALOG, *CHANGEFEED))
-def table(**arguments: Any) -> None:
+@shared.CATALOG
+@shared.CHANGEFEED
+def table(name: str, **options: Any) -> None:
     """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
-    _without_pandas()
     from simulator.cli import explain as work
 
-    work.table(**arguments)
+    work.table(name, options)
 
 
 @commands.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="[B]]", required=False)
-@architecture("Of releases that do not say theirs as new:TAG.")
+@shared.architecture("Of releases that do not say theirs as new:TAG.")
 @click.option(
     "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it."
 )
-@JSON
+@shared.JSON
 def releases(**arguments: Any) -> None:
     """What TiCDC releases do, and what changes from one to another.
 
@@ -401,49 +363,4 @@ def releases(**arguments: Any) -> None:
     work.releases(**arguments)
 
 
-@commands.group()
-def broker() -> None:
-    """A real single-node Apache Kafka on this machine, for trying things out."""
-
-
-DIRECTORY = click.option(
-    "--directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Its data.  [default: the user's cache]",
-)
-
-
-@broker.command()
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1.  [default: 9092 where free]")
-@DIRECTORY
-def start(port: int | None, directory: Path | None) -> None:
-    """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
-    from simulator.broker import server
-    from simulator.cli.output import show_lines
-
-    address = server.start(port, directory)
-    show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
-
-
-@broker.command()
-@DIRECTORY
-def stop(directory: Path | None) -> None:
-    """Stop it; its topics stay for the next start."""
-    from simulator.broker import server
-    from simulator.cli.output import show_lines
-
-    show_lines(["stopped" if server.stop(directory) else "no broker was running"])
-
-
-@broker.command()
-@DIRECTORY
-def status(directory: Path | None) -> None:
-    """Say whether it runs, and where."""
-    from simulator.broker import server
-    from simulator.cli.output import show_lines
-
-    running = server.status(directory)
-    if running is None:
-        raise UserError("no broker is running; start one with: ticdc-sim broker start")
-    show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])
+commands.add_command(broker)

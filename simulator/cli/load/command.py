@@ -10,7 +10,6 @@ from typing import Any
 
 from simulator import releases
 from simulator.channel import DriverAddress
-from simulator.cli import client
 from simulator.cli import truth as truths
 from simulator.cli.load import truth_at
 from simulator.cli.load.display import ReportOptions, open_metrics, read_report_options, show_progress
@@ -212,7 +211,9 @@ def _setup(request: LoadRequest, output: Output) -> Setup:
 def _driver(request: LoadRequest, output: Output) -> str:
     """Return the name of the client or other destination."""
     if isinstance(output.settings, KafkaSettings):
-        return client.describe(output.settings)
+        from simulator.sinks.kafka.producers import describe_client
+
+        return describe_client(output.settings)
     return "files" if request.options["fixtures"] else "the console"
 
 

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simulator.cli import client, truth
-from simulator.cli.sending import check_checkpoint, check_sink
+from simulator.cli import truth
+from simulator.cli.sending import check_checkpoint, check_client, check_sink
 from simulator.errors import UserError
 from simulator.load.lag.search import RateSearch
 from simulator.load.plan import rates
@@ -55,7 +55,7 @@ def check(options: dict[str, Any], settings: Settings) -> None:
         raise UserError(
             f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file"
         )
-    client.check(options)
+    check_client(options)
     check_checkpoint(options)
     truth.check(options)
 

@@ -1,0 +1,55 @@
+"""The commands of `broker`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from simulator.cli.options import PORT
+from simulator.cli.output import show_lines
+from simulator.errors import UserError
+
+DIRECTORY = click.option(
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Its data.  [default: the user's cache]",
+)
+
+
+@click.group()
+def broker() -> None:
+    """A real single-node Apache Kafka on this machine, for trying things out."""
+
+
+@broker.command()
+@click.option("--port", type=PORT, help="Port on 127.0.0.1.  [default: 9092 where free]")
+@DIRECTORY
+def start(port: int | None, directory: Path | None) -> None:
+    """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
+    from simulator.broker import server
+
+    address = server.start(port, directory)
+    show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
+
+
+@broker.command()
+@DIRECTORY
+def stop(directory: Path | None) -> None:
+    """Stop it; its topics stay for the next start."""
+    from simulator.broker import server
+
+    show_lines(["stopped" if server.stop(directory) else "no broker was running"])
+
+
+@broker.command()
+@DIRECTORY
+def status(directory: Path | None) -> None:
+    """Say whether it runs, and where."""
+    from simulator.broker import server
+
+    running = server.status(directory)
+    if running is None:
+        raise UserError("no broker is running; start one with: ticdc-sim broker start")
+    show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])
