@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simulator import releases
+from simulator import releases, tso
 from simulator.channel import DriverAddress
 from simulator.cli import truth as truths
-from simulator.cli.load import truth_at
 from simulator.cli.load.display import ReportOptions, open_metrics, read_report_options, show_progress
 from simulator.cli.load.metrics import Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
@@ -24,7 +23,6 @@ from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
 from simulator.load import truth
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
-from simulator.load.epochs.epoch import SchemaEpoch
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
 from simulator.load.feed import Feed, Observer
 from simulator.load.lag.search import RateSearch
@@ -36,12 +34,11 @@ from simulator.load.scheduler import WindowScheduler, pace_segments
 from simulator.load.windows.row_size import measure_bytes_per_row
 from simulator.load.windows.sender import WindowSender
 from simulator.releases import Release
-from simulator.run import checkpoint
+from simulator.run import checkpoint, outputs
 from simulator.run.checkpoint import CheckpointFile
 from simulator.run.outputs import Output
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
-from simulator.signals import Stopped, StopRequest, stop_gracefully
-from simulator.signals import defer_signals as defer_signals
+from simulator.signals import Stopped, StopRequest, defer_signals, stop_gracefully
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sources.generate.changes.stream import Stream
@@ -84,8 +81,8 @@ class LoadRequest:
     @property
     def duration(self) -> float | None:
         """The duration in seconds."""
-        found = self.options["duration_ms"] or self.plan.duration_ms
-        return None if found is None else min(found, LONGEST_DURATION_MS) / 1000
+        ms = self.options["duration_ms"] or self.plan.duration_ms
+        return None if ms is None else min(ms, LONGEST_DURATION_MS) / 1000
 
     @property
     def checkpoint(self) -> Path:
@@ -105,8 +102,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     rate_setting = rates.parse_rate(rate if search is None else f"{search.first:.3f}")
     display = Display()
     if options["at"] is not None:
-        known = _read_request(plan, options, rate_setting, search, rate)
-        truth_at.write(known.prepared, known.changefeed, options["truth"], options["truth_format"], options["at"])
+        _write_truth_at(_read_request(plan, options, rate_setting, search, rate), options["at"])
         return
     with open_metrics(report_options) as metrics:
         display.stage("making the plan")
@@ -116,11 +112,9 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         if request.changefeed.codec.large_message_handle_option == "claim-check":
             claim_check.require_writable(request.changefeed.codec.claim_check_storage_uri)
         shared = request.master != IN_PROCESS
-        place = driver_host(request.master)
         with ExitStack() as put_away:
-            output = put_away.enter_context(
-                output_of(request.prepared.plan, request.changefeed, options, place, shared)
-            )
+            opened = output_of(request.prepared.plan, request.changefeed, options, driver_host(request.master), shared)
+            output = put_away.enter_context(opened)
             display.warn(output.notes)
             ended = _run(request, output, put_away, report_options, metrics, display)
     if ended is not None:
@@ -138,22 +132,16 @@ def _run(
     """Send and show the run; return the signal that stopped it at a watermark."""
     store, begun = _checkpoint(request, output)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
-    display_arguments = (
-        _setup(request, output),
-        report_options,
-        metrics,
-        kafka,
-        request.search,
-        output.sink == "console",
+    shown = show_progress(
+        _setup(request, output), report_options, metrics, kafka, request.search, output.sink == "console"
     )
     ended: Stopped | None = None
     try:
-        with show_progress(*display_arguments) as progress_line, stop_gracefully() as signal:
-            with put_away.pop_all(), _name_lost_outputs(request.options, progress_line.monitor):
-                with Listener(progress_line.update, driver_host(request.master)) as listener:
-                    _send(
-                        request, output, store, begun, (progress_line.monitor.sent,), signal, listener.driver, display
-                    )
+        with shown as progress_line, stop_gracefully() as signal:
+            lost = _name_lost_outputs(request.options, progress_line.monitor)
+            with put_away.pop_all(), lost, Listener(progress_line.update, driver_host(request.master)) as listener:
+                observers = (progress_line.monitor.sent,)
+                _send(request, output, store, begun, observers, signal, listener.driver, display)
             if signal.number:
                 raise (ended := Stopped(signal.number))
     except Stopped as stopped:
@@ -183,9 +171,24 @@ def _read_request(
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
-    found = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
-    prepared = replace(prepared, stream=Stream(plan.model, found.segments))
-    return LoadRequest(plan, options, changefeed, release, prepared, found, size, search, rate)
+    resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
+    prepared = replace(prepared, stream=Stream(plan.model, resolved.segments))
+    return LoadRequest(plan, options, changefeed, release, prepared, resolved, size, search, rate)
+
+
+def _write_truth_at(request: LoadRequest, at: str) -> None:
+    """Write the rows at a watermark, computed from plan, seed and rate; raises UserError for other TSOs."""
+    prepared, options = request.prepared, request.options
+    ts = truths.watermark(at, prepared.start_ms)
+    if not truths.between_milliseconds(ts):
+        raise truths.not_between(ts)
+    output = outputs.to_nowhere(prepared.plan, request.changefeed)
+    truths.show(_write_truth(request, output, tso.physical(ts) - prepared.start_ms), options["truth"], ts)
+
+
+def _write_truth(request: LoadRequest, output: Output, ms: int) -> Mapping[str, int]:
+    directory, format = request.options["truth"], request.options["truth_format"]
+    return truth.write(request.prepared, output, request.changefeed, ms, directory, format)
 
 
 def _setup(request: LoadRequest, output: Output) -> Setup:
@@ -259,7 +262,8 @@ def _send(
     )
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
-    reported = (_reporting(epoch, driver) for epoch in schema_epochs(prepared, output, begun.acknowledged_ms))
+    epochs = schema_epochs(prepared, output, begun.acknowledged_ms)
+    reported = (replace(epoch, spec=replace(epoch.spec, progress=driver)) for epoch in epochs)
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if request.master == IN_PROCESS:
@@ -271,14 +275,7 @@ def _send(
         feed.close()
     if request.options["truth"] is not None:
         display.stage("writing the truth")
-        ms = feed.checkpoint.acknowledged_ms
-        directory, format = request.options["truth"], request.options["truth_format"]
-        truth.write(prepared, output, request.changefeed, ms, directory, format)
-
-
-def _reporting(epoch: SchemaEpoch, driver: DriverAddress) -> SchemaEpoch:
-    """Whose tasks say how far they are."""
-    return replace(epoch, spec=replace(epoch.spec, progress=driver))
+        _write_truth(request, output, feed.checkpoint.acknowledged_ms)
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
@@ -289,7 +286,7 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
         from simulator.load.on_spark import job
 
     def work() -> None:
-        job.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))
+        job.run(spark.session(master), feed, output.destinations.total, lambda warning: display.warn((warning,)))
 
     with spark_calls() as start:
         start(work).result()
