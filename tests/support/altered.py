@@ -18,7 +18,7 @@ from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.snapshot_pairs import column_sources, lost_partitions
 from simulator.sources.change_period import ChangePeriod
-from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
+from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, placed_row_changes
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -260,14 +260,15 @@ def changes_of(
     left, right = keyed(altered.after, state), keyed(altered.after, [(*row, None) for row in rows])
     nothing = None, None
     met = [(key, left.get(key, nothing), right.get(key, nothing)) for key in {**left, **right}]
-    found: list[Event] = []
+    events: list[Event] = []
     for table in change.after.indexes:
         some = [(key[1], *old, new[0]) for key, old, new in met if key[0] == table and old[0] != new[0]]
         handle, before, unaltered, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([slot_of(row[0]) for row in some], np.int64)
-        batch = row_changes(change, point, SPAN, slots, table, handle, before, after, unaltered)
-        found += zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    return sorted(found, key=order)
+        parts = placed_row_changes(change, point, SPAN, slots, table, handle, before, after, unaltered)
+        for _, part in parts:
+            events += zip(*(column.to_pylist() for column in part.columns), strict=True)
+    return sorted(events, key=order)
 
 
 def order(event: Event) -> tuple[int, int, int, bytes]:

@@ -47,34 +47,6 @@ Held = tuple[Mask, tuple[pa.Array, pa.Array, pa.Array, pa.Array]]
 InOldDefinition = Callable[[Transition, pa.RecordBatch], Held]
 
 
-def row_changes(
-    change: Transition,
-    point: SchemaChangePoint,
-    span: ChangePeriod,
-    slots: Ints,
-    table: int,
-    handle: pa.Array,
-    before: pa.Array,
-    after: pa.Array,
-    unaltered: pa.Array,
-) -> pa.RecordBatch:
-    """Return the changes (columns CHANGES, in any order) of joined rows whose images differ.
-
-    `table`, the number of the new table or of a partition of it, and `handle` are the join keys. `before` is the image
-    from `altered_rows`, with `unaltered`, null for new rows; `after` is the image in the second snapshot, null for
-    removed rows. `slots` are the milliseconds of the period, derived from seed, table and handle. Changes that the
-    changefeed does not replicate under the table's name of their time are left out.
-
-    `table`, `handle` and images of a change are those of the definition of its time. The handle of a table without a
-    handle key is the image and the number of the row among equal ones. The argument `handle` has this form, too: for a
-    table without a handle key after the statements it ends with that number, and so does the handle before them.
-    """
-    parts = [
-        part for _, part in placed_row_changes(change, point, span, slots, table, handle, before, after, unaltered)
-    ]
-    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], ROW_CHANGES)
-
-
 def placed_row_changes(
     change: Transition,
     point: SchemaChangePoint,
@@ -86,7 +58,19 @@ def placed_row_changes(
     after: pa.Array,
     unaltered: pa.Array,
 ) -> Iterator[tuple[Ints, pa.RecordBatch]]:
-    """Yield the same in parts, each with the positions of its rows among the arguments."""
+    """Yield the ROW_CHANGES of joined rows whose images differ, in parts and in any order.
+
+    With each part come the positions of its rows among the arguments.
+
+    `table`, the number of the new table or of a partition of it, and `handle` are the join keys. `before` is the image
+    from `altered_rows`, with `unaltered`, null for new rows; `after` is the image in the second snapshot, null for
+    removed rows. `slots` are the milliseconds of the period, derived from seed, table and handle. Changes that the
+    changefeed does not replicate under the table's name of their time are left out.
+
+    `table`, `handle` and images of a change are those of the definition of its time. The handle of a table without a
+    handle key is the image and the number of the row among equal ones. The argument `handle` has this form, too: for a
+    table without a handle key after the statements it ends with that number, and so does the handle before them.
+    """
     numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
     rows = pa.record_batch(
         {"slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered}

@@ -9,23 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from simulator.errors import SchemaError, UserError
+from simulator.sources.generate.values import generators
 from simulator.sources.generate.values.counted import COUNTED
-from simulator.sources.generate.values.generators import (
-    ColumnGenerator,
-    FakerProvider,
-    NumberSequence,
-    Range,
-    Reference,
-    Template,
-    Text,
-)
 from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, columns_by_name, unique_keys
 from simulator.tidb.syntax.expressions import names_in
 
-Wants = Mapping[str, ColumnGenerator]
+Wants = Mapping[str, generators.ColumnGenerator]
 
 
 class DistinctColumns(NamedTuple):
@@ -70,28 +62,28 @@ def _tells(table: Table, name: str, wanted: Wants, counted: Collection[str]) -> 
     if column.auto_increment or column.auto_random or name in counted:
         return True
     values = wanted[name].values if name in wanted else None
-    if isinstance(values, Template):
+    if isinstance(values, generators.Template):
         known = columns_by_name(table)
         return any(
             other.lower() in known and _tells(table, known[other.lower()].name, wanted, counted)
             for _, other in values.parts
             if other
         )
-    return isinstance(values, NumberSequence)
+    return isinstance(values, generators.NumberSequence)
 
 
-def _may_count(wanted: ColumnGenerator | None) -> bool:
+def _may_count(wanted: generators.ColumnGenerator | None) -> bool:
     values = wanted.values if wanted else None
     return (
         values is None
-        or isinstance(values, FakerProvider | Text)
-        or isinstance(values, Range)
+        or isinstance(values, generators.FakerProvider | generators.Text)
+        or isinstance(values, generators.Range)
         and (isinstance(values.least, int))
     )
 
 
 def _wanting_references(wanted: Wants) -> set[str]:
-    return {name for name, each in wanted.items() if isinstance(each.values, Reference)}
+    return {name for name, each in wanted.items() if isinstance(each.values, generators.Reference)}
 
 
 def _parts(table: Table, key: UniqueKey) -> list[tuple[Column, int]]:

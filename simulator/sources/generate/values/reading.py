@@ -12,21 +12,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
-from simulator.sources.generate.values.generators import (
-    ColumnGenerator,
-    Distribution,
-    FakerProvider,
-    Generator,
-    NumberSequence,
-    Range,
-    Reference,
-    RowTime,
-    Scalar,
-    Template,
-    Text,
-    UpdateCount,
-    ValueChoice,
-)
+from simulator.sources.generate.values import generators
 
 ACCEPTED = (
     "a provider of Faker such as 'email', a list to choose from such as ['new', 'paid'], {min = 1, max = 9}, "
@@ -42,7 +28,7 @@ MOST_RANKS = 1_000_000
 """Maximum values of a zipf distribution."""
 
 
-def parse_columns(value: object) -> Mapping[str, ColumnGenerator]:
+def parse_columns(value: object) -> Mapping[str, generators.ColumnGenerator]:
     """Return the generators by column; raise UserError with all mistakes."""
     if not isinstance(value, dict):
         raise UserError(f"expected a table such as {{name = 'name', price = {{min = 1, max = 9}}}}, got {value!r}")
@@ -57,27 +43,27 @@ def parse_columns(value: object) -> Mapping[str, ColumnGenerator]:
     return found
 
 
-def parse_column(value: object) -> ColumnGenerator:
+def parse_column(value: object) -> generators.ColumnGenerator:
     """Return one column's generator; raise UserError."""
     match value:
         case str():
-            return ColumnGenerator(_provider(value))
+            return generators.ColumnGenerator(_provider(value))
         case list():
-            return ColumnGenerator(_choice(value, None))
+            return generators.ColumnGenerator(_choice(value, None))
         case dict():
             return _table(value)
         case int() | float() | date() | time():
-            return ColumnGenerator(ValueChoice((_scalar(value),)))
+            return generators.ColumnGenerator(generators.ValueChoice((_scalar(value),)))
     raise UserError(f"expected {ACCEPTED}; got {value!r}")
 
 
-def _table(value: Mapping[str, Any]) -> ColumnGenerator:
+def _table(value: Mapping[str, Any]) -> generators.ColumnGenerator:
     null = value.get("null", 0)
     if not _is_number(null) or not 0 <= null <= 1:
         raise UserError(f"null: expected a share from 0 to 1, got {null!r}")
     given = {name: each for name, each in value.items() if name != "null"}
     if not given and "null" in value:
-        return ColumnGenerator(None, float(null))
+        return generators.ColumnGenerator(None, float(null))
     kinds = [kind for kind in KINDS if kind in given and kind != "min"] or (
         ["min"] if given.keys() & {"min", "max"} else []
     )
@@ -94,33 +80,33 @@ def _table(value: Mapping[str, Any]) -> ColumnGenerator:
             raise UserError(
                 f"{kinds[0]} takes no {name!r}.{did_you_mean(name, (*names, 'null'))} Beside it: {accepted}"
             )
-    return ColumnGenerator(read(given), float(null))
+    return generators.ColumnGenerator(read(given), float(null))
 
 
-def _provider(name: object) -> FakerProvider:
+def _provider(name: object) -> generators.FakerProvider:
     if not isinstance(name, str):
         raise UserError(f"expected the name of a provider of Faker such as 'email', got {name!r}")
     from simulator.sources.generate.values import providers  # Faker takes half a second
 
     providers.check(name)
-    return FakerProvider(name)
+    return generators.FakerProvider(name)
 
 
-def _choice(values: object, weights: object) -> ValueChoice:
+def _choice(values: object, weights: object) -> generators.ValueChoice:
     if not isinstance(values, list) or not values or not all(isinstance(each, SCALAR) for each in values):
         raise UserError(f"choice: expected a list such as ['new', 'paid'], got {values!r}")
     if weights is None:
-        return ValueChoice(tuple(map(_scalar, values)))
+        return generators.ValueChoice(tuple(map(_scalar, values)))
     if not isinstance(weights, list) or not all(_is_number(each) and each >= 0 for each in weights) or not sum(weights):
         raise UserError(f"weights: expected numbers from 0 on, at least one above it, got {weights!r}")
     if len(weights) != len(values):
         raise UserError(f"weights: there are {len(weights)} for {len(values)} values; expected one for each")
-    return ValueChoice(tuple(map(_scalar, values)), tuple(map(float, weights)))
+    return generators.ValueChoice(tuple(map(_scalar, values)), tuple(map(float, weights)))
 
 
-def _scalar(value: Any) -> Scalar:
-    found: Scalar = int(value) if isinstance(value, bool) else value
-    return found
+def _scalar(value: Any) -> generators.Scalar:
+    scalar: generators.Scalar = int(value) if isinstance(value, bool) else value
+    return scalar
 
 
 def _is_number(value: object) -> bool:
@@ -140,7 +126,7 @@ def _whole(name: str, value: object, least: int | None = None, most: int | None 
     return value
 
 
-def _range(given: Mapping[str, Any]) -> Range:
+def _range(given: Mapping[str, Any]) -> generators.Range:
     if given.keys() != {"min", "max"}:
         raise UserError(f"expected min and max, got {', '.join(given)} alone")
     least, greatest = given["min"], given["max"]
@@ -151,17 +137,17 @@ def _range(given: Mapping[str, Any]) -> Range:
         raise UserError("min and max: of two times, both or neither name a time zone")
     if least > greatest:
         raise UserError(f"min is {least}, which is above max, {greatest}")
-    return Range(least, greatest)
+    return generators.Range(least, greatest)
 
 
-def _sequence(given: Mapping[str, Any]) -> NumberSequence:
+def _sequence(given: Mapping[str, Any]) -> generators.NumberSequence:
     step = _whole("step", given.get("step", 1))
     if not step:
         raise UserError("step: expected a whole number other than 0")
-    return NumberSequence(_whole("sequence", given["sequence"]), step)
+    return generators.NumberSequence(_whole("sequence", given["sequence"]), step)
 
 
-def _distribution(given: Mapping[str, Any]) -> Distribution:
+def _distribution(given: Mapping[str, Any]) -> generators.Distribution:
     name = given["distribution"]
     if name not in DISTRIBUTIONS:
         known = ", ".join(DISTRIBUTIONS)
@@ -188,7 +174,7 @@ def _distribution(given: Mapping[str, Any]) -> Distribution:
         _whole("max", greatest, int(numbers["min"]), int(numbers["min"]) + MOST_RANKS - 1)
         if numbers["exponent"] < 0:
             raise UserError(f"exponent: expected a number from 0 on, got {numbers['exponent']}")
-    return Distribution(
+    return generators.Distribution(
         name,
         float(numbers.get("mean", 0)),
         float(numbers.get("deviation", 1)),
@@ -207,26 +193,26 @@ DISTRIBUTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The required and the optional parameters of each."""
 
 
-def _text(given: Mapping[str, Any]) -> Text:
+def _text(given: Mapping[str, Any]) -> generators.Text:
     size = given["text"]
     if isinstance(size, dict):
         if size.keys() != {"min", "max"}:
             raise UserError(f"text: expected a number of characters or {{min = 10, max = 400}}, got {size!r}")
         least = _whole("min", size["min"], 0, LONGEST)
-        return Text(least, _whole("max", size["max"], least, LONGEST))
+        return generators.Text(least, _whole("max", size["max"], least, LONGEST))
     size = _whole("text", size, 0, LONGEST)
-    return Text(size, size)
+    return generators.Text(size, size)
 
 
-def _reference(given: Mapping[str, Any]) -> Reference:
+def _reference(given: Mapping[str, Any]) -> generators.Reference:
     name = given["reference"]
     parts = name.split(".") if isinstance(name, str) else []
     if len(parts) != 3 or not all(parts):
         raise UserError(f"reference: expected a column such as 'shop.customer.id', got {name!r}")
-    return Reference(*parts)
+    return generators.Reference(*parts)
 
 
-def _template(given: Mapping[str, Any]) -> Template:
+def _template(given: Mapping[str, Any]) -> generators.Template:
     text = given["template"]
     if not isinstance(text, str):
         raise UserError(f"template: expected a text such as '{{name}}.{{id}}@example.com', got {text!r}")
@@ -242,28 +228,28 @@ def _template(given: Mapping[str, Any]) -> Template:
             raise UserError(f"template: a brace stands alone in {text!r}; a column is {{name}}, a brace {{{{ or }}}}")
         else:
             literal, at = literal + character, at + 1
-    return Template((*parts, (literal, "")))
+    return generators.Template((*parts, (literal, "")))
 
 
-def _time(given: Mapping[str, Any]) -> RowTime:
+def _time(given: Mapping[str, Any]) -> generators.RowTime:
     if given["time"] not in ("born", "changed"):
         raise UserError(f"time: expected 'born' or 'changed', got {given['time']!r}")
-    return RowTime(given["time"] == "changed")
+    return generators.RowTime(given["time"] == "changed")
 
 
-def _version(given: Mapping[str, Any]) -> UpdateCount:
+def _version(given: Mapping[str, Any]) -> generators.UpdateCount:
     if given["version"] is not True:
         raise UserError(f"version: expected true, got {given['version']!r}")
-    return UpdateCount()
+    return generators.UpdateCount()
 
 
-def _value(given: Mapping[str, Any]) -> ValueChoice:
+def _value(given: Mapping[str, Any]) -> generators.ValueChoice:
     if not isinstance(given["value"], SCALAR):
         raise UserError(f"value: expected a text, a number or a time, got {given['value']!r}")
-    return ValueChoice((_scalar(given["value"]),))
+    return generators.ValueChoice((_scalar(given["value"]),))
 
 
-KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Generator]]] = {
+KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], generators.Generator]]] = {
     "faker": ((), lambda given: _provider(given["faker"])),
     "choice": (("weights",), lambda given: _choice(given["choice"], given.get("weights"))),
     "sequence": (("step",), _sequence),

@@ -17,20 +17,10 @@ import pyarrow.compute as pc
 from simulator.columns.cells import latin1
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import Model, TableRows
+from simulator.sources.generate.values import generators
 from simulator.sources.generate.values.by_type import FIRST_DAY, default_generator, make_recipe
 from simulator.sources.generate.values.counted import counting_recipe as counted_up
 from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.generators import (
-    ColumnGenerator,
-    Generator,
-    Range,
-    Reference,
-    RowTime,
-    Template,
-    UpdateCount,
-    ValueChoice,
-)
-from simulator.sources.generate.values.generators import NumberSequence as Counts
 from simulator.sources.generate.values.probe_rows import ProbeTimes
 from simulator.sources.generate.values.recipes import ColumnRandom, Recipe
 from simulator.tidb.ddl.catalog import object_key
@@ -48,7 +38,7 @@ MASK = (1 << 64) - 1
 
 
 def draws(
-    table: Table, wanted: Mapping[str, ColumnGenerator], upstream: Upstream, seed: int, salt: int
+    table: Table, wanted: Mapping[str, generators.ColumnGenerator], upstream: Upstream, seed: int, salt: int
 ) -> dict[str, Draw]:
     """Return a Draw for each column that new rows need a value for, by name.
 
@@ -57,12 +47,12 @@ def draws(
     counted = _counted(table, wanted)
     draws_by_column: dict[str, Draw] = {}
     for column in table.columns:
-        said = wanted.get(column.name, ColumnGenerator())
+        said = wanted.get(column.name, generators.ColumnGenerator())
         if (
             column.generated
             or column.auto_increment
             or column.auto_random
-            or isinstance(said.values, RowTime)
+            or isinstance(said.values, generators.RowTime)
             or (is_time(column) and column.name not in wanted)
         ):
             continue
@@ -90,11 +80,11 @@ def keyed(table: Table) -> Collection[str]:
     return {known[name].name for name in names if name in known}
 
 
-def _sequence(wanted: Mapping[str, ColumnGenerator], column: Column) -> bool:
-    return column.name in wanted and isinstance(wanted[column.name].values, Counts)
+def _sequence(wanted: Mapping[str, generators.ColumnGenerator], column: Column) -> bool:
+    return column.name in wanted and isinstance(wanted[column.name].values, generators.NumberSequence)
 
 
-def _counted(table: Table, wanted: Mapping[str, ColumnGenerator]) -> Collection[str]:
+def _counted(table: Table, wanted: Mapping[str, generators.ColumnGenerator]) -> Collection[str]:
     """Return a column of each unique key that counts up, so that no two rows are equal in it."""
     known, found = columns_by_name(table), set[str]()
     foreign = {name.lower() for each in table.foreign_keys for name in each.columns}
@@ -124,24 +114,30 @@ def _numbers(seed: int, table: Table, name: str, salt: int) -> np.random.Generat
 
 
 def _draw(
-    table: Table, column: Column, wanted: ColumnGenerator, counted: bool, upstream: Upstream, seed: int, salt: int
+    table: Table,
+    column: Column,
+    wanted: generators.ColumnGenerator,
+    counted: bool,
+    upstream: Upstream,
+    seed: int,
+    salt: int,
 ) -> Draw:
     kind, values = family(column.type), wanted.values
-    if isinstance(values, Reference):
+    if isinstance(values, generators.Reference):
         referred = _referred(values, upstream, _numbers(seed, table, column.name, salt))
         return _nullable(referred, wanted, table, column, seed, salt)
-    if isinstance(values, Template | UpdateCount):
+    if isinstance(values, generators.Template | generators.UpdateCount):
         raise UserError(
             f"columns: {column.name!r}: a template and a version are for the tables of a load; accepted here: faker, "
             "choice, min and max, sequence, distribution, text, reference, time or value"
         )
     dice = ColumnRandom(seed_of(seed, table.schema, table.name, column.name, salt), None)
-    if isinstance(values, Counts):
+    if isinstance(values, generators.NumberSequence):
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
-    if not counted or isinstance(values, ValueChoice):
+    if not counted or isinstance(values, generators.ValueChoice):
         return _nullable(_chosen(column, values, seed, dice), wanted, table, column, seed, salt)
     first = _first(column_arrays(table_rows(upstream, table).cells)[column.name].cast(pa.string()), kind)
-    if isinstance(values, Range) and isinstance(values.least, int) and isinstance(first, int):
+    if isinstance(values, generators.Range) and isinstance(values.least, int) and isinstance(first, int):
         first = max(first, values.least)
     step = _stepping(first)
     if kind not in ("string", "text") or values is None:
@@ -150,8 +146,15 @@ def _draw(
     return lambda count: pc.binary_join_element_wise(step(count), chosen(count).cast(pa.string()), "-")
 
 
-def _chosen(column: Column, values: Generator | None, seed: int, dice: ColumnRandom) -> Draw:
-    assert not isinstance(values, Reference | Template | UpdateCount | RowTime | Counts), "handled before"
+def _chosen(column: Column, values: generators.Generator | None, seed: int, dice: ColumnRandom) -> Draw:
+    assert not isinstance(
+        values,
+        generators.Reference
+        | generators.Template
+        | generators.UpdateCount
+        | generators.RowTime
+        | generators.NumberSequence,
+    ), "handled before"
     try:
         recipe = make_recipe(default_generator(column) if values is None else values, column.type, seed, dice)
     except UserError as error:
@@ -179,7 +182,9 @@ def as_given(column: Column, text: pa.Array) -> pa.Array:
     return latin1(text) if is_binary(column.type) else text.view(pa.string())
 
 
-def _nullable(draw: Draw, wanted: ColumnGenerator, table: Table, column: Column, seed: int, salt: int) -> Draw:
+def _nullable(
+    draw: Draw, wanted: generators.ColumnGenerator, table: Table, column: Column, seed: int, salt: int
+) -> Draw:
     if not wanted.null:
         return draw
     numbers = _numbers(seed, table, column.name, ~salt & MASK)
@@ -191,7 +196,7 @@ def _nullable(draw: Draw, wanted: ColumnGenerator, table: Table, column: Column,
     return with_nulls
 
 
-def _referred(values: Reference, upstream: Upstream, numbers: np.random.Generator) -> Draw:
+def _referred(values: generators.Reference, upstream: Upstream, numbers: np.random.Generator) -> Draw:
     name = f"{values.schema}.{values.table}"
     parent = upstream.catalog.tables.get(object_key(values.schema, values.table))
     if parent is None:

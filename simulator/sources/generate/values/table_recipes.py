@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.model import Model
+from simulator.sources.generate.values import generators
 from simulator.sources.generate.values.by_type import default_generator, make_recipe
 from simulator.sources.generate.values.counted import (
     CountingRecipe,
@@ -23,18 +24,6 @@ from simulator.sources.generate.values.counted import (
 )
 from simulator.sources.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns
 from simulator.sources.generate.values.draws import seed_of
-from simulator.sources.generate.values.generators import (
-    ColumnGenerator,
-    Generator,
-    Range,
-    Reference,
-    RowTime,
-    TableGenerators,
-    Template,
-    Text,
-    UpdateCount,
-)
-from simulator.sources.generate.values.generators import NumberSequence as Counts
 from simulator.sources.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
 from simulator.sources.generate.values.probe_rows import probe_rows
 from simulator.sources.generate.values.recipes import (
@@ -85,7 +74,7 @@ def _place(tables: Sequence[Table], schema: str, name: str, of: Table) -> int:
 @dataclass(frozen=True)
 class TableRecipes:
     tables: tuple[Table, ...]
-    wanted: tuple[TableGenerators, ...]
+    wanted: tuple[generators.TableGenerators, ...]
     model: Model
     start_ms: int
     _made: dict[ColumnPlace, Recipe] = field(default_factory=dict)
@@ -133,7 +122,7 @@ class TableRecipes:
                 yield f"columns: {name!r} is a generated column, which takes no values"
 
     def _column(self, place: int, column: Column) -> Recipe:
-        wanted = self.wanted[place].columns.get(column.name, ColumnGenerator())
+        wanted = self.wanted[place].columns.get(column.name, generators.ColumnGenerator())
         if wanted.null and column.not_null:
             raise UserError(f"null: expected none, as the column is NOT NULL; got {wanted.null}")
         dice = ColumnRandom(self._seed(place, column.name), self.touched[place].get(column.name))
@@ -148,14 +137,14 @@ class TableRecipes:
         table = self.tables[place]
         return f"table {table.schema}.{table.name}: column {column.name!r}"
 
-    def _values(self, place: int, column: Column, values: Generator | None, dice: ColumnRandom) -> Recipe:
+    def _values(self, place: int, column: Column, values: generators.Generator | None, dice: ColumnRandom) -> Recipe:
         where, table = self._where(place, column), self.tables[place]
-        if column.name in self._distinct(place).counted:
+        if column.name in self._distincts[place].counted:
             return self._counted(place, column, values, dice)
         match values:
-            case Counts(first, step):
+            case generators.NumberSequence(first, step):
                 return self._checked(place, counting_recipe(column.type, where, first, step))
-            case Reference(schema, name, other):
+            case generators.Reference(schema, name, other):
                 parent = _place(self.tables, schema, name, table)
                 known = columns_by_name(self.tables[parent])
                 if other.lower() not in known:
@@ -165,7 +154,7 @@ class TableRecipes:
                 return self._referring(
                     place, column, parent, known[other.lower()], f"{column.name} → {schema}.{name}.{other}"
                 )
-            case Template(parts):
+            case generators.Template(parts):
                 names = [self._in_template(place, each) for _, each in parts if each]
                 return TemplateRecipe(
                     tuple(text for text, _ in parts),
@@ -173,9 +162,9 @@ class TableRecipes:
                     column.type,
                     where,
                 )
-            case RowTime(changed):
+            case generators.RowTime(changed):
                 return self._clock(column, changed)
-            case UpdateCount():
+            case generators.UpdateCount():
                 return UpdateCountRecipe(column.type, where)
         if values is None:
             found = self._by_definition(place, column, dice)
@@ -201,8 +190,8 @@ class TableRecipes:
         }
         rows, known = probe_rows(self.model, place), 0
         for column in visible_columns(table):
-            values = wanted.columns.get(column.name, ColumnGenerator()).values
-            named = {name for _, name in values.parts} if isinstance(values, Template) else set()
+            values = wanted.columns.get(column.name, generators.ColumnGenerator()).values
+            named = {name for _, name in values.parts} if isinstance(values, generators.Template) else set()
             if column.name not in room and not column.generated and named.isdisjoint(room):
                 texts = self.recipe(place, column.name).texts(rows)
                 known += (pc.sum(pc.binary_length(texts)).as_py() or 0) // len(rows.keys)
@@ -210,7 +199,7 @@ class TableRecipes:
 
     def _fills(self, place: int, column: Column) -> bool:
         """Return whether a column is a text without a generator."""
-        wanted = self.wanted[place].columns.get(column.name, ColumnGenerator())
+        wanted = self.wanted[place].columns.get(column.name, generators.ColumnGenerator())
         free = not column.generated and column.name not in fixed_columns(self.tables[place]) | self._referred[place]
         return wanted.values is None and free and text_capacity(column.type) > 0
 
@@ -250,22 +239,26 @@ class TableRecipes:
             raise UserError(f"template: {name!r} is a generated column, which is computed behind all others")
         return name
 
-    def _distinct(self, place: int) -> DistinctColumns:
-        return self._distincts[place]
-
     @cached_property
     def _distincts(self) -> tuple[DistinctColumns, ...]:
         return each_table(self.tables, lambda place: distinct_columns(self.tables[place], self.wanted[place].columns))
 
-    def _counted(self, place: int, column: Column, values: Generator | None, dice: ColumnRandom) -> Recipe:
+    def _counted(self, place: int, column: Column, values: generators.Generator | None, dice: ColumnRandom) -> Recipe:
         """Return the recipe of a column that makes rows unique."""
-        where, prefix = self._where(place, column), self._distinct(place).counted[column.name]
-        first = values.least if isinstance(values, Range) and isinstance(values.least, int) else None
+        where, prefix = self._where(place, column), self._distincts[place].counted[column.name]
+        first = values.least if isinstance(values, generators.Range) and isinstance(values.least, int) else None
         if not is_text(column.type) or values is None:
             return self._checked(place, counting_recipe(column.type, where, first, 1, prefix))
-        length = values.greatest if isinstance(values, Text) else column.type.length
+        length = values.greatest if isinstance(values, generators.Text) else column.type.length
         numbers = counting_recipe(column.type, where, None, 1, prefix if prefix >= 0 else length)
-        assert not isinstance(values, Counts | Reference | Template | RowTime | UpdateCount), "told apart otherwise"
+        assert not isinstance(
+            values,
+            generators.NumberSequence
+            | generators.Reference
+            | generators.Template
+            | generators.RowTime
+            | generators.UpdateCount,
+        ), "told apart otherwise"
         words = make_recipe(values, column.type, self.model.seed, dice)
         assert isinstance(words, PooledRecipe)
         return NumberedTextRecipe(self._checked(place, numbers), words, length)
@@ -296,7 +289,7 @@ class TableRecipes:
         return ReferenceRecipe(recipe, parents, other.type, column.type, column.not_null)
 
     def _pairing(self, place: int, column: Column) -> Pairing | None:
-        for names in self._distinct(place).paired:
+        for names in self._distincts[place].paired:
             if column.name not in names:
                 continue
             parents = self._paired_parents(place, names)
@@ -319,7 +312,7 @@ class TableRecipes:
         """Return each parent that columns of a unique key refer to, with these columns."""
         table, found, left = self.tables[place], [], set(names)
         for name, each in self.wanted[place].columns.items():
-            if name in left and isinstance(each.values, Reference):
+            if name in left and isinstance(each.values, generators.Reference):
                 found.append((_place(self.tables, each.values.schema, each.values.table, table), frozenset((name,))))
                 left.discard(name)
         for foreign in table.foreign_keys:
@@ -352,7 +345,8 @@ class TableRecipes:
             return {name: UpdateGroup(0, 1) for name in asked}
         model = self.model.tables[place]
         timed = any(
-            isinstance(each.values, UpdateCount) or each.values == RowTime(True) for each in wanted.columns.values()
+            isinstance(each.values, generators.UpdateCount) or each.values == generators.RowTime(True)
+            for each in wanted.columns.values()
         )
         if model.mix.updates and not free and not timed:
             raise UserError("mix: updates are asked for, and the table has no column outside of its keys to change")
@@ -363,10 +357,15 @@ class TableRecipes:
 
     def _free(self, place: int, column: Column, fixed: set[str]) -> bool:
         """Return whether updates may change a column."""
-        values = self.wanted[place].columns.get(column.name, ColumnGenerator()).values
-        ruled = isinstance(values, Counts | Reference | Template | RowTime | UpdateCount) or (
-            values is None and bool(column.auto_increment or column.auto_random or column.on_update)
-        )
+        values = self.wanted[place].columns.get(column.name, generators.ColumnGenerator()).values
+        ruled = isinstance(
+            values,
+            generators.NumberSequence
+            | generators.Reference
+            | generators.Template
+            | generators.RowTime
+            | generators.UpdateCount,
+        ) or (values is None and bool(column.auto_increment or column.auto_random or column.on_update))
         clocked = values is None and column.default_expression and (column.default or "").upper().startswith("CURRENT")
         return not (column.generated or column.name in fixed or ruled or clocked)
 
@@ -380,7 +379,7 @@ class TableRecipes:
                 known = columns_by_name(self.tables[parent])
                 found[parent].update(known[name.lower()].name for name in foreign.references)
             for each in self.wanted[place].columns.values():
-                if isinstance(each.values, Reference):
+                if isinstance(each.values, generators.Reference):
                     parent = _place(self.tables, each.values.schema, each.values.table, table)
                     known = columns_by_name(self.tables[parent])
                     found[parent].update(
