@@ -31,7 +31,7 @@ from simulator.tidb.sql_engine.changes.duplicates import update_stored_rows
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.sessions.transactions import add_writes, open_transaction
-from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, mask_places, valid_mask
+from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, differ, mask_places, valid_mask
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, find_keys
 from simulator.tidb.sql_engine.storage.rows import (
     KeyedRows,
@@ -171,9 +171,7 @@ def _key_changed(change: RowDelta, columns: Sequence[str]) -> Mask:
     """Return which updated rows have another value in a key."""
     old = _key_values(change.table, columns, change.removed.texts).slice(0, change.updates)
     new = _key_values(change.table, columns, change.inserted.texts).slice(0, change.updates)
-    equal = pc.fill_null(pc.equal(old, new), pc.and_(old.is_null(), new.is_null()))
-    mask: Mask = ~np.asarray(equal, bool)
-    return mask
+    return differ(old, new)
 
 
 def _key_values(table: Table, columns: Sequence[str], texts: Mapping[str, pa.Array]) -> pa.Array:

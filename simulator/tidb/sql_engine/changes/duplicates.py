@@ -21,7 +21,7 @@ from simulator.columns.cells import Places
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.auto_ids import auto_column, counters_after_update
-from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, first_place, mask_places
+from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS, Mask, differ, first_place, mask_places
 from simulator.tidb.sql_engine.storage.row_keys import (
     UniqueKey,
     duplicate_error,
@@ -286,10 +286,7 @@ def _changes_key(table: Table, old: KeyedRows, new: KeyedRows) -> Mask:
 
 def unique_key_changed(old: KeyedRows, new: KeyedRows, key: UniqueKey) -> Mask:
     """Return which rows have other bytes in a key that is not the handle."""
-    before, after = old.unique[key.name.lower()], new.unique[key.name.lower()]
-    equal = pc.fill_null(pc.equal(before, after), pc.and_(before.is_null(), after.is_null()))
-    mask: Mask = ~np.asarray(equal, bool)
-    return mask
+    return differ(old.unique[key.name.lower()], new.unique[key.name.lower()])
 
 
 def update_stored_rows(written: TableWrites, places: Places, new: KeyedRows, ignore: bool) -> TableWrites:

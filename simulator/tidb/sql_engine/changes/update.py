@@ -50,7 +50,6 @@ from simulator.tidb.sql_engine.storage.table_writes import (
     rows_differ,
     start_writes,
 )
-from simulator.tidb.syntax.dml import Delete
 
 
 @dataclass(frozen=True)
@@ -74,18 +73,7 @@ def update(statement: syntax.Update, upstream: Upstream, now_ms: int) -> Stateme
     targets = {str(place): column for place, (_, column, _) in enumerate(assignments)}
     upstream = with_sorted_rows(upstream, tables)
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
-    matches = match_rows(
-        statement.source,
-        statement.where,
-        statement.order,
-        statement.limit,
-        upstream,
-        now_ms,
-        plain,
-        {name: targets[name] for name in plain},
-        statement.common,
-        problems,
-    )
+    matches = _match_statement(statement, upstream, now_ms, problems, plain, targets)
     written = []
     changes = dict.fromkeys(named.alias for named, _, _ in assignments)
     _reject_repeated([named for named in tables if named.alias in changes])
@@ -102,6 +90,18 @@ def update(statement: syntax.Update, upstream: Upstream, now_ms: int) -> Stateme
         except PartialWriteError as failure:
             raise failure.error from None
     return finish_statement(upstream, written, now_ms, warnings=problems.warnings)
+
+
+def _match_statement(
+    statement: syntax.Update | syntax.Delete,
+    upstream: Upstream,
+    now_ms: int,
+    problems: ExpressionProblems,
+    values: Mapping[str, syntax.Node] = {},
+    targets: Mapping[str, Column] = {},
+) -> MatchedRows:
+    selection = statement.source, statement.where, statement.order, statement.limit
+    return match_rows(*selection, upstream, now_ms, values, targets, statement.common, problems)
 
 
 def _update_table(
@@ -239,7 +239,7 @@ def matched_places(matches: MatchedRows, named: SourceTable) -> pa.Array:
     raise AssertionError(f"the source has {named.alias}")
 
 
-def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutcome:
+def delete(statement: syntax.Delete, upstream: Upstream, now_ms: int) -> StatementOutcome:
     """Execute DELETE in the open transaction or in a new one. Each matched row is deleted once. Raises SqlError."""
     tables = list(source_tables(statement.source, upstream, "delete"))
     derived = dict(derived_columns(statement.source))
@@ -252,18 +252,7 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> StatementOutco
     if partitions is not None and statement.limit is not None:
         raise sql_error(1105, "DELETE FROM … PARTITION with LIMIT is not simulated; it is accepted without LIMIT")
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
-    matches = match_rows(
-        statement.source,
-        statement.where,
-        statement.order,
-        statement.limit,
-        upstream,
-        now_ms,
-        {},
-        {},
-        statement.common,
-        problems,
-    )
+    matches = _match_statement(statement, upstream, now_ms, problems)
     written = []
     for table in dict.fromkeys(named.table for named in chosen):
         stored = table_rows(upstream, table)

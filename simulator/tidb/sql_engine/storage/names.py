@@ -110,3 +110,10 @@ def first_place(mask: Mask) -> int:
 def valid_mask(array: pa.Array) -> Mask:
     mask: Mask = np.asarray(pc.is_valid(array), bool)
     return mask
+
+
+def differ(before: pa.Array, after: pa.Array) -> Mask:
+    """Return where two arrays have other values. Two nulls are equal."""
+    equal = pc.fill_null(pc.equal(before, after), pc.and_(before.is_null(), after.is_null()))
+    mask: Mask = ~np.asarray(equal, bool)
+    return mask
