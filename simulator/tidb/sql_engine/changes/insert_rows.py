@@ -185,11 +185,11 @@ def select_rows(
     extra = list(_extra_columns(query, updates, table))
     query = _with_extra_columns(query, extra)
     names = [f"column {place}" for place in range(len(columns))] + [f"extra {place}" for place in range(len(extra))]
-    wanted: dict[str, Node] = {name: ColumnName((name,)) for name in names}
+    expressions: dict[str, Node] = {name: ColumnName((name,)) for name in names}
     source = DerivedTable(query, "selected rows", tuple(names))
     try:
         targets = dict(zip(names, columns, strict=False))
-        matches = match_rows(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
+        matches = match_rows(source, None, (), None, upstream, now_ms, expressions, targets, problems=problems)
     except SqlError as error:
         raise sql_error(1136, 1) if error.number == 1353 else error from None
     values = {column.name: matches.values[name] for name, column in zip(names, columns, strict=False)}

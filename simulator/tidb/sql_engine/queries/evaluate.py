@@ -113,9 +113,9 @@ def evaluate(
     values = [datum_or_text(translate(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
     if not values:
         return []
-    wanted = {f"value {number}": value.body for number, value in enumerate(values)}
-    result = evaluation.fetch(wanted, f"{text})", f" ORDER BY {place}")
-    return [as_datums(fetched_column(result, key), value) for key, value in zip(wanted, values, strict=True)]
+    parts = {f"value {number}": value.body for number, value in enumerate(values)}
+    result = evaluation.fetch(parts, f"{text})", f" ORDER BY {place}")
+    return [as_datums(fetched_column(result, key), value) for key, value in zip(parts, values, strict=True)]
 
 
 def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
@@ -178,9 +178,9 @@ def run_select(
     relation = build_relation(tree, evaluation, QueryScope(evaluation))
     values = [field.read() for field in relation.fields]
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
-    wanted = {f"shown {place}": client_bytes(value) for place, value in enumerate(values)}
-    result = evaluation.fetch(wanted or {"nothing": sql("1")}, relation.sql, order)
-    rows = pa.table([fetched_column(result, column) for column in wanted], list(wanted))
+    columns = {f"shown {place}": client_bytes(value) for place, value in enumerate(values)}
+    result = evaluation.fetch(columns or {"nothing": sql("1")}, relation.sql, order)
+    rows = pa.table([fetched_column(result, column) for column in columns], list(columns))
     return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.is_binary for value in values))
 
 

@@ -19,7 +19,7 @@ from simulator.tidb.expressions.values.collations import union_collation, with_c
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
-from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, value_field
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, map_value, value_field
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation, filter_rows
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
@@ -95,25 +95,12 @@ class Grouping:
         parts, outer_value = export_value(value, column)
         self._rows |= parts
         among = f" FILTER (WHERE {where})" if where else ""
+        terms = order if order == self._row else f"{order}, {self._row}"
 
-        def first_value(part: Sql | None) -> Sql | None:
-            terms = order if order == self._row else f"{order}, {self._row}"
-            return (
-                None
-                if part is None
-                else self.over(f"first({''.join(strip_problems(part).pieces)} ORDER BY {terms}){among}")
-            )
+        def first_value(part: Sql) -> Sql:
+            return self.over(f"first({''.join(strip_problems(part).pieces)} ORDER BY {terms}){among}")
 
-        return (
-            replace(
-                outer_value,
-                sql=first_value(outer_value.sql) or outer_value.sql,
-                text=first_value(outer_value.text),
-                number=first_value(outer_value.number),
-            )
-            if (parts)
-            else outer_value
-        )
+        return map_value(outer_value, first_value)
 
     def sorting(self, tree: Aggregate) -> list[str]:
         terms = []

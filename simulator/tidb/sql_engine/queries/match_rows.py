@@ -49,7 +49,7 @@ class MatchedRows(NamedTuple):
     """In the order of the FROM clause."""
 
     values: Mapping[str, pa.Array]
-    """Raw values of the wanted expressions by name."""
+    """Raw values of the expressions by name."""
 
 
 def match_rows(
@@ -59,18 +59,18 @@ def match_rows(
     limit: Limit | None,
     upstream: Upstream,
     now_ms: int,
-    wanted: Mapping[str, Node],
+    expressions: Mapping[str, Node],
     targets: Mapping[str, Column],
     common: WithTree | None = None,
     problems: ExpressionProblems | None = None,
 ) -> MatchedRows:
-    """Return the rows of a statement, and raw values of `wanted`, computed from the rows before the statement.
+    """Return the rows of a statement, and raw values of `expressions`, computed from the rows before the statement.
 
     Values are datums for the columns in `targets`, TiDB text for other names. Without ORDER BY the rows are in the
     order of `StoredRows.cells`, which is the order of a scan in TiKV. Raises SqlError.
     """
     if common is None and isinstance(source, TableSource) and not source.partitions:
-        matched = _match_simply(source, where, order, limit, upstream, wanted, targets)
+        matched = _match_simply(source, where, order, limit, upstream, expressions, targets)
         if matched is not None:
             return matched
     evaluation = StatementEvaluation(upstream, now_ms, problems)
@@ -93,7 +93,7 @@ def match_rows(
     if limit is not None:
         relation = replace(relation, sql=order_rows(relation.sql, terms, limit))
     outputs = {f"place {number}": identifier(base.place) for number, base in enumerate(relation.bases)}
-    values = {key: datum_or_text(translate(node, scope), targets.get(key)) for key, node in wanted.items()}
+    values = {key: datum_or_text(translate(node, scope), targets.get(key)) for key, node in expressions.items()}
     outputs |= {f"value {key}": value.body for key, value in values.items()}
     result = evaluation.fetch(outputs, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
@@ -111,7 +111,7 @@ def _match_simply(
     order: Sequence[OrderItem],
     limit: Limit | None,
     upstream: Upstream,
-    wanted: Mapping[str, Node],
+    expressions: Mapping[str, Node],
     targets: Mapping[str, Column],
 ) -> MatchedRows | None:
     """Return the matched rows of one table, or None if that takes a query."""
@@ -129,12 +129,12 @@ def _match_simply(
         if limit is not None:
             places = places.slice(limit.offset, limit.count)
         values = simple_values.simple_columns(
-            list(wanted.values()),
-            [targets.get(name) for name in wanted],
+            list(expressions.values()),
+            [targets.get(name) for name in expressions],
             resolve,
             lambda node: stored.cells.column(resolve(node).name).take(places),
             len(places),
         )
     except NotSimple:
         return None
-    return MatchedRows((MatchedTable(alias, key, table, places),), dict(zip(wanted, values, strict=True)))
+    return MatchedRows((MatchedTable(alias, key, table, places),), dict(zip(expressions, values, strict=True)))

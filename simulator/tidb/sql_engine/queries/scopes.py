@@ -99,8 +99,8 @@ class Evaluation(Protocol):
     def separate(self) -> Evaluation:
         """Return another evaluation for the same statement, without the tables and problems of this one."""
 
-    def fetch(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
-        """Handle the watched problems, then return the wanted expressions over a source. Raises SqlError."""
+    def fetch(self, columns: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
+        """Handle the watched problems, then return the columns over a source. Raises SqlError."""
 
     def watched_problems(self) -> list[str]:
         pass
@@ -301,3 +301,11 @@ def stored_type(field: Field) -> ColumnType:
     if value.kind in TYPES:
         return TYPES[value.kind]
     return BYTES if value.is_binary else replace(TEXT, collation=value.collation)
+
+
+def map_value(value: Value, change: Callable[[Sql], Sql]) -> Value:
+    """Return a value with each of its parts changed alike. NULL stays NULL."""
+    if value.kind == "null":
+        return value
+    text, number = (None if part is None else change(part) for part in (value.text, value.number))
+    return replace(value, sql=change(value.sql), text=text, number=number, constant=None)

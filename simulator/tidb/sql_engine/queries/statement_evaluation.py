@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +30,7 @@ from simulator.tidb.expressions.sql.problems import (
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.queries.scopes import QueryScope, all_true
+from simulator.tidb.sql_engine.queries.scopes import QueryScope, all_true, map_value
 from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.sources import Relation
 from simulator.tidb.sql_engine.storage.names import MAX_WARNINGS
@@ -119,14 +118,14 @@ class StatementEvaluation:
     def restore_watched(self, watched: Sequence[str]) -> None:
         self._watched = list(watched)
 
-    def fetch(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
+    def fetch(self, columns: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
         watched, self._watched = self._watched, []
         if watched:
             result = self.run(" UNION ALL ".join(watched))
             self._problems.handle([(kind, result.column(kind)) for kind in KINDS])
-        problems = [problem for root in wanted.values() for problem in collect_problems(root).items()]
+        problems = [problem for root in columns.values() for problem in collect_problems(root).items()]
         problem_columns = {f"{PROBLEM} {place}": problem for place, (_, problem) in enumerate(problems)}
-        result = self.run(select_query({**wanted, **problem_columns}, source, f"{self.next_number()}:") + order)
+        result = self.run(select_query({**columns, **problem_columns}, source, f"{self.next_number()}:") + order)
         if problems:
             self._problems.handle(
                 [(kind, result.column(name)) for (kind, _), name in zip(problems, problem_columns, strict=True)]
@@ -172,13 +171,8 @@ class StatementEvaluation:
 
     def scalar_subquery(self, query: syntax.QueryTree, scope: QueryScope) -> Value:
         relation = self._subquery_relation(query, scope, 1)
-        value = relation.fields[0].read()
-        if value.kind == "null":
-            return value
 
-        def part(expression: Sql | None) -> Sql | None:
-            if expression is None:
-                return None
+        def part(expression: Sql) -> Sql:
             problems = {
                 kind: _verbatim("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
                 for kind, problem in expression.problems
@@ -186,9 +180,7 @@ class StatementEvaluation:
             pieces = "".join(strip_problems(expression).pieces)
             return with_problems(_verbatim("(SELECT {} FROM {})", pieces, relation.sql), problems)
 
-        return replace(
-            value, constant=None, sql=part(value.sql) or value.sql, text=part(value.text), number=part(value.number)
-        )
+        return map_value(relation.fields[0].read(), part)
 
     def in_subquery(self, values: list[Value], query: syntax.QueryTree, scope: QueryScope) -> Sql:
         relation = self._subquery_relation(query, scope, len(values))

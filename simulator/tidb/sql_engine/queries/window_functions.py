@@ -17,7 +17,7 @@ from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.values.value import Value, null
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
-from simulator.tidb.sql_engine.queries.scopes import QueryScope
+from simulator.tidb.sql_engine.queries.scopes import QueryScope, map_value
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
 from simulator.tidb.syntax.queries import Aggregate, WindowFunction, WindowSpec
 
@@ -62,15 +62,7 @@ class _WindowRows:
         self, value: Value, function: Callable[[str], str], by_rows: bool = True, frame: str | None = None
     ) -> Value:
         """Apply a function to each part of a value."""
-
-        def found(part: Sql | None) -> Sql | None:
-            return None if part is None else self.over(function(self.column(part)), by_rows, frame)
-
-        if value.kind == "null":
-            return value
-        return replace(
-            value, sql=found(value.sql) or value.sql, text=found(value.text), number=found(value.number), constant=None
-        )
+        return map_value(value, lambda part: self.over(function(self.column(part)), by_rows, frame))
 
 
 def window_value(

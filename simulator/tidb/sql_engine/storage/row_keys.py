@@ -192,31 +192,31 @@ def partition_ordinals(table: Table, handles: pa.Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(data[heads]).view(">u4").ravel().astype(np.int32))
 
 
-def find_keys(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> Places:
-    """Return the position in `existing` of each wanted key (both binary), or -1. A null is at no position."""
-    positions = np.full(len(wanted), -1, np.int64)
-    if not len(existing) or not len(wanted):
+def find_keys(existing: pa.Array, keys: pa.Array, ascending: bool = False) -> Places:
+    """Return the position in `existing` of each of the keys (both binary), or -1. A null is at no position."""
+    positions = np.full(len(keys), -1, np.int64)
+    if not len(existing) or not len(keys):
         return positions
     if ascending:
-        candidates: Places = np.asarray(pc.search_sorted(existing, wanted), np.int64)
+        candidates: Places = np.asarray(pc.search_sorted(existing, keys), np.int64)
         inside = np.flatnonzero(candidates < len(existing))
-        same = pc.equal(existing.take(pa.array(candidates[inside])), wanted.take(pa.array(inside)))
+        same = pc.equal(existing.take(pa.array(candidates[inside])), keys.take(pa.array(inside)))
         hits = inside[np.asarray(pc.fill_null(same, False), bool)]
         positions[hits] = candidates[hits]
         return positions
-    if len(wanted) == 1:
-        if wanted[0].is_valid:
-            positions[0] = pc.index(existing, wanted[0]).as_py()
+    if len(keys) == 1:
+        if keys[0].is_valid:
+            positions[0] = pc.index(existing, keys[0]).as_py()
         return positions
-    if len(wanted) * 8 < len(existing):
-        near = np.flatnonzero(pc.is_in(existing, value_set=wanted, skip_nulls=True))
+    if len(keys) * 8 < len(existing):
+        near = np.flatnonzero(pc.is_in(existing, value_set=keys, skip_nulls=True))
         if not len(near):
             return positions
-        inner = find_keys(existing.take(pa.array(near)), wanted)
+        inner = find_keys(existing.take(pa.array(near)), keys)
         hits = np.flatnonzero(inner >= 0)
         positions[hits] = near[inner[hits]]
         return positions
-    indexes = pc.index_in(wanted, value_set=existing, skip_nulls=True)
+    indexes = pc.index_in(keys, value_set=existing, skip_nulls=True)
     return np.asarray(pc.fill_null(indexes, -1), np.int64)
 
 
