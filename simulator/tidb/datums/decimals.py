@@ -7,11 +7,9 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from simulator.tidb.datums.kinds import Datum, float_value, number_of_members
-from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, WIDE, go_float, literal_number
+from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, WIDE, go_float, literal_number, time_number
 from simulator.tidb.datums.problems import TRUNCATED, CastProblem, overflow, truncated_value
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.durations import clock_number
-from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
 WORDS, DIGITS = 9, 9
 TOO_LARGE = overflow("%s", "%s")
@@ -47,10 +45,8 @@ def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, CastProblem | 
     if kind in ("literal", "bit"):
         bits, problem = literal_number(datum.body)
         return Decimal(bits), problem
-    if kind in ("date", "datetime", "timestamp"):
-        return Decimal(moment_number(parse_stored_moment(datum.body.decode()), kind == "date")), None
-    if kind == "time":
-        return Decimal(clock_number(datum.body.decode())), None
+    if kind in ("time", "date", "datetime", "timestamp"):
+        return Decimal(time_number(datum)), None
     if kind == "json":
         number, problem = _of_json(datum.body.decode())
         return (None if problem and not lenient else number), problem

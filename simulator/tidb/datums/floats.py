@@ -8,11 +8,9 @@ import math
 import numpy as np
 
 from simulator.tidb.datums.kinds import Datum, float_value, number_of_members
-from simulator.tidb.datums.numbers import SPACE, float_prefix, go_float, literal_number
+from simulator.tidb.datums.numbers import SPACE, float_prefix, go_float, literal_number, time_number
 from simulator.tidb.datums.problems import CastProblem, overflow, overflows, truncated_value
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.durations import clock_number
-from simulator.tidb.values.moments import moment_number, parse_stored_moment
 
 LARGEST = 1.7976931348623157e308
 LARGEST_FLOAT = 3.4028234663852886e38
@@ -36,10 +34,8 @@ def _number(datum: Datum) -> tuple[float, CastProblem | None]:
     if kind in ("literal", "bit"):
         number, problem = literal_number(datum.body)
         return float(number), problem
-    if kind in ("date", "datetime", "timestamp"):
-        return float(moment_number(parse_stored_moment(datum.body.decode()), kind == "date")), None
-    if kind == "time":
-        return float(clock_number(datum.body.decode())), None
+    if kind in ("time", "date", "datetime", "timestamp"):
+        return float(time_number(datum)), None
     if kind == "json":
         return _of_json(datum.body.decode())
     return text_float(datum.body.decode("utf-8", "replace"))

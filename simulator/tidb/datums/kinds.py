@@ -6,7 +6,6 @@ A column of datums is an Arrow array of structs of a kind and a body in bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -20,21 +19,10 @@ DATUMS = pa.struct([pa.field("kind", pa.string()), pa.field("body", pa.binary())
 NAMES = {
     "int": "bigint",
     "uint": "unsigned bigint",
-    "decimal": "decimal",
-    "double": "double",
-    "float": "float",
-    "string": "char",
-    "gbk": "char",
-    "bytes": "char",
+    **dict.fromkeys(("string", "gbk", "bytes"), "char"),
     "literal": "bit/hex literal",
-    "bit": "bit",
-    "enum": "enum",
-    "set": "set",
-    "json": "json",
-    "date": "datetime",
-    "datetime": "datetime",
-    "timestamp": "datetime",
-    "time": "time",
+    **{kind: kind for kind in ("decimal", "double", "float", "bit", "enum", "set", "json", "time")},
+    **dict.fromkeys(("date", "datetime", "timestamp"), "datetime"),
 }
 """The names of kinds in errors (pkg/types/etc.go, KindStr).
 
@@ -113,20 +101,9 @@ def cell_kind(type: ColumnType) -> str:
     """Return the kind of a type's values."""
     if type.name in INTEGER_BITS:
         return "uint" if type.unsigned else "int"
-    kinds = {
-        "year": "int",
-        "char": "string",
-        "varchar": "string",
-        "tinytext": "string",
-        "text": "string",
-        "mediumtext": "string",
-        "longtext": "string",
-        "vector": "string",
-    }
-    kind = kinds.get(type.name, type.name)
-    if kind == "string":
+    if type.name in ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "vector"):
         return "bytes" if is_binary(type) else "gbk" if type.charset == "gbk" else "string"
-    return kind
+    return "int" if type.name == "year" else type.name
 
 
 def cell_datum(type: ColumnType, cell: bytes) -> Datum:
@@ -141,30 +118,23 @@ def cell_datum(type: ColumnType, cell: bytes) -> Datum:
     if kind == "double":
         return Datum(kind, repr(float(cell)).encode())
     if kind in ("enum", "set"):
-        number = _place(type, cell.decode()) if kind == "enum" else _bits(type, cell.decode())
+        text = cell.decode()
+        if kind == "enum":
+            number = type.elements.index(text) + 1 if text in type.elements else 0
+        else:
+            number = sum(1 << type.elements.index(member) for member in text.split(",")) if text else 0
         return Datum(kind, b"%d:%s" % (number, cell))
     return Datum(kind, cell)
 
 
-def _place(type: ColumnType, member: str) -> int:
-    return type.elements.index(member) + 1 if member in type.elements else 0
-
-
-def _bits(type: ColumnType, members: str) -> int:
-    return sum(1 << type.elements.index(member) for member in members.split(",")) if members else 0
-
-
 def datum_text(datum: Datum) -> str:
-    """Return a datum's text in errors (pkg/types/datum.go, ToString)."""
+    """Return a datum's text in errors: that of a float has no exponent (pkg/types/datum.go, ToString)."""
     if datum.kind in ("enum", "set"):
-        return member_names(datum)
+        return datum.body.partition(b":")[2].decode()
     if datum.kind in ("double", "float"):
-        return positional_text(datum)
+        number = np.float32(datum.body) if datum.kind == "float" else np.float64(datum.body)
+        return np.format_float_positional(number, unique=True, trim="-")
     return datum.body.decode("utf-8", "replace")
-
-
-def member_names(datum: Datum) -> str:
-    return datum.body.partition(b":")[2].decode()
 
 
 def number_of_members(datum: Datum) -> int:
@@ -174,13 +144,3 @@ def number_of_members(datum: Datum) -> int:
 def float_value(datum: Datum) -> float:
     """Return the float of a double or a float."""
     return float(np.float32(datum.body)) if datum.kind == "float" else float(datum.body)
-
-
-def positional_text(datum: Datum) -> str:
-    """Print a float without an exponent, with the fewest digits (Go's FormatFloat 'f', -1)."""
-    number = np.float32(datum.body) if datum.kind == "float" else np.float64(datum.body)
-    return np.format_float_positional(number, unique=True, trim="-")
-
-
-def plain(number: Decimal) -> str:
-    return f"{number:f}"

@@ -7,7 +7,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from simulator.tidb.collations.compare import sort_keys
-from simulator.tidb.datums.kinds import Datum, datum_text, member_names
+from simulator.tidb.datums.kinds import Datum, datum_text
 from simulator.tidb.datums.numbers import literal_number, unsigned
 from simulator.tidb.datums.problems import TRUNCATED, CastProblem, too_long
 from simulator.tidb.model.types import ColumnType
@@ -37,7 +37,7 @@ def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastP
 def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastProblem | None]:
     """Cast a datum to SET (convertToMysqlSet)."""
     if datum.kind in (*STRINGS, "enum", "set"):
-        name = member_names(datum) if datum.kind in ("enum", "set") else datum_text(datum)
+        name = datum_text(datum)
         if not name:
             return "", None
         places = _places(type, tuple(name.split(",")))
@@ -86,11 +86,7 @@ def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, CastPr
 def _of_text(body: bytes, length: int) -> tuple[int, CastProblem | None]:
     if length == 1 and body.lower() in (b"true", b"1", b"false", b"0"):
         return int(body.lower() in (b"true", b"1")), None
-    digits = None
-    if body[:1] in (b"b", b"B"):
-        digits = body[1:].strip(b"'")
-    elif body.startswith(b"0b"):
-        digits = body[2:]
+    digits = body[1:].strip(b"'") if body[:1] in (b"b", b"B") else body[2:] if body.startswith(b"0b") else None
     if digits is None or digits.strip(b"01"):
         return literal_number(body)
     return literal_number(int(digits or b"0", 2).to_bytes(-(-len(digits) // 8), "big"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 
@@ -50,7 +49,3 @@ class Mode(NamedTuple):
         if self.ignore and self.inserting:
             return True
         return self.lenient and problem.number in TRUNCATIONS and not problem.forced
-
-
-def mode(sql_mode: Collection[str], **others: object) -> Mode:
-    return Mode(frozenset(sql_mode), **others)  # type: ignore[arg-type]

@@ -59,25 +59,13 @@ def _rounded(prefix: str, text: str) -> tuple[str, CastProblem | None]:
     return f"{number if number else abs(number):f}", None
 
 
-def text_integer(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
-    """Convert the start of a text to a signed integer (StrToInt)."""
+def text_integer(text: str, lenient: bool, unsigned: bool = False) -> tuple[int, CastProblem | None]:
+    """Convert the start of a text to an integer of 64 bits (StrToInt, StrToUint)."""
     prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
-    if not _INTEGER.fullmatch(prefix):
-        return 0, overflow("BIGINT", prefix)
-    number = int(prefix)
-    if not LEAST <= number <= MOST:
-        return min(max(number, LEAST), MOST), overflow("BIGINT", prefix)
-    return number, problem
-
-
-def text_unsigned(text: str, lenient: bool) -> tuple[int, CastProblem | None]:
-    """Convert the start of a text to an unsigned integer (StrToUint)."""
-    prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
-    if not _INTEGER.fullmatch(prefix) or int(prefix) < 0:
-        return 0, overflow("BIGINT UNSIGNED", prefix)
-    number = int(prefix)
-    if number > MOST_UNSIGNED:
-        return MOST_UNSIGNED, overflow("BIGINT UNSIGNED", prefix)
+    low, high, name = (0, MOST_UNSIGNED, "BIGINT UNSIGNED") if unsigned else (LEAST, MOST, "BIGINT")
+    number = int(prefix) if _INTEGER.fullmatch(prefix) else None
+    if number is None or not low <= number <= high:
+        return min(max(number or 0, low), high), overflow(name, prefix)
     return number, problem
 
 
@@ -138,20 +126,17 @@ def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[
             return number, problem
     elif kind == "decimal":
         return _unsigned_decimal(datum.body.decode(), high, type)
-    elif kind == "time":
-        return _unsigned_decimal(_half_up(clock_number(datum.body.decode())), high, type)
-    elif kind in ("date", "datetime", "timestamp"):
-        number = int(_half_up(moment_number(parse_stored_moment(datum.body.decode()), kind == "date")))
+    elif kind in ("time", "date", "datetime", "timestamp"):
+        number_text = f"{Decimal(time_number(datum)).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
+        if kind == "time":
+            return _unsigned_decimal(number_text, high, type)
+        number = int(number_text)
     else:
-        number, problem = text_unsigned(datum.body.decode("utf-8", "replace"), lenient)
+        number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient, unsigned=True)
         return (high, overflows(number, type)) if number > high else (number, problem)
     if number < 0:
         return 0, problem or overflows(number, type)
     return (high, problem or overflows(number, type)) if number > high else (number, problem)
-
-
-def _half_up(shown: str) -> str:
-    return f"{Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
 
 
 def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
@@ -183,6 +168,14 @@ def go_float(number: float) -> str:
     return f"{Decimal(repr(number)):f}".removesuffix(".0")
 
 
+def time_number(datum: Datum) -> str:
+    """Return a time, or a date with or without a time, as a number (ToNumber)."""
+    text = datum.body.decode()
+    return (
+        clock_number(text) if datum.kind == "time" else moment_number(parse_stored_moment(text), datum.kind == "date")
+    )
+
+
 def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, CastProblem | None]:
     """Convert a decimal to an unsigned integer. A negative one is too small (convertDecimalStrToUint)."""
     if shown.startswith("-"):
@@ -202,7 +195,7 @@ def json_integer(
     if isinstance(value, bool):
         return int(value), None
     if isinstance(value, str):
-        return text_integer(value, lenient) if len(value) > 1 and value[0] == "-" else text_unsigned(value, lenient)
+        return text_integer(value, lenient, unsigned=len(value) < 2 or value[0] != "-")
     if isinstance(value, float):
         return _unsigned_float(value, high, type) if is_unsigned else _within_float(value, low, high, type)
     if low <= value <= high:

@@ -125,11 +125,9 @@ def _of_number(type: ColumnType, number: int, text: str, mode: Mode) -> Converte
     moment = number_moment(number) if number <= MOST else None
     if moment is None or not (moment.is_zero() or in_range(moment, mode.zero_in_date, mode.any_day)):
         return ConvertedMoment(ZERO, incorrect_value("time", text))
-    return (
-        ConvertedMoment(moment)
-        if _checked(type, moment, mode)
-        else ConvertedMoment(ZERO, incorrect_value("time", text))
-    )
+    if not _checked(type, moment, mode):
+        return ConvertedMoment(ZERO, incorrect_value("time", text))
+    return ConvertedMoment(moment)
 
 
 def _of_text(type: ColumnType, text: str, digits: int, mode: Mode, number: bool = False) -> ConvertedMoment:

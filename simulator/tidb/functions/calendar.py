@@ -10,13 +10,13 @@ from datetime import date
 from typing import NamedTuple
 
 from simulator.tidb.functions.problems import FunctionProblem, incorrect_value
-from simulator.tidb.values import spellings
+from simulator.tidb.values.durations import LONGEST
 
 SECOND = 1_000_000
 DAY = 86400 * SECOND
 MAX_HOURS = 838
 _DAYS_OF_YEAR_0 = 365
-MAX_DURATION = spellings.LONGEST
+MAX_DURATION = LONGEST
 MONTHS = tuple("January February March April May June July August September October November December".split())
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)

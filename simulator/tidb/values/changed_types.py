@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
-from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values import documents, durations, numbers, spellings, strings
+from simulator.tidb.values import documents, durations, moments, numbers, spellings, strings
 from simulator.tidb.values.conversion import tagged, tidb_text
 from simulator.tidb.values.kernels import map_distinct, matches, null_unless, replace_unusual, utf8
 
@@ -117,7 +116,7 @@ def _bit(target: ColumnType, number: pa.Array) -> pa.Array:
     return tidb_text(target, tagged(number))
 
 
-COUNTS = MappingProxyType({"year": _year, "bit": _bit})
+COUNTS = {"year": _year, "bit": _bit}
 """The families to which numbers convert differently from `tidb_text`."""
 
 
@@ -174,27 +173,8 @@ def _clock_of(text: str) -> str | None:
 
 def moment_of(text: str) -> str | None:
     """Convert a number YYYYMMDDhhmmss, or a shorter form, to a date and time, or None (parseDateTimeFromNum)."""
-    number = int(text)
-    for least, most, add, factor in _NUMBERED:
-        if least <= number <= most:
-            digits = f"{(number + add) * factor:014}"
-            moment = spellings.moment(
-                f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} {digits[8:10]}:{digits[10:12]}:{digits[12:]}", 0
-            )
-            return moment if moment and "00" not in (moment[5:7], moment[8:10]) else None
-    return None
-
-
-_NUMBERED = (
-    (10000101000000, 99991231235959, 0, 1),
-    (101, 691231, 20000000, 10**6),
-    (700101, 991231, 19000000, 10**6),
-    (991232, 99991231, 0, 10**6),
-    (101000000, 691231235959, 20 * 10**12, 1),
-    (700101000000, 991231235959, 19 * 10**12, 1),
-    (991231235960, 10000101000000 - 1, 0, 1),
-)
-"""Ranges of numbers that are dates, with the summand and the factor that convert them to YYYYMMDDhhmmss."""
+    moment = moments.number_moment(int(text))
+    return moment.text() if moment and moment.month and moment.day and moments.in_range(moment) else None
 
 
 def _on(today: str, clock: str) -> str | None:

@@ -60,16 +60,7 @@ class CoreTime(NamedTuple):
         if before is None:
             return None
         moved = before + span
-        year = self.year + moved.year - before.year
-        return self._replace(
-            year=year,
-            month=moved.month,
-            day=moved.day,
-            hour=moved.hour,
-            minute=moved.minute,
-            second=moved.second,
-            micros=moved.microsecond,
-        )
+        return _core_time(moved, self.digits)._replace(year=self.year + moved.year - before.year)
 
     def rounded(self, digits: int) -> CoreTime | None:
         """Round to so many digits, half up (RoundFrac). None if the result is not in the calendar."""
@@ -88,6 +79,10 @@ class CoreTime(NamedTuple):
     def text(self) -> str:
         shown = f"{self.year:04}-{self.month:02}-{self.day:02} {self.hour:02}:{self.minute:02}:{self.second:02}"
         return shown + (f".{self.micros:06}"[: self.digits + 1] if self.digits else "")
+
+
+def _core_time(at: datetime, digits: int) -> CoreTime:
+    return CoreTime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, digits)
 
 
 ZERO = CoreTime(0, 0, 0)
@@ -152,7 +147,7 @@ def as_utc(moment: CoreTime, zone: tzinfo) -> CoreTime | None:
         return None
     if not EARLIEST <= utc < LATEST or utc.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
         return None
-    return CoreTime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, moment.digits)
+    return _core_time(utc, moment.digits)
 
 
 def _told(there: datetime) -> datetime:
@@ -356,6 +351,4 @@ def _in_zone(moment: CoreTime, named: _Zone, zone: tzinfo) -> CoreTime | None:
         there = datetime(*moment[:7], tzinfo=timezone(offset)).astimezone(zone)
     except (ValueError, OverflowError):
         return None
-    return CoreTime(
-        there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond, moment.digits
-    )
+    return _core_time(there, moment.digits)

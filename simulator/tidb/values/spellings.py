@@ -5,10 +5,8 @@ The result is None for what strict mode rejects, except zero dates, which dumps 
 
 from __future__ import annotations
 
-from simulator.tidb.values.durations import LONGEST, duration_text, text_duration
+from simulator.tidb.values.durations import duration_text, text_duration
 from simulator.tidb.values.moments import InvalidDigits, in_range, text_moment
-
-__all__ = ["LONGEST"]
 
 EARLIEST, LATEST = "1969-12-31 10:00:00", "2038-01-19 17:14:08"
 """TIMESTAMP's range, extended by the largest offsets of time zones."""

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings
+from simulator.tidb.values.durations import LONGEST
 from simulator.tidb.values.kernels import (
     cast_or_none,
     contains_character,
@@ -147,7 +148,7 @@ def _clock(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
     if digits:
         clock = pc.binary_join_element_wise(clock, *_padded([(part, digits)]), ".")
     signed = pc.if_else(pa.array(ticks < 0), pc.binary_join_element_wise("-", clock, ""), clock)
-    return null_unless(pc.and_(valid, pa.array(size <= spellings.LONGEST * 10**digits // 10**6)), signed)
+    return null_unless(pc.and_(valid, pa.array(size <= LONGEST * 10**digits // 10**6)), signed)
 
 
 def _padded(columns: Sequence[tuple[Integers, int]]) -> list[pa.Array]:
