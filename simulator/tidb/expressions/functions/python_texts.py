@@ -42,18 +42,17 @@ def unify_texts(values: Sequence[Value]) -> list[Value]:
     """Return all values as bytes or all as text, as the value of the lowest coercibility."""
     if not any(value.is_binary for value in values):
         return list(values)
-    strings = [value for value in values if value.kind == "string"]
-    best = min(value.coercibility for value in strings)
-    if any(value.is_binary for value in strings if value.coercibility == best):
+    best = min(value.coercibility for value in strings(values))
+    if any(value.is_binary for value in strings(values) if value.coercibility == best):
         return [Value(as_bytes(value), "string", "binary", 2, is_binary=True) for value in values]
     return [string(python_call("bytes_as_text", as_text(value))) if value.is_binary else value for value in values]
 
 
-def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
+def strings(values: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(value for value in values if value.kind == "string")
 
 
-def _bytes(expression: Sql) -> Value:
+def byte_string(expression: Sql) -> Value:
     return Value(expression, "string", "binary", is_binary=True)
 
 
@@ -82,16 +81,9 @@ def change_case(name: str) -> Callable[[Value], Value]:
         if value.is_binary:
             return value
         result = as_text(value)
-        return string(
-            sql(
-                f"CASE WHEN strlen({{}}) = length({{}}) THEN {name}({{}}) ELSE {{}} END",
-                result,
-                result,
-                result,
-                python_call(name, result),
-            ),
-            value,
-        )
+        other = python_call(name, result)
+        folded = sql(f"CASE WHEN strlen({{}}) = length({{}}) THEN {name}({{}}) ELSE {{}} END", *[result] * 3, other)
+        return string(folded, value)
 
     return called
 
@@ -101,18 +93,18 @@ def _trim(value: Value, part: Value | None = None, side: Value | None = None) ->
         return string(sql("trim({}, ' ')", as_text(value)), value)
     first, second = unify_texts((value, part))
     where = text(side.constant or "" if side else "BOTH")
-    return string(python_call("trim", as_text(first), as_text(second), where), *_strings((first,)))
+    return string(python_call("trim", as_text(first), as_text(second), where), *strings((first,)))
 
 
 def _insert(value: Value, place: Value, length: Value, new: Value) -> Value:
     first, second = unify_texts((value, new))
     result = python_call("insert", as_text(first), bits_text(place), bits_text(length), as_text(second))
-    return string(result, *_strings((first, second)))
+    return string(result, *strings((first, second)))
 
 
 def _make_set(bits: Value, *members: Value) -> Value:
     arguments = unify_texts(members)
-    return string(python_call("make_set", bits_text(bits), *map(as_text, arguments)), *_strings(arguments))
+    return string(python_call("make_set", bits_text(bits), *map(as_text, arguments)), *strings(arguments))
 
 
 def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, count: Value | None = None) -> Value:
@@ -121,7 +113,7 @@ def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, c
     size = text("64") if count is None else bits_text(count)
     return string(
         python_call("export_set", bits_text(bits), as_text(arguments[0]), as_text(arguments[1]), between, size),
-        *_strings(arguments),
+        *strings(arguments),
     )
 
 
@@ -150,7 +142,7 @@ def _char(*values: Value) -> Value:
     *codes, charset = values
     result = python_call("char", *map(bits_text, codes))
     if charset.constant is None or charset.constant == "binary":
-        return _bytes(result)
+        return byte_string(result)
     return _in_charset(python_call("as_charset", result, text(charset.constant)), charset.constant)
 
 
@@ -162,7 +154,7 @@ def _convert_using(value: Value, charset: Value) -> Value:
     """Return CONVERT(value USING charset)."""
     name = charset.constant or ""
     if name == "binary":
-        return _bytes(as_bytes(value))
+        return byte_string(as_bytes(value))
     return _in_charset(
         python_call("as_charset" if value.is_binary else "into_charset", as_text(value), text(name)), name
     )
@@ -194,18 +186,18 @@ def _coercibility(value: Value) -> Value:
 def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
     """Return WEIGHT_STRING: the sort key of a text, NULL for numbers."""
     if value.kind in NUMERIC_KINDS and not value.is_year or value.kind == "null":
-        return _bytes(sql("NULL::VARCHAR"))
+        return byte_string(sql("NULL::VARCHAR"))
     result = as_text(value)
     if kind is not None and size is not None:
         fill = "' '" if kind.constant == "CHAR" else "chr(0)"
         result = as_bytes(value) if kind.constant == "BINARY" else result
         result = sql(f"rpad({{}}, {int(size.constant or 0)}, {fill})", result)
         if kind.constant == "BINARY":
-            return _bytes(result)
+            return byte_string(result)
     name = _collation(value) if value.kind == "string" else "utf8mb4_bin"
     if name.endswith("_unicode_ci") or name.startswith(("gbk", "gb18030")):
         raise SqlError(1235, "42000", f"WEIGHT_STRING by {name} is not computed; that by other collations is")
-    return _bytes(python_call("weights", result, text(name)) if not value.is_binary else result)
+    return byte_string(python_call("weights", result, text(name)) if not value.is_binary else result)
 
 
 # -- patterns ----------------------------------------------------------------------------------------------------------
@@ -259,20 +251,20 @@ PYTHON_TEXT_FUNCTIONS: dict[str, Function] = {
     "FORMAT_NANO_TIME": Function(1, 1, _python_function("format_nano_time", "r", string)),
     "PASSWORD_FUNC": Function(1, 1, _python_function("password", "t", string)),
     "SM3": Function(1, 1, _python_function("sm3", "b", string)),
-    "UNCOMPRESS": Function(1, 1, _python_function("uncompress", "b", _bytes)),
+    "UNCOMPRESS": Function(1, 1, _python_function("uncompress", "b", byte_string)),
     "UNCOMPRESSED_LENGTH": Function(1, 1, _python_function("uncompressed_length", "b", integer_from_text)),
     "TO_BASE64": Function(1, 1, _python_function("to_base64", "b", string)),
-    "FROM_BASE64": Function(1, 1, _python_function("from_base64", "t", _bytes)),
+    "FROM_BASE64": Function(1, 1, _python_function("from_base64", "t", byte_string)),
     "INET_ATON": Function(1, 1, _python_function("inet_aton", "t", integer_from_text)),
     "INET_NTOA": Function(1, 1, _python_function("inet_ntoa", "n", string)),
-    "INET6_ATON": Function(1, 1, _python_function("inet6_aton", "t", _bytes)),
+    "INET6_ATON": Function(1, 1, _python_function("inet6_aton", "t", byte_string)),
     "INET6_NTOA": Function(1, 1, _python_function("inet6_ntoa", "b", string)),
     "IS_IPV4": Function(1, 1, _python_function("is_ipv4", "t", boolean_from_text)),
     "IS_IPV6": Function(1, 1, _python_function("is_ipv6", "t", boolean_from_text)),
     "IS_IPV4_COMPAT": Function(1, 1, _python_function("is_ipv4_compat", "b", boolean_from_text)),
     "IS_IPV4_MAPPED": Function(1, 1, _python_function("is_ipv4_mapped", "b", boolean_from_text)),
     "IS_UUID": Function(1, 1, _python_function("is_uuid", "t", boolean_from_text)),
-    "UUID_TO_BIN": Function(1, 2, _python_function("uuid_to_bin", "tn", _bytes)),
+    "UUID_TO_BIN": Function(1, 2, _python_function("uuid_to_bin", "tn", byte_string)),
     "BIN_TO_UUID": Function(1, 2, _python_function("bin_to_uuid", "bn", string)),
     "ANY_VALUE": Function(1, 1, lambda value: value),
     "NAME_CONST": Function(2, 2, lambda name, value: value),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from simulator.tidb.expressions.functions.choices import is_not_null
-from simulator.tidb.expressions.functions.python_texts import change_case, unify_texts
+from simulator.tidb.expressions.functions.python_texts import byte_string, change_case, strings, unify_texts
 from simulator.tidb.expressions.operators.arithmetic import as_bits
 from simulator.tidb.expressions.operators.comparisons import comparison
 from simulator.tidb.expressions.operators.texts import (
@@ -42,18 +42,14 @@ MAX_LENGTH = 64 * 2**20
 
 def _concat(*values: Value) -> Value:
     texts = unify_texts(values)
-    return string(join("||", [as_text(value) for value in texts]), *_strings(texts))
+    return string(join("||", [as_text(value) for value in texts]), *strings(texts))
 
 
 def _concat_ws(separator: Value, *values: Value) -> Value:
     texts = unify_texts((separator, *values))
     glue, *parts = (as_text(value) for value in texts)
     glued = join("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
-    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(texts))
-
-
-def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
-    return tuple(value for value in values if value.kind == "string")
+    return string(sql("substring({}, length({}) + 1)", glued, glue), *strings(texts))
 
 
 def _text_function(template: str) -> Callable[..., Value]:
@@ -174,25 +170,13 @@ def _strcmp(left: Value, right: Value) -> Value:
     if "null" in (left.kind, right.kind):
         return null()
     first, second = text_operands(left, right, "strcmp")
-    return integer(
-        case(
-            [
-                (sql("{} < {}", first, second), sql("-1")),
-                (sql("{} > {}", first, second), sql("1")),
-                (sql("{} = {}", first, second), sql("0")),
-            ]
-        )
-    )
+    orders = (("<", -1), (">", 1), ("=", 0))
+    return integer(case([(sql(f"{{}} {operator} {{}}", first, second), sql(str(sign))) for operator, sign in orders]))
 
 
 def _ascii(value: Value) -> Value:
-    return integer(
-        sql(
-            "('0x' || coalesce(nullif(left(hex({}), 2), ''), '0'))::INTEGER + 0 * length({})",
-            as_blob(value),
-            as_text(value),
-        )
-    )
+    code = "('0x' || coalesce(nullif(left(hex({}), 2), ''), '0'))::INTEGER + 0 * length({})"
+    return integer(sql(code, as_blob(value), as_text(value)))
 
 
 def _hex(value: Value) -> Value:
@@ -203,13 +187,9 @@ def _hex(value: Value) -> Value:
 def _unhex(value: Value) -> Value:
     digits = as_text(value)
     even = sql("CASE WHEN length({}) % 2 = 1 THEN '0' || {} ELSE {} END", digits, digits, digits)
-    return _binary(
+    return byte_string(
         blob_as_characters(when(sql("regexp_matches({}, '^[0-9a-fA-F]*$')", digits), sql("unhex({})", even)))
     )
-
-
-def _binary(expression: Sql) -> Value:
-    return Value(expression, "string", "binary", is_binary=True)
 
 
 def _sha2(value: Value, size: Value) -> Value:

@@ -13,10 +13,12 @@ from simulator.tidb.expressions.values.times import (
     fraction_digits,
     moment_argument,
     moment_value,
+    number_digits,
     number_text,
     time_value,
 )
 from simulator.tidb.expressions.values.value import (
+    MOMENT_KINDS,
     NUMERIC_KINDS,
     Value,
     as_real,
@@ -43,18 +45,12 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
                 "duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown
             )
             return time_value(result, digits)
-        base_kind = (
-            "datetime"
-            if base.kind in ("datetime", "time")
-            else "date"
-            if base.kind == "date"
-            else ("number" if base.kind in NUMERIC_KINDS else "string")
-        )
-        start = (
-            moment_argument(context, base)
-            if base_kind in ("date", "datetime")
-            else (number_text(base) if base_kind == "number" else as_text(base))
-        )
+        if base.kind in (*MOMENT_KINDS, "time"):
+            base_kind, start = "date" if base.kind == "date" else "datetime", moment_argument(context, base)
+        elif base.kind in NUMERIC_KINDS:
+            base_kind, start = "number", number_text(base)
+        else:
+            base_kind, start = "string", as_text(base)
         result = python_call(
             "date_add",
             text(str(sign)),
@@ -87,13 +83,7 @@ def _digits_added(base: Value, amount: Value, unit: str) -> int:
         return 6
     more = 0
     if unit == "SECOND":
-        more = (
-            6
-            if amount.kind in ("string", "real", "json")
-            else min(amount.scale, 6)
-            if (amount.kind in ("decimal", "wide"))
-            else 0
-        )
+        more = 0 if amount.kind in (*MOMENT_KINDS, "time", "word") else number_digits(amount)
     return max(fraction_digits(base) if base.kind in ("date", "datetime", "time") else 0, more)
 
 

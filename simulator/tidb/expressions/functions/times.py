@@ -27,6 +27,7 @@ from simulator.tidb.expressions.values.times import (
     fraction_digits,
     moment_argument,
     moment_value,
+    number_digits,
     time_value,
 )
 from simulator.tidb.expressions.values.value import (
@@ -178,13 +179,7 @@ def convert_zone(moment: Sql, zone: str, sign: int) -> Sql:
 
 
 def _make_time(hour: Value, minute: Value, second: Value) -> Value:
-    digits = (
-        0
-        if second.kind in ("bool", "int", "uint", "null")
-        else min(second.scale, 6)
-        if (second.kind in ("decimal", "wide"))
-        else 6
-    )
+    digits = number_digits(second)
     return time_value(
         python_call(
             "maketime", bits_text(hour), bits_text(minute), sql("{}::VARCHAR", as_real(second)), text(str(digits))
@@ -194,13 +189,7 @@ def _make_time(hour: Value, minute: Value, second: Value) -> Value:
 
 
 def _sec_to_time(value: Value) -> Value:
-    digits = (
-        0
-        if value.kind in ("bool", "int", "uint", "null")
-        else min(value.scale, 6)
-        if (value.kind in ("decimal", "wide"))
-        else 6
-    )
+    digits = number_digits(value)
     return time_value(python_call("sec_to_time", sql("{}::VARCHAR", as_real(value)), text(str(digits))), digits)
 
 

@@ -54,6 +54,11 @@ def fraction_digits(value: Value) -> int:
         return min(len(value.constant.rpartition(".")[2]), 6) if "." in value.constant else 0
     if value.kind in ("date", "datetime", "time"):
         return value.scale
+    return number_digits(value)
+
+
+def number_digits(value: Value) -> int:
+    """Return the digits of a second that a number has; 6 for doubles and other types."""
     if value.kind in ("bool", "int", "uint", "null"):
         return 0
     return min(value.scale, 6) if value.kind in ("decimal", "wide") else 6
