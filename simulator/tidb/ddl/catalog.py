@@ -153,13 +153,10 @@ def object_key(schema: str, name: str) -> Key:
 
 
 def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInfo] = ()) -> Catalog:
-    named = [DatabaseInfo(database) if isinstance(database, str) else database for database in databases]
     tables_by_key = {object_key(table.schema, table.name): table for table in tables}
-    target = {
-        schema.lower(): DatabaseInfo(schema)
-        for schema in dict.fromkeys(table.schema for table in tables_by_key.values())
-    }
-    return Catalog({**target, **{database.name.lower(): database for database in named}}, tables_by_key)
+    schemas = dict.fromkeys(table.schema for table in tables_by_key.values())
+    infos = [DatabaseInfo(name) if isinstance(name, str) else name for name in (*schemas, *databases)]
+    return Catalog({database.name.lower(): database for database in infos}, tables_by_key)
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:
@@ -167,9 +164,8 @@ def with_table(catalog: Catalog, table: Table) -> Catalog:
 
 
 def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
-    return replace(
-        catalog, tables=_with_changes(catalog.tables, {object_key(table.schema, table.name): table for table in tables})
-    )
+    changed = {object_key(table.schema, table.name): table for table in tables}
+    return replace(catalog, tables=_with_changes(catalog.tables, changed))
 
 
 def without_table(catalog: Catalog, table: Table) -> Catalog:
@@ -187,13 +183,14 @@ def with_database(catalog: Catalog, database: DatabaseInfo) -> Catalog:
 def without_database(catalog: Catalog, name: str) -> Catalog:
     """Return the catalog without the database and its objects; its tables count as dropped."""
     lowered = name.lower()
-    tables_by_key = {place: table for place, table in catalog.tables.items() if place[0] == lowered}
+    dropped = {place: table for place, table in catalog.dropped.items() if place[0] != lowered}
+    dropped |= {place: table for place, table in catalog.tables.items() if place[0] == lowered}
     return replace(
         catalog,
         databases={key: database for key, database in catalog.databases.items() if key != lowered},
         tables={place: table for place, table in catalog.tables.items() if place[0] != lowered},
         views={place: view for place, view in catalog.views.items() if place[0] != lowered},
         sequences={place: sequence for place, sequence in catalog.sequences.items() if place[0] != lowered},
-        dropped={**{place: table for place, table in catalog.dropped.items() if place[0] != lowered}, **tables_by_key},
+        dropped=dropped,
         dropped_databases={**catalog.dropped_databases, lowered: catalog.databases[lowered]},
     )

@@ -151,10 +151,6 @@ class KeyDefinition:
     empty_name: bool = False
     """Whether the name is written as two back-quotes."""
 
-    @property
-    def clustered(self) -> bool | None:
-        return self.options.clustered
-
 
 @dataclass(frozen=True)
 class ColumnOption:

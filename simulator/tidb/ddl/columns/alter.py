@@ -196,8 +196,8 @@ def with_renamed_column(table: Table, old: str, new: str) -> Table:
     def name(name_before: str) -> str:
         return new if name_before.lower() == old.lower() else name_before
 
-    def index(had: Index) -> Index:
-        return replace(had, columns=tuple(replace(part, name=name(part.name)) for part in had.columns))
+    def index(before: Index) -> Index:
+        return replace(before, columns=tuple(replace(part, name=name(part.name)) for part in before.columns))
 
     return replace(
         table,

@@ -168,8 +168,8 @@ def with_redefined_column(
 def with_new_keys(table: Table, column: str) -> Table:
     """Return the table with new ids for the keys of the column (TiDB: onModifyColumn)."""
     last = last_index_id(table)
-    having = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
-    ids = {id: last + number for number, id in enumerate(having, 1)}
+    rebuilt = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
+    ids = {id: last + number for number, id in enumerate(rebuilt, 1)}
     indexes = tuple(replace(index, id=ids.get(index.id, index.id)) for index in table.indexes)
     return replace(table, indexes=indexes, last_ids=replace(table.last_ids, index=last + len(ids)))
 
@@ -239,9 +239,8 @@ def check_auto_increment(old: Column, new: Column, session: Session) -> None:
         raise tidb_error("ddl:1067", new.name)
     removed = old.auto_increment and not new.auto_increment and not new.auto_random
     if removed and not session.remove_auto_increment:
-        raise unsupported_error(
-            "modify column: can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled"
-        )
+        what = "can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled"
+        raise unsupported_error(f"modify column: {what}")
 
 
 def check_keys(old: Column, new: Column, table: Table) -> None:

@@ -114,7 +114,7 @@ def add_primary_key(key: syntax.KeyDefinition, alteration: Alteration) -> SubJob
 def check_primary_key(key: syntax.KeyDefinition, table: Table, session: Session) -> None:
     if key.options.visible is False:
         raise tidb_error("ddl:3522")
-    if key.clustered:
+    if key.options.clustered:
         raise error_with_text(
             "ddl:8200",
             "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED primary key instead",

@@ -78,8 +78,8 @@ def all_keys(definition: syntax.CreateTable) -> tuple[syntax.KeyDefinition, ...]
 
 def is_clustered(primary: syntax.KeyDefinition, integer: bool, clustered_index: str) -> bool:
     """Return whether a primary key is clustered. INT_ONLY of tidb_enable_clustered_index means one integer column."""
-    if primary.clustered is not None:
-        return primary.clustered
+    if primary.options.clustered is not None:
+        return primary.options.clustered
     return clustered_index == "ON" or clustered_index == "INT_ONLY" and integer
 
 
@@ -158,8 +158,8 @@ def key_names(keys: Iterable[syntax.KeyDefinition], text: str = "") -> dict[int,
     A primary key takes its first column's name like any other (TiDB: checkConstraintNames, setEmptyConstraintName).
     """
     keys = [key for key in keys if key.kind != "foreign"]
-    taken = check_names(keys, text)
-    return {id(key): key.name or free_name(key.parts, taken) if key.parts else key.name for key in keys}
+    used_names = check_names(keys, text)
+    return {id(key): key.name or free_name(key.parts, used_names) if key.parts else key.name for key in keys}
 
 
 def build_index(key: syntax.KeyDefinition, parts: tuple[syntax.KeyPart, ...], id: int, name: str) -> Index:
@@ -179,23 +179,23 @@ def build_index(key: syntax.KeyDefinition, parts: tuple[syntax.KeyPart, ...], id
 
 def check_names(keys: list[syntax.KeyDefinition], text: str) -> set[str]:
     """Return the names of keys in lower case. Raises SchemaError for duplicates."""
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for key in keys:
         name = key.name.lower()
-        if name and name in taken:
+        if name and name in used_names:
             raise SchemaError(f"{position(text, key.at)}: key name {key.name!r} twice")
-        taken.add(name)
-    return taken
+        used_names.add(name)
+    return used_names
 
 
-def free_name(parts: tuple[syntax.KeyPart, ...], taken: set[str]) -> str:
-    """Return TiDB's name for an unnamed key: its first column or `expression_index`, numbered from 2 if it is taken.
+def free_name(parts: tuple[syntax.KeyPart, ...], used_names: set[str]) -> str:
+    """Return TiDB's name for an unnamed key: its first column or `expression_index`, numbered from 2 if it is used_names.
 
-    `taken` are the explicit names in lower case, and TiDB's own, which it compares case-sensitively.
+    `used_names` are the explicit names in lower case, and TiDB's own, which it compares case-sensitively.
     """
     stem = "expression_index" if any(part.expression for part in parts) else parts[0].column
-    name = next(name for name in numbered_names(stem) if name not in taken)
-    taken.add(name)
+    name = next(name for name in numbered_names(stem) if name not in used_names)
+    used_names.add(name)
     return name
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
+from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
 from simulator.tidb.parser.expressions.operators import parse_node
 from simulator.tidb.parser.splitting import parse_tokens
@@ -88,14 +89,9 @@ def walk_in_order(node: syntax.Node) -> Iterator[syntax.Node]:
 
 def raise_problem(problem: tuple[str, str], functions: str, rows: str, name: str) -> None:
     kind, what = problem
-    if kind == "function":
-        raise tidb_error(functions, name)
-    if kind == "aggregate":
-        raise tidb_error("ddl:1111")
-    if kind == "row":
-        raise tidb_error(rows, name)
-    if kind == "window":
-        raise tidb_error("ddl:3593", name)
+    codes = {"function": functions, "aggregate": "ddl:1111", "row": rows, "window": "ddl:3593"}
+    if kind in codes:
+        raise tidb_error(codes[kind], name)
     raise tidb_error("expression:1582" if kind == "count" else "expression:1235", what)
 
 
@@ -112,20 +108,23 @@ def first_problem(tree: syntax.Node, arrays: bool) -> tuple[str, str] | None:
 
 
 def problems(tree: syntax.Node, arrays: bool) -> Iterator[tuple[str, str]]:
-    outermost = tree
-    while isinstance(outermost, syntax.Parenthesised):
-        outermost = outermost.inner
+    outermost = strip_parentheses(tree)
     for node in walk_in_order(tree):
-        if isinstance(node, syntax.Call):
-            yield from call_problems(node)
-        elif isinstance(node, syntax.ContextExpression):
-            yield from fragment_problems(node)
-        elif isinstance(node, syntax.InsertedValue):
-            yield "function", "VALUES"
-        elif isinstance(node, syntax.RowExpression):
-            yield "row", ""
-        elif isinstance(node, syntax.Cast) and node.type.endswith(" ARRAY") and node is not outermost and arrays:
-            yield "array", ARRAYS
+        match node:
+            case syntax.Call():
+                yield from call_problems(node)
+            case syntax.ContextExpression(kind=kind) if kind in FORBIDDEN:
+                yield "function", kind
+            case syntax.ContextExpression(kind="an aggregate function" as kind):
+                yield "aggregate", kind
+            case syntax.ContextExpression(kind="a window function" as kind):
+                yield "window", kind
+            case syntax.InsertedValue():
+                yield "function", "VALUES"
+            case syntax.RowExpression():
+                yield "row", ""
+            case syntax.Cast(type=type) if type.endswith(" ARRAY") and node is not outermost and arrays:
+                yield "array", ARRAYS
 
 
 def call_problems(call: syntax.Call) -> Iterator[tuple[str, str]]:
@@ -137,12 +136,3 @@ def call_problems(call: syntax.Call) -> Iterator[tuple[str, str]]:
         least, most = NATIVE_FUNCTIONS.get(call.name, (0, MANY))
         if not least <= len(call.arguments) <= most:
             yield "count", call.name.lower()
-
-
-def fragment_problems(fragment: syntax.ContextExpression) -> Iterator[tuple[str, str]]:
-    if fragment.kind in FORBIDDEN:
-        yield "function", fragment.kind
-    elif fragment.kind == "an aggregate function":
-        yield "aggregate", fragment.kind
-    elif fragment.kind == "a window function":
-        yield "window", fragment.kind

@@ -89,18 +89,18 @@ def check_keys(definition: syntax.CreateTable, charset: tuple[str, str], schema:
             check_new_foreign_key(key, len(foreign), table)
         else:
             check_key(key, names[id(key)], table, session)
-    taken = {names[id(key)].lower() for key in keys if key.kind != "foreign"}
-    check_foreign_indexes(keys, taken, table)
+    used_names = {names[id(key)].lower() for key in keys if key.kind != "foreign"}
+    check_foreign_indexes(keys, used_names, table)
 
 
 def check_constraint_names(keys: Sequence[syntax.KeyDefinition]) -> None:
     """Raise DdlError for duplicate names (TiDB: checkDuplicateConstraint)."""
-    taken: dict[bool, set[str]] = {True: set(), False: set()}
+    used_names: dict[bool, set[str]] = {True: set(), False: set()}
     for key in keys:
         is_foreign = key.kind == "foreign"
-        if key.name and key.name.lower() in taken[is_foreign]:
+        if key.name and key.name.lower() in used_names[is_foreign]:
             raise tidb_error({"foreign": "ddl:1826", "check": "ddl:3822"}.get(key.kind, "ddl:1061"), key.name)
-        taken[is_foreign].add(key.name.lower())
+        used_names[is_foreign].add(key.name.lower())
 
 
 def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Session) -> None:
@@ -109,7 +109,7 @@ def check_key(key: syntax.KeyDefinition, name: str, table: Table, session: Sessi
     if key.kind in COLUMNAR_KINDS and not session.release.vectors:
         raise syntax_error("there are no vector indexes in this release")
     check_expressions(key, table, name)
-    if key.clustered is not None and key.kind != "primary":
+    if key.options.clustered is not None and key.kind != "primary":
         raise error_with_text("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")
     if key.kind == "primary" and check_primary_key(key, table):
         return
@@ -129,13 +129,13 @@ def check_primary_key(key: syntax.KeyDefinition, table: Table) -> bool:
         column = existing_column(table, part.column, tidb_error("ddl:1072", part.column))
         if column.generated == "virtual":
             raise tidb_error("ddl:3106", "Defining a virtual generated column as primary key")
-    clustered = key.clustered is not False
+    clustered = key.options.clustered is not False
     if clustered and key.options.visible is False:
         raise tidb_error("ddl:3522")
     return clustered and len(key.parts) == 1 and column is not None and family(column.type) == "integer"
 
 
-def check_foreign_indexes(keys: Sequence[syntax.KeyDefinition], taken: set[str], table: Table) -> None:
+def check_foreign_indexes(keys: Sequence[syntax.KeyDefinition], used_names: set[str], table: Table) -> None:
     """Check the name and columns of the index that a foreign key gets (TiDB: addIndexForForeignKey)."""
     indexed = (key.parts for key in keys if key.kind in INDEX_KINDS)
     beginnings = [tuple(part.column.lower() if part.length < 0 else "" for part in parts) for parts in indexed]
@@ -144,10 +144,10 @@ def check_foreign_indexes(keys: Sequence[syntax.KeyDefinition], taken: set[str],
         if any(columns == beginning[: len(columns)] for beginning in beginnings):
             continue
         name = key.name or f"fk_{number}"
-        if name.lower() in taken:
+        if name.lower() in used_names:
             raise error_with_text("ddl:1061", f"duplicate key name {name}")
         check_parts(syntax.KeyDefinition("key", name, key.parts), table)
-        taken.add(name.lower())
+        used_names.add(name.lower())
         beginnings.append(columns)
 
 
@@ -176,7 +176,9 @@ def check_options(definition: syntax.CreateTable, session: Session) -> None:
 
 
 def handle_key(definition: syntax.CreateTable) -> syntax.KeyDefinition | None:
-    return next((key for key in all_keys(definition) if key.kind == "primary" and key.clustered is not False), None)
+    return next(
+        (key for key in all_keys(definition) if key.kind == "primary" and key.options.clustered is not False), None
+    )
 
 
 def check_generated_columns(definition: syntax.CreateTable, schema: str) -> None:

@@ -218,42 +218,42 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
     database = target.catalog.database(table.schema)
     default = (database.charset, database.collation) if database else (table.charset, table.collation)
     with converting_errors("ddl:1253"):
-        wanted = resolve_charset_and_collation(name, collation, default, f"table {table.name!r}")
+        new = resolve_charset_and_collation(name, collation, default, f"table {table.name!r}")
     textual = [column.type for column in table.columns if column.type.charset != "binary"]
-    if (table.charset, table.collation) == wanted and all((type.charset, type.collation) == wanted for type in textual):
+    if (table.charset, table.collation) == new and all((type.charset, type.collation) == new for type in textual):
         what = "the table and its columns have" if columns_too else "the table has"
         yield f"{what} this character set and collation: no job"
         return
-    check_charset(table.charset, table.collation, *wanted)
+    check_charset(table.charset, table.collation, *new)
     if columns_too:
-        check_columns(table, wanted)
-    yield SubJob(Action.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
+        check_columns(table, new)
+    yield SubJob(Action.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, new, columns_too))
 
 
-def check_columns(table: Table, wanted: tuple[str, str]) -> None:
+def check_columns(table: Table, new: tuple[str, str]) -> None:
     """Raise DdlError for a column that cannot have the charset, and for a key that gets too long."""
     for column in table.columns:
         type = column.type
-        if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):
+        if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[new[0]][1]):
             raise tidb_error("types:1074", column.name, most)
         if type.charset == "binary":
             continue
         indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
-        if indexed and not order_alike(type.collation, wanted[1]):
+        if indexed and not order_alike(type.collation, new[1]):
             raise unsupported_error(
                 f"converting collation of column '{column.name.lower()}' from"
-                f" '{type.collation}' to '{wanted[1]}' when index is defined on it."
+                f" '{type.collation}' to '{new[1]}' when index is defined on it."
             )
-        check_charset(type.charset, type.collation, *wanted)
-    changed = with_charset(table, wanted, True)
+        check_charset(type.charset, type.collation, *new)
+    changed = with_charset(table, new, True)
     for index in table.indexes:
         check_index_parts(index.columns, changed)
 
 
-def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:
+def with_charset(table: Table, new: tuple[str, str], columns_too: bool) -> Table:
     def converted(column: Column) -> Column:
         if not columns_too or family(column.type) not in ("string", "text", "enum", "set") or is_binary(column.type):
             return column
-        return replace(column, type=replace(column.type, charset=wanted[0], collation=wanted[1]))
+        return replace(column, type=replace(column.type, charset=new[0], collation=new[1]))
 
-    return replace(table, charset=wanted[0], collation=wanted[1], columns=tuple(map(converted, table.columns)))
+    return replace(table, charset=new[0], collation=new[1], columns=tuple(map(converted, table.columns)))
