@@ -48,11 +48,11 @@ class Summary:
 
     def by_table(self) -> dict[str, Counter[int]]:
         """Return the rows of each table by operation, summed over its partitions."""
-        found: dict[str, Counter[int]] = {}
+        rows_by_table: dict[str, Counter[int]] = {}
         for (table, op, _), rows in sorted(self.account.changes.items()):
             physical = self.plan.tables[table].table
-            found.setdefault(f"{physical.schema}.{physical.name}", Counter())[op] += rows
-        return found
+            rows_by_table.setdefault(f"{physical.schema}.{physical.name}", Counter())[op] += rows
+        return rows_by_table
 
     def by_partition(self) -> list[dict[str, Any]]:
         """Return the counts of each partition."""

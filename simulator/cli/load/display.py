@@ -63,8 +63,11 @@ def show_progress(
     search: RateSearch | None = None,
     stderr: bool = False,
 ) -> Iterator[LoadProgressLine]:
-    """While the run is on: `LoadProgressLine.update` is for the listener of progress, `LoadProgressLine.watch.sent` for the feed. With `kafka`,
-    the lag of the group is watched there. `stderr` says that standard output shows messages."""
+    """Show the progress of a run, and its reports at the end.
+
+    The listener of progress calls `LoadProgressLine.update`, the feed `LoadProgressLine.monitor.sent`. With `kafka` the
+    lag of the consumer group is watched. `stderr` is for runs that print messages on standard output.
+    """
     monitor = LoadMonitor(setup)
     progress_line = LoadProgressLine(monitor)
     metrics.monitor = monitor

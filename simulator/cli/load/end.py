@@ -27,10 +27,10 @@ def show(monitor: LoadMonitor, stderr: bool = False) -> None:
 
 def tables(monitor: LoadMonitor) -> dict[str, Counter[int]]:
     """Return the rows of each table by operation."""
-    found: dict[str, Counter[int]] = {}
+    rows_by_table: dict[str, Counter[int]] = {}
     for (table, op), rows in sorted(monitor.account.changes.items()):
-        found.setdefault(monitor.setup.tables[table], Counter())[op] += rows
-    return found
+        rows_by_table.setdefault(monitor.setup.tables[table], Counter())[op] += rows
+    return rows_by_table
 
 
 def partitions(monitor: LoadMonitor) -> list[dict[str, Any]]:
@@ -68,11 +68,11 @@ def _account(monitor: LoadMonitor) -> Iterator[str]:
     )
     yield from _of_rate(monitor)
     if account.latencies.records:
-        found = ", ".join(
+        quantiles = ", ".join(
             f"{name} {1000 * seconds:,.0f} ms"
             for name, seconds in zip(QUANTILES, account.latencies.quantiles(list(QUANTILES.values())), strict=True)
         )
-        yield f"acknowledged within: {found}, at most {1000 * account.latencies.longest:,.0f} ms"
+        yield f"acknowledged within: {quantiles}, at most {1000 * account.latencies.longest:,.0f} ms"
     if account.retried or account.resent:
         yield f"sent again: {account.resent:,} records; {account.retried:,} windows, as a process was lost"
     if monitor.verdict is not None:

@@ -27,7 +27,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metrics(Collector):
-    """What Prometheus is told: nothing until there is a `watch`."""
+    """The metrics of a run; none until `monitor` is set."""
 
     def __init__(self, monitor: LoadMonitor | None = None) -> None:
         self.monitor = monitor
@@ -62,8 +62,8 @@ class Metrics(Collector):
         monitor = self.monitor
         if monitor is not None:
             with monitor.lock:
-                found = [*_counters(monitor), *_gauges(monitor), _histogram(monitor.account.latencies)]
-            yield from found
+                metrics = [*_counters(monitor), *_gauges(monitor), _histogram(monitor.account.latencies)]
+            yield from metrics
 
 
 def _counters(monitor: LoadMonitor) -> Iterator[Metric]:

@@ -75,13 +75,13 @@ def series(monitor: LoadMonitor) -> dict[str, Any]:
 
 def latency(latencies: Latencies) -> dict[str, float | int | None]:
     """Return the quantiles of acknowledgement latencies in milliseconds."""
-    found = latencies.quantiles(list(QUANTILES.values()))
+    quantiles = latencies.quantiles(list(QUANTILES.values()))
     known = latencies.records > 0
     return {
         "records": latencies.records,
         **{
             f"{name}_ms": round(1000 * seconds, 3) if known else None
-            for name, seconds in zip(QUANTILES, found, strict=True)
+            for name, seconds in zip(QUANTILES, quantiles, strict=True)
         },
         "max_ms": round(1000 * latencies.longest, 3) if known else None,
     }
