@@ -10,8 +10,8 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import parse_order
+from simulator.tidb.parser.expressions.atoms import begins_query
 from simulator.tidb.parser.expressions.literals import LITERALS
-from simulator.tidb.parser.lookahead import begins_query
 from simulator.tidb.parser.queries.hints import parse_hints
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.queries.select import ParsedWith, parse_limit, parse_value

@@ -8,9 +8,34 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, parse_arguments, parse_call
 from simulator.tidb.parser.expressions.literals import LITERALS, parse_fraction
-from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restore_node
 from simulator.tidb.restore.names import quote_name
+
+OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
+CONTINUATIONS = (*OPERATORS, "ORDER BY", "LIMIT", "FETCH")
+"""The words that may follow a query in parentheses."""
+
+
+def begins_query(cursor: Cursor, places: int = 0) -> bool:
+    """Whether a query without parentheses begins `places` tokens ahead."""
+    word = cursor.word_ahead(places)
+    return word in ("SELECT", "WITH", "TABLE") or word == "VALUES" and cursor.word_ahead(places + 1) == "ROW"
+
+
+def begins_subquery(cursor: Cursor, nested: bool = False) -> bool:
+    """Whether the next `(` contains a query. With `nested`, several pairs of parentheses may surround it.
+
+    `((SELECT 1))` is an expression that contains a query, `((SELECT 1) UNION SELECT 2)` is a query.
+    """
+    if cursor.word() != "(":
+        return False
+    places = 1
+    while cursor.word_ahead(places) == "(":
+        places += 1
+    if not begins_query(cursor, places):
+        return False
+    endings = (*CONTINUATIONS, ")") if nested else CONTINUATIONS
+    return all(cursor.word_ahead(cursor.closing_ahead(opening) + 1) in endings for opening in range(1, places))
 
 
 def parse_atom(cursor: Cursor) -> syntax.Node:

@@ -12,9 +12,8 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, canonical_collation
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.atoms import begins_assignment, parse_assignment, parse_atom
+from simulator.tidb.parser.expressions.atoms import begins_assignment, begins_subquery, parse_assignment, parse_atom
 from simulator.tidb.parser.expressions.times import parse_unit
-from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restore_list, restore_node
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}

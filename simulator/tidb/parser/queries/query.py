@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import parse_order, restore_order
-from simulator.tidb.parser.lookahead import OPERATORS
+from simulator.tidb.parser.expressions.atoms import OPERATORS
 from simulator.tidb.parser.queries.select import ParsedLimit, ParsedSelect, ParsedWith, parse_limit, parse_select
 from simulator.tidb.restore.names import quote_name
 

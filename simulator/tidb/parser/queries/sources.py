@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.lookahead import begins_subquery
+from simulator.tidb.parser.expressions.atoms import begins_subquery
 from simulator.tidb.restore.expressions import restore_list, restore_node
 from simulator.tidb.restore.names import quote_name, restore_table_name
 
