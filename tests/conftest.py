@@ -25,6 +25,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.
     os.environ.pop("COVERAGE_PROCESS_START", None)
 
+# Compiled modules are kept, whatever the environment says: the suite starts hundreds of processes.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fast", settings.get_profile("shared machine"), max_examples=15)
 settings.load_profile("shared machine")

@@ -18,7 +18,7 @@ from support.damage import Line, bad, good
 from simulator.cli import run
 
 URI = "kafka://h:1/t?protocol=canal-json"
-BATCHES = 20
+BATCHES = 6
 RUNS = 1000
 """Runs of a batch."""
 
@@ -89,7 +89,7 @@ def wrong(code: object, out: str, err: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -> None:
-    """Twenty thousand in all: good ones of every command with one or two arguments or files damaged."""
+    """Six thousand in all: good ones of every command with one or two arguments or files damaged."""
     ends = ((line, *folder.run(line)) for line in bad(seed, RUNS))
     found = [(what, line, err[-2000:]) for line, code, out, err in ends if (what := wrong(code, out, err))]
     assert found[:3] == []

@@ -30,7 +30,7 @@ MOST_REFUSED = 0.03
 """The share of a file's statements that the simulator refuses by name."""
 
 REPLICATED = {code for code in Action if code in releases.find(RELEASE).allowed_ddl}
-"""The types of the jobs that TiCDC replicates, as test_vectors.py holds them. The list in check.py says that it is from
+"""The types of the jobs that TiCDC replicates, as the vectors of DDL have them. The list in check.py says that it is from
 those vectors, and lacks 19, 41 and 72."""
 
 
