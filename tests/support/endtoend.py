@@ -19,6 +19,7 @@ import lz4.frame
 
 from simulator import TiCDC
 from simulator.errors import SqlError
+from support.same_upstream import same_upstream
 
 DEFAULT = Path(__file__).parent.parent / "endtoend"
 STABLE_ROWS = 12
@@ -113,7 +114,8 @@ def _played(feed: Feed, config: str) -> tuple[list[str], list[Sent]]:
     """Statements that were answered otherwise than by TiDB, and the messages."""
     wrong: list[str] = []
     stop = feed.recorded.get("error", "")
-    with TiCDC(feed.release, sink_uri=feed.recorded["uri"], config=config or None, databases=()) as ticdc:
+    uri = feed.recorded["uri"]
+    with same_upstream(feed.case), TiCDC(feed.release, sink_uri=uri, config=config or None, databases=()) as ticdc:
         ticdc.execute("SET time_zone = '+00:00'; SET timestamp = 1700000000")
         for statement in feed.statements:
             sql, expected, found, text = statement["sql"], statement.get("error", 0), 0, ""
