@@ -157,7 +157,7 @@ def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
         tuple(
             _message(name, sent, rules.changefeed, release)
             for name, codec in CODECS.items()
-            if codec.protocol.exists(release)
+            if codec.protocol.exists(release) and codec.sends_ddl(rules.changefeed.codec, release)
         ),
     )
 
@@ -165,7 +165,7 @@ def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
     codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
     key, value = codec.message(codec.ddl(event, options, release), options, release)
-    partitions = tuple(codec.ddl_partitions(range(changefeed.kafka.partitions), release))
+    partitions = tuple(codec.ddl_partitions(range(changefeed.kafka.partitions), options, release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)
 
 

@@ -194,7 +194,7 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
     placed = tuple(
-        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic, event.commit_ts), release))
+        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic, event.commit_ts), options, release))
         for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
     )
     return ControlEvents(placed, plan.timeline, codec.has_watermarks(options, release), release.watermark_after_ddl, to)

@@ -115,6 +115,9 @@ class Codec:
     ddl: Callable[[DdlEvent, CodecOptions, Release], KeyValue]
     """Encode a DDL statement into key and value, without framing."""
 
+    sends_ddl: Callable[[CodecOptions, Release], bool] = lambda options, release: True
+    """Whether DDL statements are sent; `ddl` is called only if they are."""
+
     watermark: Callable[[int, CodecOptions, Release], KeyValue | None] = lambda ts, options, release: None
     """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
 
@@ -145,8 +148,10 @@ class Codec:
         framed = self.frame(encoded, np.zeros(1, np.int64), options, release)
         return None if framed.keys is None else framed.keys[0].as_py(), framed.values[0].as_py()
 
-    def ddl_partitions(self, topic: range, release: Release) -> range:
-        """Return the partitions or destinations of a topic that receive a DDL statement."""
+    def ddl_partitions(self, topic: range, options: CodecOptions, release: Release) -> range:
+        """Return the partitions or destinations of a topic that receive a DDL statement; none if none is sent."""
+        if not self.sends_ddl(options, release):
+            return topic[:0]
         return topic if self.broadcasts_ddl(release) else topic[:1]
 
     def has_watermarks(self, options: CodecOptions, release: Release) -> bool:
