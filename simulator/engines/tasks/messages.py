@@ -90,6 +90,7 @@ def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spe
         RowChanges(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
         selected=to.selected,
         table_id=physical_table.table_id,
+        version=physical_table.version,
         large=large,
     )
     return CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)

@@ -16,9 +16,10 @@ from simulator.run.plan.snapshot_pairs import UnplacedPair
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import TableVersions
 from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.codecs import TableInfo
 from simulator.ticdc.dispatch import Route, TopicGrowth
 from simulator.ticdc.rules import ChangefeedRules
-from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.catalog import Catalog, Key
 from simulator.tidb.model.table import Name
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 
@@ -36,6 +37,9 @@ class RunPosition:
     catalog: Catalog = Catalog()
     versions: Mapping[Name, int] = field(default_factory=dict)
     """The version number of each existing, replicated table."""
+
+    infos: Mapping[Key, TableInfo] = field(default_factory=dict)
+    """The tables and views that statements have touched, replicated or not."""
 
     state: Snapshot | Upstream | None = None
     """The rows of all tables; None before the first step."""

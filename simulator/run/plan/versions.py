@@ -62,9 +62,10 @@ class TableVersions:
         known.append(self._add(TableVersion(table, None), new_table(table, self.next_id)))
         return known[-1]
 
-    def created(self, table: Table) -> int:
-        """Return the number of a new version for a table that scripted SQL creates."""
-        return self._add(TableVersion(table, None, scripted=True), new_table(table, self.next_id))
+    def created(self, table: Table, table_id: int | None = None) -> int:
+        """Return the number of a new version for a table that scripted SQL creates, or that keeps an earlier id."""
+        physical = new_table(table, self.next_id if table_id is None else table_id)
+        return self._add(TableVersion(table, None, scripted=True), physical)
 
     def next(self, table: Table, of: int, emptied: frozenset[str] = frozenset()) -> int:
         """Return the number of the version after statements; emptied partitions get new ids."""
@@ -72,20 +73,35 @@ class TableVersions:
         return self._add(TableVersion(table, of, emptied), _successors(table, before, emptied, self.next_id))
 
     def altered(
-        self, table: Table, of: int, emptied: frozenset[str] = frozenset(), exchanged: ExchangedPartition | None = None
+        self,
+        table: Table,
+        of: int,
+        emptied: frozenset[str] = frozenset(),
+        exchanged: ExchangedPartition | None = None,
+        moved: bool = False,
     ) -> int:
         """Return the number of the version after a statement of scripted SQL.
 
-        Emptied partitions get new ids, an exchanged one the id of the other table.
+        Emptied partitions get new ids, an exchanged one the id of the other table; a moved table gets new ids, too.
         """
         before = [self.tables[index] for index in self.places[of].indexes]
-        if EVERYTHING in emptied:
+        if EVERYTHING in emptied or moved:
             physical: Sequence[PhysicalTable] = new_table(table, self.next_id)
         else:
             physical = _successors(table, before, emptied, self.next_id)
         if exchanged:
             physical = _exchanged(physical, exchanged)
         return self._add(TableVersion(table, of, emptied, True), physical)
+
+    def stamp(self, number: int, schema_version: int) -> None:
+        """Set the schema version of a version's physical tables, unless it is known."""
+        for index in self.places[number].indexes:
+            if not self.tables[index].version:
+                self.tables[index] = replace(self.tables[index], version=schema_version)
+
+    def table_id(self, number: int) -> int:
+        """Return the id of the (whole) table."""
+        return self.tables[self.places[number].indexes[0]].table_id
 
     def ids(self, number: int) -> dict[str, int]:
         """Return the physical ids of a version by partition name in lower case; the name is empty without partitions."""

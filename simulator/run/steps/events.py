@@ -16,14 +16,20 @@ from simulator.columns.change_frame import Ints
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.plan.table_infos import FIRST_OTHER_ID, TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
+from simulator.ticdc.codecs import TableInfo
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import CommittedTransaction, CompletedDdl, TableChanges
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
+
+MOVING = frozenset({Action.ALTER_TABLE_PARTITIONING, Action.REMOVE_PARTITIONING})
+"""Jobs that copy all rows to a table with a new id (tidb v8.0.0: pkg/ddl/partition.go)."""
 
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
@@ -47,8 +53,13 @@ def apply_events(
             position = position.passed(1) if number else position
             rows += _row_changes(event, position)
         else:
-            jobs += _jobs(event, position, context, origin, job_logical)
-            position = replace(position, versions=_versions(event, position, context))
+            versions = _versions(event, position, context)
+            emitted = _jobs(event, position, context, origin, job_logical)
+            ids = TableIds(ids_of(position.versions, context.versions), ids_of(versions, context.versions))
+            followed, infos = follow_jobs(emitted, position.infos, ids, position.start_ts)
+            jobs += followed
+            stamp_versions(versions, infos, position.start_ts, context.versions)
+            position = replace(position, versions=versions, infos=infos)
     return position, StepResult(tuple(jobs), rows=tuple(rows))
 
 
@@ -93,7 +104,8 @@ def _versions(event: CompletedDdl, position: RunPosition, context: PlanContext) 
     for place, table in event.after.tables.items():
         version = known.get(place)
         if place in touched or before.get(place) is not table:
-            version = _version(table, version, emptied, exchanged.get(place), event, context)
+            earlier = position.infos.get(place)
+            version = _version(table, version, emptied, exchanged.get(place), event, earlier, context)
         if version is not None:
             found[table.schema, table.name] = version
     return found
@@ -105,16 +117,22 @@ def _version(
     emptied: frozenset[str],
     exchanged: ExchangedPartition | None,
     event: CompletedDdl,
+    earlier: TableInfo | None,
     context: PlanContext,
 ) -> int | None:
-    """Return the version of a table after a statement; None for a table that is not replicated."""
+    """Return the version of a table after a statement; None for a table that is not replicated.
+
+    `earlier` has the id of a table that was not replicated before the statement.
+    """
     if not is_replicated(table, context.rules):
         return None
     if version is None and isinstance(event.statement, BRING_BACK):
         version = _dropped_version(table, event.before.dropped.values(), context.versions)
     if version is None:
-        return context.versions.created(table)
-    return context.versions.altered(table, version, emptied, exchanged)
+        keeps_id = earlier is not None and earlier.table_id < FIRST_OTHER_ID
+        return context.versions.created(table, earlier.table_id if earlier and keeps_id else None)
+    moved = any(job.code in MOVING for job in event.jobs)
+    return context.versions.altered(table, version, emptied, exchanged, moved)
 
 
 def _dropped_version(table: Table, dropped: Iterable[Table], versions: TableVersions) -> int | None:

@@ -17,6 +17,7 @@ from simulator.files import location_beside
 from simulator.run.plan.snapshot_pairs import TableOrigin, UnplacedPair, table_origins
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
+from simulator.run.plan.table_infos import TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.upstream_rows import as_snapshot
 from simulator.run.steps.derivation import SchemaChangeOptions, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
@@ -107,6 +108,7 @@ def _start(snapshot: Snapshot, position: RunPosition, context: PlanContext) -> R
         for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
         if context.rules.replicates(table)
     }
+    stamp_versions(versions, {}, position.start_ts, context.versions)
     return replace(position, catalog=known, versions=versions, state=snapshot)
 
 
@@ -134,6 +136,10 @@ def _plan_changes(
         _changed_tables(origins, tables_of(known), {name: reached[name] for name in target}, position, context)
     )
     same = _unchanged_tables({name: reached[name] for name in target if name not in origins}, position, context)
+    reached_versions = {**same, **{name: number for _, name, _, number in changed}}
+    ids = TableIds(ids_of(position.versions, context.versions), ids_of(reached_versions, context.versions))
+    followed, infos = follow_jobs(jobs, position.infos, ids, position.start_ts)
+    stamp_versions(reached_versions, infos, position.start_ts, context.versions)
     every, changed_names = context.versions.every, {origin.name for origin, *_ in changed}
     sent = {number: rules.replicates(every[number].table) for _, _, *pair in changed for number in pair}
     unchanged = {name: number for name, number in position.versions.items() if name not in changed_names}
@@ -143,10 +149,11 @@ def _plan_changes(
         behind,
         catalog=build_catalog(tables, [*left.databases.values(), *sorted(after.databases - _names(left))]),
         versions={**same, **{name: number for _, name, _, number in changed if sent[number]}},
+        infos=infos,
         state=after,
         unread=None,
     )
-    return following, StepResult(jobs, (pair_draft,))
+    return following, StepResult(tuple(followed), (pair_draft,))
 
 
 def _comparable_tables(

@@ -28,6 +28,9 @@ class PhysicalTable:
     table_id: int = FIRST_ID
     """Id of the (whole) table."""
 
+    version: int = 0
+    """The schema version of the table: the TSO at which the last job that changed its definition began."""
+
 
 def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
     """Return the physical tables of these tables, sorted by name, with ids from 100."""

@@ -19,6 +19,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join, scatter
+from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.model.table import Table
 
 
@@ -46,7 +47,10 @@ class RowChanges:
     """The columns that column selectors leave; None means all visible ones. Images have all columns in any case."""
 
     table_id: int = 0
-    """Physical table id if the table is not partitioned."""
+    """Id of the (whole) table."""
+
+    version: int = 0
+    """The schema version of the table, as in `TableInfo.version`."""
 
     large: pa.Array | None = None
     """bool: rows that are treated as too large whatever their size; None means none."""
@@ -93,6 +97,17 @@ Frame = Callable[[EncodedRows, npt.NDArray[np.int64], CodecOptions, Release], Me
 
 
 @dataclass(frozen=True)
+class TableInfo:
+    """A table or view as a job leaves it (tiflow: cdc/model/schema_storage.go TableInfo)."""
+
+    table: Table | ViewInfo
+    table_id: int
+    version: int
+    """TiDB's UpdateTS: the TSO at which the last job that changed the definition began. RENAME, TRUNCATE TABLE and
+    EXCHANGE PARTITION keep it (tidb: pkg/ddl/table.go)."""
+
+
+@dataclass(frozen=True)
 class DdlEvent:
     """A DDL statement as it is sent."""
 
@@ -104,6 +119,12 @@ class DdlEvent:
     query: str
     type_code: int
     """TiDB's action type, as in `"t"` of Open Protocol."""
+
+    after: TableInfo | None = None
+    """The table after the job, a dropped one as it was; None for a statement on a database."""
+
+    before: TableInfo | None = None
+    """The table before the job, in EXCHANGE PARTITION the plain table; None for a table that the job creates."""
 
 
 @dataclass(frozen=True)
