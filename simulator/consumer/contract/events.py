@@ -12,7 +12,7 @@ import pyarrow as pa
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, WATERMARK, Ints, ints
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.summary import NEVER, PartitionSummary, ProgressSamples, Statement
+from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary, ProgressSamples
 from simulator.consumer.contract.violations import Violation, ViolationCounter
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
@@ -62,9 +62,9 @@ class EventArrays:
     def at(self, kind: int) -> Ints:
         return np.flatnonzero(self.kind == kind)
 
-    def statement(self, at: int) -> Statement:
+    def statement(self, at: int) -> BroadcastDdl:
         values = (self.batch.column(name)[at].as_py() or "" for name in ("schema", "table", "text", "type"))
-        return Statement(int(self.ts[at]), *values)
+        return BroadcastDdl(int(self.ts[at]), *values)
 
     def name(self, at: int) -> str:
         """Return `db.table` of a row."""

@@ -10,7 +10,7 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
 from simulator.consumer.contract.change_window import NEVER, highest_before
 from simulator.consumer.contract.events import EventArrays
-from simulator.consumer.contract.summary import Statement
+from simulator.consumer.contract.summary import BroadcastDdl
 
 OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
@@ -84,7 +84,7 @@ class StatementOrder:
     """Point 5: DDL is in commit-ts order, not below a watermark, and between the rows ≤ C and > C of its tables."""
 
     def __init__(self) -> None:
-        self.seen: dict[Statement, int] = {}
+        self.seen: dict[BroadcastDdl, int] = {}
         """Number of occurrences of each statement."""
 
         self._last = -1

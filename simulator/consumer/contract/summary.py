@@ -16,7 +16,7 @@ NEVER = -1
 
 
 @dataclass(frozen=True)
-class Statement:
+class BroadcastDdl:
     """A DDL event. The same statement in another partition, or repeated, is equal."""
 
     commit_ts: int
@@ -57,7 +57,7 @@ class PartitionSummary:
     watermarks: Ints = field(default_factory=_none)
     """Each watermark once, ascending."""
 
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[BroadcastDdl, ...] = ()
     """Each statement once, in order of arrival."""
 
     rows: Counter[tuple[str, str]] = field(default_factory=Counter)

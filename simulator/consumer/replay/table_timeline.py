@@ -47,7 +47,7 @@ class StreamStatement:
 
 
 @dataclass(frozen=True)
-class TableVersion:
+class ReplayedTable:
     since: int
     """Commit-ts of the statement; rows above it have this definition."""
 
@@ -70,7 +70,7 @@ class PartitionDrop:
 class TableHistory:
     """The definitions of a table, from its creation until it is dropped or truncated."""
 
-    definitions: tuple[TableVersion, ...]
+    definitions: tuple[ReplayedTable, ...]
     known: bool
     """Whether all rows at the start of the stream are known."""
 
@@ -252,7 +252,7 @@ class _TimelineBuilder:
         self.names.setdefault(table_key, []).append((ts, number))
 
     def _add_table(self, ts: int, table: Table, known: bool, lenient: bool) -> int:
-        self.tables.append(TableHistory((TableVersion(ts, table),), known, lenient))
+        self.tables.append(TableHistory((ReplayedTable(ts, table),), known, lenient))
         return len(self.tables) - 1
 
     def _remove(self, number: int, ts: int, table_key: Key) -> None:
@@ -279,7 +279,7 @@ class _TimelineBuilder:
             for spec in (statement.specs if isinstance(statement, AlterTable) else ())
             if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
         )
-        another = () if history.table is table else (TableVersion(ts, table),)
+        another = () if history.table is table else (ReplayedTable(ts, table),)
         if cuts or another:
             self.tables[number] = replace(
                 history, definitions=(*history.definitions, *another), cuts=(*history.cuts, *cuts)

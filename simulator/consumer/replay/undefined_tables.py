@@ -19,7 +19,7 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.decode.row_texts import MEMBERS, table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.replay.normalize import as_mask, is_unknown, may_be_equal
-from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableVersion
+from simulator.consumer.replay.table_timeline import NO_TABLE, ReplayedTable, TableHistory
 from simulator.tidb.model.types import TYPES
 
 MARKER_SIZE = 8
@@ -92,7 +92,7 @@ def marked_may_be_equal(images: pa.Array, others: pa.Array) -> Mask:
 
 def layout_history(layout: Layout) -> TableHistory:
     """Return the table as its messages describe it."""
-    return TableHistory((TableVersion(-1, table_from_layout(layout)),), False)
+    return TableHistory((ReplayedTable(-1, table_from_layout(layout)),), False)
 
 
 def without_members(layout: Layout) -> frozenset[str]:

@@ -28,7 +28,7 @@ from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
-from simulator.run.plan.versions import TableVersion, TableVersions
+from simulator.run.plan.versions import PlannedTable, TableVersions
 from simulator.run.steps.sql import execute_statement, with_upstream
 from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.changes.timetable import Segment
@@ -165,7 +165,7 @@ def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanConte
     for number in position.versions.values():
         table, places = known.every[number].table, known.places[number].indexes
         first = len(present.tables)
-        present.every.append(TableVersion(table, None))
+        present.every.append(PlannedTable(table, None))
         present.tables += (known.tables[place] for place in places)
         present.places.append(PlacedTable(table, tuple(range(first, len(present.tables)))))
         for place in places:

@@ -73,7 +73,7 @@ def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_RO
 
 
 @dataclass(frozen=True)
-class TableChanges:
+class GeneratedChanges:
     """Changes of one table without their values, in parallel columns."""
 
     number: int
@@ -112,7 +112,7 @@ class TableChanges:
         there = versions >= 0
         return TableRows(self.key[there], versions[there], self.table.since, self.stream, self.number)
 
-    def at(self, places: Ints) -> TableChanges:
+    def at(self, places: Ints) -> GeneratedChanges:
         """Return the changes at these indexes."""
         where = pa.array(places)
         return replace(
@@ -128,7 +128,7 @@ class TableChanges:
         )
 
 
-def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> list[TableChanges]:
+def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> list[GeneratedChanges]:
     """Return the changes of some transactions that may belong to these destinations, by table."""
     since = [table.since if table else 0 for table in epoch.tables]
     changes = epoch.stream.window(first, end, since)
@@ -139,7 +139,7 @@ def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> l
     for number, at in by_table(changes.table):
         table = epoch.tables[number]
         if table is not None:
-            of_table = TableChanges(
+            of_table = GeneratedChanges(
                 number,
                 table,
                 epoch.stream,
@@ -156,7 +156,7 @@ def _changes_by_table(epoch: SchemaEpoch, first: int, end: int, mine: Mask) -> l
     return table_changes
 
 
-def _add_partitions(changes: TableChanges) -> TableChanges:
+def _add_partitions(changes: GeneratedChanges) -> GeneratedChanges:
     """Add the partitions of the table. A change that moves a row to another partition becomes two."""
     table = changes.table.place.table
     if table.partitioning is None:
@@ -173,7 +173,7 @@ def _add_partitions(changes: TableChanges) -> TableChanges:
     return replace(both, before=before, after=after, physical=np.append(shown, was[moved]))
 
 
-def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
+def _find_partitions(changes: GeneratedChanges, rows: TableRows) -> Ints:
     """Return the index of the physical partition of each row; raise UserError if none takes it."""
     table = changes.table.place.table
     names = [column.name for column in visible_columns(table)]
@@ -186,7 +186,7 @@ def _find_partitions(changes: TableChanges, rows: TableRows) -> Ints:
     return np.asarray(places, np.int64)
 
 
-def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Mask) -> TableChanges:
+def _drop_other_destinations(changes: GeneratedChanges, epoch: SchemaEpoch, mine: Mask) -> GeneratedChanges:
     """Keep the changes that may belong to these destinations.
 
     A split change_frame.UPDATE belongs to two. All changes are kept if a split depends on the other changes of the transaction.
@@ -201,7 +201,7 @@ def _drop_other_destinations(changes: TableChanges, epoch: SchemaEpoch, mine: Ma
     return changes if belongs.all() else changes.at(np.flatnonzero(belongs))
 
 
-def _destinations(changes: TableChanges, rows: TableRows, rules: RowRules) -> Ints:
+def _destinations(changes: GeneratedChanges, rows: TableRows, rules: RowRules) -> Ints:
     """Return the destinations if changes are dispatched by these rows."""
     route, table = rules.routes[changes.table.place.indexes[0]], changes.table.place.table
     names = sorted({source for _, source in route.hashed if source})
@@ -212,13 +212,13 @@ def _destinations(changes: TableChanges, rows: TableRows, rules: RowRules) -> In
     return first + dispatch.choose_partitions(route, hashes, changes.commit_ts, row_ids, count)
 
 
-def _row_ids(changes: TableChanges) -> pa.Array:
+def _row_ids(changes: GeneratedChanges) -> pa.Array:
     named = _add_handles(changes)
     table = changes.table.place.table
     return named.row_ids if not handle_key(table) else key_bytes.row_ids(table, named.handles, 0)
 
 
-def _add_handles(changes: TableChanges) -> TableChanges:
+def _add_handles(changes: GeneratedChanges) -> GeneratedChanges:
     """Add the handles. The rows of a table without a handle key have a `_tidb_rowid`."""
     if handle_key(changes.table.place.table):
         return replace(changes, handles=changes.table.values.handles(changes.shown))
@@ -227,7 +227,7 @@ def _add_handles(changes: TableChanges) -> TableChanges:
     return replace(changes, handles=handles, row_ids=pa.array(row_ids))
 
 
-def _sort_order(parts: Sequence[TableChanges], epoch: SchemaEpoch, first: int) -> Ints:
+def _sort_order(parts: Sequence[GeneratedChanges], epoch: SchemaEpoch, first: int) -> Ints:
     """Return the order by `change_frame.ORDER` of the changes of all tables, concatenated. Numbers sort faster than bytes."""
     if not parts:
         return np.zeros(0, np.int64)
@@ -250,7 +250,7 @@ def _handle_numbers(handles: pa.Array) -> npt.NDArray[np.uint64]:
     return np.asarray(pc.rank(handles, "ascending", tiebreaker="dense"), np.uint64)
 
 
-def _change_batch(parts: Sequence[TableChanges], order: Ints) -> pa.RecordBatch:
+def _change_batch(parts: Sequence[GeneratedChanges], order: Ints) -> pa.RecordBatch:
     """Return the changes at these indexes of all tables, concatenated, as a batch; changes without a difference are
     left out.
     """
@@ -268,7 +268,7 @@ def _change_batch(parts: Sequence[TableChanges], order: Ints) -> pa.RecordBatch:
     return picked(pa.concat_batches(made), np.argsort(np.concatenate(places)))
 
 
-def _table_change_batch(changes: TableChanges) -> tuple[pa.RecordBatch, Ints]:
+def _table_change_batch(changes: GeneratedChanges) -> tuple[pa.RecordBatch, Ints]:
     """Return the changes of one table as a batch, and their indexes."""
     before, after = (_images(changes, versions) for versions in (changes.before, changes.after))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(before, after), False)))
@@ -286,7 +286,7 @@ def _table_change_batch(changes: TableChanges) -> tuple[pa.RecordBatch, Ints]:
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
 
 
-def _images(changes: TableChanges, versions: Ints) -> pa.Array:
+def _images(changes: GeneratedChanges, versions: Ints) -> pa.Array:
     """Return the row images of these versions; null for missing rows."""
     images, there = changes.table.values.images(changes.rows(versions)), versions >= 0
     if there.all():

@@ -20,7 +20,7 @@ from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables, spelled_name
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, starting
-from simulator.run.plan.versions import TableVersion, TableVersions
+from simulator.run.plan.versions import PlannedTable, TableVersions
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -176,7 +176,7 @@ def _rows(
     return pa.concat_batches(parts)
 
 
-def _at(position: RunPosition, versions: TableVersions) -> list[TableVersion]:
+def _at(position: RunPosition, versions: TableVersions) -> list[PlannedTable]:
     return [versions.every[number] for number in position.versions.values()]
 
 

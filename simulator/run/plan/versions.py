@@ -27,7 +27,7 @@ class ExchangedPartition:
 
 
 @dataclass(frozen=True)
-class TableVersion:
+class PlannedTable:
     table: Table
     of: int | None
     """The number of the version before; None for a table's first version."""
@@ -43,7 +43,7 @@ class TableVersion:
 class TableVersions:
     """All table versions so far and their physical tables, in the order of their creation."""
 
-    every: list[TableVersion] = field(default_factory=list)
+    every: list[PlannedTable] = field(default_factory=list)
     places: list[PlacedTable] = field(default_factory=list)
     """Parallel to `every`."""
 
@@ -59,18 +59,18 @@ class TableVersions:
         for number in known:
             if same(self.every[number].table, table):
                 return number
-        known.append(self._add(TableVersion(table, None), new_table(table, self.next_id)))
+        known.append(self._add(PlannedTable(table, None), new_table(table, self.next_id)))
         return known[-1]
 
     def created(self, table: Table, table_id: int | None = None) -> int:
         """Return the number of a new version for a table that scripted SQL creates, or that keeps an earlier id."""
         physical = new_table(table, self.next_id if table_id is None else table_id)
-        return self._add(TableVersion(table, None, scripted=True), physical)
+        return self._add(PlannedTable(table, None, scripted=True), physical)
 
     def next(self, table: Table, of: int, emptied: frozenset[str] = frozenset()) -> int:
         """Return the number of the version after statements; emptied partitions get new ids."""
         before = [self.tables[index] for index in self.places[of].indexes]
-        return self._add(TableVersion(table, of, emptied), _successors(table, before, emptied, self.next_id))
+        return self._add(PlannedTable(table, of, emptied), _successors(table, before, emptied, self.next_id))
 
     def altered(
         self,
@@ -91,7 +91,7 @@ class TableVersions:
             physical = _successors(table, before, emptied, self.next_id)
         if exchanged:
             physical = _exchanged(physical, exchanged)
-        return self._add(TableVersion(table, of, emptied, True), physical)
+        return self._add(PlannedTable(table, of, emptied, True), physical)
 
     def stamp(self, number: int, schema_version: int) -> None:
         """Set the schema version of a version's physical tables, unless it is known."""
@@ -110,7 +110,7 @@ class TableVersions:
         names = [partition.name.lower() for partition in rule.partitions] if rule else [""]
         return {name: each.partition_id or each.table_id for name, each in zip(names, tables, strict=True)}
 
-    def _add(self, version: TableVersion, physical: Sequence[PhysicalTable]) -> int:
+    def _add(self, version: PlannedTable, physical: Sequence[PhysicalTable]) -> int:
         indexes = range(len(self.tables), len(self.tables) + len(physical))
         self.next_id = max(self.next_id, following_id(physical))
         self.tables += physical

@@ -24,7 +24,7 @@ from simulator.ticdc.changefeed.model import (
     Tls,
     partition_count,
 )
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters
 from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
@@ -38,7 +38,7 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     Table filters and topic expressions are checked when they are compiled: `filters.replication`, `dispatch.router`.
     """
     parsed, content = parse_uri(sink_uri, release), parse_file(toml_text, name, release)
-    settings = Settings(parsed, typed_parameters(parsed, release), content, release)
+    settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), content, release)
     rejections.reject(settings)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
@@ -50,7 +50,7 @@ def parse_kafka_uri(source: str, release: Release = V8_5) -> tuple[str, Kafka, t
     parsed = parse_uri(source, release)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not read; accepted: {', '.join(SCHEMES)}")
-    settings = Settings(parsed, typed_parameters(parsed, release), parse_file("", "", release), release)
+    settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), parse_file("", "", release), release)
     kafka_settings = kafka.kafka(settings)
     return (
         kafka.topic(settings),
@@ -70,7 +70,7 @@ def load_file(sink_uri: str, path: str | Path | None = None, release: Release = 
     return load(sink_uri, text, release, str(path))
 
 
-def _changefeed(settings: Settings) -> Changefeed:
+def _changefeed(settings: ChangefeedSettings) -> Changefeed:
     force_replicate = bool(settings.file_value("(top level)", "force-replicate"))
     topic, kafka_settings = kafka.topic(settings), kafka.kafka(settings)
     codec, dispatchers = encoder.encoder_options(settings, force_replicate), toml_rules.dispatchers(settings)

@@ -14,14 +14,14 @@ from simulator.releases import Release, option_names
 from simulator.ticdc.changefeed import kafka, large_messages, protocols, security
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
 
 COMPATIBLE, ROW_KEY = "?content-compatible", "?output-row-key"
 
 
-def encoder_options(settings: Settings, force_replicate: bool) -> CodecOptions:
+def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> CodecOptions:
     """Return the encoder's options; raise ChangefeedError if TiCDC rejects them."""
     protocol = protocols.protocol(settings)
     old_values = old_values_enabled(settings, protocol)
@@ -37,7 +37,7 @@ def encoder_options(settings: Settings, force_replicate: bool) -> CodecOptions:
     return options
 
 
-def _options(settings: Settings, protocol: Protocol, old_values: bool) -> CodecOptions:
+def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool) -> CodecOptions:
     compatible = COMPATIBLE in protocol.settings and settings.boolean("content-compatible")
     delete_only_handle_key = bool(settings.file_value("sink", "delete-only-output-handle-key-columns"))
     batch_size, message_bytes = _limits(settings)
@@ -61,12 +61,12 @@ def _options(settings: Settings, protocol: Protocol, old_values: bool) -> CodecO
     )
 
 
-def _terminator(settings: Settings, protocol: Protocol) -> str:
+def _terminator(settings: ChangefeedSettings, protocol: Protocol) -> str:
     terminator = settings.file.values.get(("sink", "terminator")) or "\r\n"
     return str(terminator) if settings.release.canal_ends_rows and "sink.terminator" in protocol.settings else ""
 
 
-def _limits(settings: Settings) -> tuple[int, int]:
+def _limits(settings: ChangefeedSettings) -> tuple[int, int]:
     batch_size = settings.number("max-batch-size", settings.default("max-batch-size"))
     message_bytes = settings.number("max-message-bytes", settings.default("max-message-bytes"))
     if settings.release.batch_size_sets_bytes and settings.get("max-batch-size") is not None:
@@ -74,7 +74,7 @@ def _limits(settings: Settings) -> tuple[int, int]:
     return batch_size, message_bytes
 
 
-def _check_force_replicate(settings: Settings, protocol: Protocol) -> None:
+def _check_force_replicate(settings: ChangefeedSettings, protocol: Protocol) -> None:
     if refusal := protocol.refusals.get(FORCE_REPLICATE):
         raise protocols.codec_config_error(refusal)
     large_messages.check_force_replicate(settings)
@@ -83,7 +83,7 @@ def _check_force_replicate(settings: Settings, protocol: Protocol) -> None:
         raise protocols.codec_config_error(f"force-replicate must be disabled when configuration {what}")
 
 
-def _check_extension(settings: Settings, protocol: Protocol) -> None:
+def _check_extension(settings: ChangefeedSettings, protocol: Protocol) -> None:
     parameter, release = settings.parameters.get("enable-tidb-extension"), settings.release
     if release.kafka_refuses_tidb_extension and parameter is not None and not protocol.tidb_extension(release):
         text = f"enable-tidb-extension only support {_extension_protocols(release)} protocol"
@@ -94,14 +94,14 @@ def _extension_protocols(release: Release) -> str:
     return " and ".join(name for name, protocol in protocols.PROTOCOLS.items() if protocol.tidb_extension(release))
 
 
-def _only_updated(settings: Settings) -> bool:
+def _only_updated(settings: ChangefeedSettings) -> bool:
     # [sink] content-compatible brings it for every protocol, the sink-uri's for canal-json alone (mergeConfig, Apply)
     is_known = option_names.UPDATED_COLUMNS <= settings.release.options
     in_file = is_known and settings.file_value("sink", "content-compatible")
     return settings.boolean("only-output-updated-columns") or bool(in_file)
 
 
-def warnings(settings: Settings, options: CodecOptions, kafka_settings: Kafka) -> Iterator[str]:
+def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings: Kafka) -> Iterator[str]:
     """Yield a warning for each option without effect under the protocol or the other options."""
     protocol, release = CODECS[options.protocol].protocol, settings.release
     sets_batch_size = settings.get("max-batch-size") is not None
@@ -156,7 +156,7 @@ def check(options: CodecOptions, release: Release) -> None:
 REQUIRED = "enable-old-value = true in changefeed.toml is accepted"
 
 
-def old_values_enabled(settings: Settings, protocol: Protocol) -> bool:
+def old_values_enabled(settings: ChangefeedSettings, protocol: Protocol) -> bool:
     """Return whether enable-old-value is on; raise ChangefeedError if the protocol or force-replicate needs it."""
     chosen, release = _old_values_chosen(settings), settings.release
     rule = protocol.old_values(release)
@@ -168,5 +168,5 @@ def old_values_enabled(settings: Settings, protocol: Protocol) -> bool:
     return chosen or rule == "forced"
 
 
-def _old_values_chosen(settings: Settings) -> bool:
+def _old_values_chosen(settings: ChangefeedSettings) -> bool:
     return bool(settings.file_value("(top level)", "enable-old-value"))

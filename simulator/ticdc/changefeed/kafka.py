@@ -12,14 +12,14 @@ from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc.changefeed import go, security
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 
 INVALID = "CDC:ErrKafkaInvalidConfig"
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 TIMEOUT = "10s"
 
 
-def topic(settings: Settings) -> str:
+def topic(settings: ChangefeedSettings) -> str:
     """Return the default topic, the URI's path; raise ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
     name = settings.uri.topic
     if not name:
@@ -30,7 +30,7 @@ def topic(settings: Settings) -> str:
     return name
 
 
-def kafka(settings: Settings) -> Kafka:
+def kafka(settings: ChangefeedSettings) -> Kafka:
     """Return the Kafka settings; raise ChangefeedError if TiCDC rejects them."""
     partitions, release = settings.get("partition-num"), settings.release
     if partitions == 0 and not release.refuses_zero_partitions:
@@ -96,13 +96,13 @@ def _check_replicas(kafka: Kafka) -> None:
         )
 
 
-def _brokers(settings: Settings) -> tuple[str, ...]:
+def _brokers(settings: ChangefeedSettings) -> tuple[str, ...]:
     if not settings.uri.brokers:
         raise ChangefeedError("no Kafka broker in sink-uri; accepted: kafka://host:port[,host:port]/topic?…")
     return settings.uri.brokers
 
 
-def _timeout(settings: Settings, name: str) -> float:
+def _timeout(settings: ChangefeedSettings, name: str) -> float:
     try:
         seconds = go.parse_duration(settings.text(name, TIMEOUT))
     except ValueError as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import availability, option_names
 from simulator.ticdc.changefeed.protocols import codec_config_error, protocol_or_none
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs.codec import Protocol
 
 TABLE = option_names.LARGE
@@ -19,7 +19,7 @@ ONLY_HANDLE_KEY_7_2 = "large-message-only-handle-key-columns"
 HANDLE_OPTIONS = ("none", "handle-key-only", "claim-check")
 
 
-def handle_option(settings: Settings, protocol: Protocol) -> str:
+def handle_option(settings: ChangefeedSettings, protocol: Protocol) -> str:
     """Return the option that takes effect: none, handle-key-only or claim-check."""
     option = _configured(settings)
     if settings.file_value("sink", ONLY_HANDLE_KEY_7_2):
@@ -30,12 +30,12 @@ def handle_option(settings: Settings, protocol: Protocol) -> str:
     return option if option in HANDLE_OPTIONS else "none"
 
 
-def text(settings: Settings, name: str) -> str:
+def text(settings: ChangefeedSettings, name: str) -> str:
     """Return a setting of the table, or an empty string."""
     return str(settings.file_value(TABLE, name) or "")
 
 
-def check(settings: Settings, extension: bool) -> None:
+def check(settings: ChangefeedSettings, extension: bool) -> None:
     """Raise ChangefeedError for settings that do not suit the protocol."""
     if TABLE not in settings.file.tables:
         return
@@ -65,7 +65,7 @@ def check(settings: Settings, extension: bool) -> None:
         raise replica_config_error(f"{start} {refusal}")
 
 
-def check_force_replicate(settings: Settings) -> None:
+def check_force_replicate(settings: ChangefeedSettings) -> None:
     """Raise ChangefeedError if large messages are handled and tables without a handle key are replicated."""
     option = _configured(settings)
     if _has_claim_check(settings) and option != "none":
@@ -76,7 +76,7 @@ def check_force_replicate(settings: Settings) -> None:
         raise codec_config_error(f"force-replicate must be disabled, {what}")
 
 
-def warnings(settings: Settings, protocol: Protocol) -> Iterator[str]:
+def warnings(settings: ChangefeedSettings, protocol: Protocol) -> Iterator[str]:
     """Yield a warning for each setting that the release ignores."""
     option, release = _configured(settings), settings.release
     if option == "claim-check" and not _has_claim_check(settings):
@@ -96,11 +96,11 @@ def warnings(settings: Settings, protocol: Protocol) -> Iterator[str]:
         yield f"sink.{ONLY_HANDLE_KEY_7_2} has no effect with {protocol.name} in TiCDC {release.name}"
 
 
-def _configured(settings: Settings) -> str:
+def _configured(settings: ChangefeedSettings) -> str:
     return text(settings, "large-message-handle-option") or "none"
 
 
-def _has_claim_check(settings: Settings) -> bool:
+def _has_claim_check(settings: ChangefeedSettings) -> bool:
     return option_names.CLAIM_CHECK <= settings.release.options
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability, option_names
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Protocol
 
@@ -50,7 +50,7 @@ SPELLINGS = {spelling: protocol for protocol in PROTOCOLS.values() for spelling 
 FALLBACK = next(protocol for protocol in PROTOCOLS.values() if protocol.is_fallback)
 
 
-def protocol(settings: Settings) -> Protocol:
+def protocol(settings: ChangefeedSettings) -> Protocol:
     """Return the protocol; raise ChangefeedError if it is missing, unknown or of a later release."""
     name, release = settings.text("protocol").lower(), settings.release
     if name in release.protocols:
@@ -67,7 +67,7 @@ def protocol(settings: Settings) -> Protocol:
     return FALLBACK
 
 
-def protocol_or_none(settings: Settings) -> Protocol | None:
+def protocol_or_none(settings: ChangefeedSettings) -> Protocol | None:
     """Return the protocol, or None if `protocol` would raise."""
     try:
         return protocol(settings)
@@ -75,13 +75,13 @@ def protocol_or_none(settings: Settings) -> Protocol | None:
         return None
 
 
-def check_protocol_settings(settings: Settings, protocol: Protocol) -> None:
+def check_protocol_settings(settings: ChangefeedSettings, protocol: Protocol) -> None:
     """Raise ChangefeedError for settings of the protocol that TiCDC's encoder rejects."""
     if protocol.name in _PROTOCOL_CHECKS:
         _PROTOCOL_CHECKS[protocol.name](settings)
 
 
-def fallback_warnings(settings: Settings) -> Iterator[str]:
+def fallback_warnings(settings: ChangefeedSettings) -> Iterator[str]:
     """Yield a warning if TiCDC falls back to another protocol than the configured one."""
     name, release = settings.text("protocol"), settings.release
     if not name and not release.unknown_protocol:
@@ -95,7 +95,7 @@ def _since(name: str, release: Release) -> str:
     return f" TiCDC has it {releases}." if releases else ""
 
 
-def _check_avro(settings: Settings) -> None:
+def _check_avro(settings: ChangefeedSettings) -> None:
     registries = '"schema-registry" or "glue-schema-registry"'
     registry, glue = settings.text("schema-registry"), GLUE in settings.file.tables
     if registry and glue:
@@ -108,13 +108,13 @@ def _check_avro(settings: Settings) -> None:
         raise codec_config_error('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
 
 
-def _check_simple(settings: Settings) -> None:
+def _check_simple(settings: ChangefeedSettings) -> None:
     encoding = settings.text("encoding-format", "json")
     if encoding not in ("json", "avro"):
         raise codec_config_error(f"unsupported encoding format type: {encoding} for the simple protocol")
 
 
-_PROTOCOL_CHECKS: dict[str, Callable[[Settings], None]] = {"avro": _check_avro, "simple": _check_simple}
+_PROTOCOL_CHECKS: dict[str, Callable[[ChangefeedSettings], None]] = {"avro": _check_avro, "simple": _check_simple}
 
 
 def codec_config_error(text: str) -> ChangefeedError:

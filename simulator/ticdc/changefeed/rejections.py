@@ -13,7 +13,7 @@ from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import option_names
 from simulator.ticdc.changefeed import go, large_messages, protocols
 from simulator.ticdc.changefeed.keys import GLUE, KEYS, Value
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
@@ -25,20 +25,20 @@ ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 """A valid target of table routing (ticdc v8.5.7: pkg/config/sink.go)."""
 
 
-def reject(settings: Settings) -> None:
+def reject(settings: ChangefeedSettings) -> None:
     """Raise ChangefeedError for the first setting that TiCDC rejects."""
     for check in CHECKS:
         check(settings)
 
 
-def _atomicity(settings: Settings) -> None:
+def _atomicity(settings: ChangefeedSettings) -> None:
     level, scheme = settings.text("transaction-atomicity"), settings.uri.scheme
     if level not in ("", "none") and (level != "table" or scheme in QUEUES):
         text = f"{level} level atomicity is not supported by {scheme} scheme"
         raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
 
 
-def _protocol(settings: Settings) -> None:
+def _protocol(settings: ChangefeedSettings) -> None:
     scheme, protocol = settings.uri.scheme, settings.get("protocol")
     if scheme in DATABASES and protocol is not None:
         text = f"protocol {protocol} is incompatible with {scheme} scheme"
@@ -47,7 +47,7 @@ def _protocol(settings: Settings) -> None:
         protocols.protocol(settings)
 
 
-def _table_routes(settings: Settings) -> None:
+def _table_routes(settings: ChangefeedSettings) -> None:
     for rule in rows(settings, "sink", "dispatchers"):
         for name in ("target-schema", "target-table"):
             target = str(rule.get(name, ""))
@@ -56,13 +56,13 @@ def _table_routes(settings: Settings) -> None:
                 raise ChangefeedError(text + "{schema}, and {table}", "CDC:ErrInvalidTableRoutingRule")
 
 
-def _large_message(settings: Settings) -> None:
+def _large_message(settings: ChangefeedSettings) -> None:
     # only the URI's enable-tidb-extension counts here, not the file's (tiflow v8.5.3: pkg/config/sink.go)
     extension = bool(settings.parameters.get("enable-tidb-extension"))
     large_messages.check(settings, extension)
 
 
-def _registries(settings: Settings) -> None:
+def _registries(settings: ChangefeedSettings) -> None:
     if GLUE not in settings.file.tables:
         return
     if settings.file.values.get(("sink", "schema-registry")) is not None:
@@ -79,7 +79,7 @@ def _registries(settings: Settings) -> None:
         raise ChangefeedError(text, "CDC:ErrInvalidGlueSchemaRegistryConfig")
 
 
-def _dispatchers(settings: Settings) -> None:
+def _dispatchers(settings: ChangefeedSettings) -> None:
     for rule in rows(settings, "sink", "dispatchers"):
         if rule.get("dispatcher") and rule.get("partition"):
             names = ["matcher", "dispatcher", "partition", "index", "columns", "topic"]
@@ -89,7 +89,7 @@ def _dispatchers(settings: Settings) -> None:
             raise _sink(f"dispatcher and partition cannot be configured both for rule:&{{{shown}}}")
 
 
-def _rest(settings: Settings) -> None:
+def _rest(settings: ChangefeedSettings) -> None:
     concurrency = settings.file_value("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
         raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
@@ -99,7 +99,7 @@ def _rest(settings: Settings) -> None:
         raise _sink(refusal)
 
 
-def _integrity(settings: Settings) -> None:
+def _integrity(settings: ChangefeedSettings) -> None:
     level = settings.file_value("integrity", "integrity-check-level")
     handling = settings.file_value("integrity", "corruption-handle-level")
     if level not in ("none", "correctness") or handling not in ("warn", "error"):
@@ -109,7 +109,7 @@ def _integrity(settings: Settings) -> None:
         raise large_messages.replica_config_error("integrity check enabled and column selector set, not allowed")
 
 
-def _stuck(settings: Settings) -> None:
+def _stuck(settings: ChangefeedSettings) -> None:
     duration = settings.file_value("(top level)", "changefeed-error-stuck-duration")
     seconds = go.parse_duration(duration) if isinstance(duration, str) else int(str(duration)) / 1e9
     if seconds < 1800:
@@ -117,7 +117,7 @@ def _stuck(settings: Settings) -> None:
         raise _replica(text)
 
 
-def _batches(settings: Settings) -> None:
+def _batches(settings: ChangefeedSettings) -> None:
     # ticdc release-8.5 pkg/config/replica_config.go ValidateAndAdjust; its text does not get the limit
     count, size = (settings.file_value("(top level)", f"event-collector-batch-{what}") for what in ("count", "bytes"))
     for what, value in (("count", count), ("bytes", size)):
@@ -128,7 +128,7 @@ def _batches(settings: Settings) -> None:
         raise _replica(f"{text}%d%!(EXTRA int={MAX_BATCH})")
 
 
-def _events(settings: Settings) -> None:
+def _events(settings: ChangefeedSettings) -> None:
     names = settings.release.event_filter_names
     for rule in filter_rows(settings):
         ignored = rule.get("ignore-event", [])
@@ -138,13 +138,13 @@ def _events(settings: Settings) -> None:
                 raise ChangefeedError(f"{text}{did_you_mean(str(name), names)}", "CDC:ErrInvalidIgnoreEventType")
 
 
-def rows(settings: Settings, place: str, name: str) -> list[Mapping[str, Value]]:
+def rows(settings: ChangefeedSettings, place: str, name: str) -> list[Mapping[str, Value]]:
     """Return the entries of an array of tables in the file."""
     value = settings.file_value(place, name)
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
-def filter_rows(settings: Settings) -> list[Mapping[str, Value]]:
+def filter_rows(settings: ChangefeedSettings) -> list[Mapping[str, Value]]:
     """Return the event filters, if the release has any."""
     return rows(settings, "filter", "event-filters") if settings.release.event_filter_names else []
 
@@ -161,7 +161,7 @@ def _sink(text: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
 
 
-CHECKS: tuple[Callable[[Settings], None], ...] = (
+CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (
     *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
     *(_batches, _events),
 )

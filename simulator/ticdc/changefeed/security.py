@@ -15,27 +15,27 @@ from simulator.errors import ChangefeedError, uri_without_secrets
 from simulator.releases import availability
 from simulator.ticdc.changefeed.keys import OAUTH, SASL
 from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI", "OAUTHBEARER")
 FILE = "sink.kafka-config"
 
 
-def tls(settings: Settings) -> Tls:
+def tls(settings: ChangefeedSettings) -> Tls:
     """Return the TLS settings. Certificate files turn TLS on; up to 6.0, without enable-tls, `ca` alone does."""
     tls_settings = _tls(settings)
     is_explicit = tls_settings.enabled or settings.get("enable-tls") is False
     return tls_settings if is_explicit else replace(tls_settings, asked_by=_requested_by(settings))
 
 
-def _requested_by(settings: Settings) -> str:
+def _requested_by(settings: ChangefeedSettings) -> str:
     files = [name for name in ("ca", "cert", "key") if settings.text(name)]
     scheme = ["the scheme kafka+ssl"] if settings.uri.scheme == "kafka+ssl" else []
     return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.boolean("insecure-skip-verify") else [])))
 
 
-def _tls(settings: Settings) -> Tls:
+def _tls(settings: ChangefeedSettings) -> Tls:
     ca, cert, key = files = [settings.text(name) for name in ("ca", "cert", "key")]
     if not availability.has(settings.release, "?enable-tls"):
         return Tls(bool(ca), ca, cert, key)
@@ -48,7 +48,7 @@ def _tls(settings: Settings) -> Tls:
     return Tls(enabled, ca, cert, key, enabled and settings.boolean("insecure-skip-verify"))
 
 
-def sasl(settings: Settings) -> Sasl:
+def sasl(settings: ChangefeedSettings) -> Sasl:
     """Return the SASL settings. SASL is off without a mechanism, up to 6.0 without a user."""
     mechanism, auth_type = settings.text("sasl-mechanism"), settings.text("sasl-gssapi-auth-type").lower()
     if not availability.has(settings.release, "?sasl-gssapi-auth-type"):
@@ -75,7 +75,7 @@ def sasl(settings: Settings) -> Sasl:
     )
 
 
-def _scram(settings: Settings, mechanism: str) -> Sasl:
+def _scram(settings: ChangefeedSettings, mechanism: str) -> Sasl:
     # a user turns SASL on (tiflow v6.0.0: cdc/sink/producer/kafka/config.go completeSaramaSASLConfig)
     user, password = settings.text("sasl-user"), settings.text("sasl-password")
     if user and mechanism not in SCRAM:
@@ -83,7 +83,7 @@ def _scram(settings: Settings, mechanism: str) -> Sasl:
     return Sasl(mechanism, user, password) if user else Sasl()
 
 
-def check_client(settings: Settings, kafka: Kafka) -> None:
+def check_client(settings: ChangefeedSettings, kafka: Kafka) -> None:
     """Raise ChangefeedError for settings that TiCDC's Kafka client rejects (github.com/IBM/sarama config.go)."""
     sasl = kafka.sasl
     timeouts = {"DialTimeout": kafka.dial_timeout, "ReadTimeout": kafka.read_timeout}
@@ -99,7 +99,7 @@ def check_client(settings: Settings, kafka: Kafka) -> None:
         _check_gssapi(settings)
 
 
-def _check_gssapi(settings: Settings) -> None:
+def _check_gssapi(settings: ChangefeedSettings) -> None:
     kind = settings.text("sasl-gssapi-auth-type").lower()
     secret = {"user": ("Password", "password"), "keytab": ("KeyTabPath", "keytab-path")}.get(kind)
     rest = (("KerberosConfigPath", "kerberos-config-path"), ("Username", "user"), ("Realm", "realm"))
@@ -112,7 +112,7 @@ def _check_gssapi(settings: Settings) -> None:
             raise _refused(settings, text, f"; give sasl-gssapi-{needed[1]}")
 
 
-def warnings(settings: Settings, sasl: Sasl, tls: Tls) -> Iterator[str]:
+def warnings(settings: ChangefeedSettings, sasl: Sasl, tls: Tls) -> Iterator[str]:
     """Yield a warning for each security setting without effect under the others."""
     if settings.uri.scheme == "kafka+ssl" and not tls.enabled:
         yield "the scheme kafka+ssl does not turn TLS on, in TiCDC neither: enable-tls=true does"
@@ -126,7 +126,7 @@ def warnings(settings: Settings, sasl: Sasl, tls: Tls) -> Iterator[str]:
             yield f"{name} has no effect: {why}"
 
 
-def _no_effect(name: str, settings: Settings, sasl: Sasl) -> str:
+def _no_effect(name: str, settings: ChangefeedSettings, sasl: Sasl) -> str:
     """Return why a SASL setting has no effect; empty if it has one."""
     if not sasl.mechanism:
         return f"{'sasl-user' if settings.text('sasl-mechanism') else 'sasl-mechanism'} is not set"
@@ -141,7 +141,7 @@ def _no_effect(name: str, settings: Settings, sasl: Sasl) -> str:
     return ""
 
 
-def _oauth(settings: Settings, name: str) -> str:
+def _oauth(settings: ChangefeedSettings, name: str) -> str:
     value = settings.file_value(FILE, f"sasl-oauth-{name}")
     what = name.replace("-", " ").replace("url", "URL").replace("client id", "client ID")
     if value == "":
@@ -172,7 +172,7 @@ def _check_oauth(mechanism: str, client_id: str, secret: str, token_url: str) ->
     _check_token_url(token_url)
 
 
-def _refused(settings: Settings, text: str, hint: str = "") -> ChangefeedError:
+def _refused(settings: ChangefeedSettings, text: str, hint: str = "") -> ChangefeedError:
     return ChangefeedError(f"kafka: invalid configuration ({text}){hint}", settings.release.client_error)
 
 

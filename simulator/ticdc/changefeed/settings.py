@@ -17,7 +17,7 @@ from simulator.ticdc.changefeed.toml_file import ConfigFile
 
 
 @dataclass(frozen=True)
-class Settings:
+class ChangefeedSettings:
     """The settings of sink-uri and file. A setting that is in neither is None or has its default."""
 
     uri: SinkUri

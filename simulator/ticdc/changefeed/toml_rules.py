@@ -14,12 +14,12 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.keys import DISPATCHERS, Value
 from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
-from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
 
 Entry = TypeVar("Entry", DispatchRule, ColumnSelector, EventFilter)
 
 
-def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
+def dispatchers(settings: ChangefeedSettings) -> tuple[DispatchRule, ...]:
     """Return `[sink] dispatchers`; `dispatcher` is the old spelling of `partition`."""
     rules = rows(settings, "sink", "dispatchers")
     return tuple(
@@ -27,20 +27,20 @@ def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
     )
 
 
-def column_selectors(settings: Settings) -> tuple[ColumnSelector, ...]:
+def column_selectors(settings: ChangefeedSettings) -> tuple[ColumnSelector, ...]:
     """Return `[sink] column-selectors`, if the release applies them."""
     if settings.release.column_selectors == "nothing":
         return ()
     return tuple(_entry(ColumnSelector, row) for row in rows(settings, "sink", "column-selectors"))
 
 
-def selector_warnings(settings: Settings) -> Iterator[str]:
+def selector_warnings(settings: ChangefeedSettings) -> Iterator[str]:
     """Yield a warning if the release reads column selectors and ignores them."""
     if rows(settings, "sink", "column-selectors") and settings.release.column_selectors == "nothing":
         yield f"sink.column-selectors has no effect: TiCDC {settings.release.name} reads it and does not use it"
 
 
-def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
+def event_filters(settings: ChangefeedSettings) -> tuple[EventFilter, ...]:
     """Return `[[filter.event-filters]]`."""
     return tuple(_entry(EventFilter, row) for row in filter_rows(settings))
 
