@@ -26,7 +26,7 @@ from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
 from simulator.run.scenario import Scenario
-from simulator.run.steps.fault import FaultStep, fault_step
+from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
 from simulator.sinks.memory import Message
@@ -126,16 +126,14 @@ class TiCDC:
     def play(self, scenario: str | Path | Scenario) -> None:
         """Play the steps of a scenario: a file (.toml or .sql), the name of one in the package, or a `Scenario`.
 
-        The settings of the scenario are ignored. Raises UserError for invalid steps, and ExpectationError for a failed
-        step `expect`.
+        They are sent together, with the messages of a run. The settings of the scenario are ignored. Raises UserError
+        for invalid steps, and ExpectationError for a failed step `expect`.
         """
         found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         live, before = self._open(), len(self._sent)
         sent = live.faults.records
         start_ms = live.position.now_ms
-        if any(isinstance(step, FaultStep) for step in found.steps):
-            live.foresee(found.steps)
-        results = [live.play(step) for step in found.steps]
+        results = live.play(*found.steps)
         expectations.check(
             (expected for result in results for expected in result.expected),
             start_ms,

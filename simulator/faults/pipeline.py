@@ -76,11 +76,6 @@ class InjectedFaults:
             self._pending.append((self._added, fault))
             self._added += 1
 
-    def foresee(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Keep the checkpoint from these ranges of TSOs, as faults will follow that need it."""
-        for since, until in spans:
-            self._history.hold(since, until)
-
     def forget(self, faults: Iterable[Fault]) -> None:
         """Drop those of the faults that have not begun."""
         dropped = [*map(id, faults)]

@@ -1,13 +1,11 @@
-"""A changefeed that stays open and plays steps one at a time.
+"""A changefeed that stays open and plays steps as they are given to it.
 
-A step sends the same messages as in a run that knows all steps, and they are delivered when `play` returns.
+Steps that are played together send the same messages as a run of them, which are delivered when `play` returns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 
 import pyarrow as pa
@@ -19,7 +17,6 @@ from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import SimulatorError, UserError
-from simulator.faults.history import checkpoint_standstill
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run import execute
@@ -75,34 +72,36 @@ class OpenChangefeed:
         watermark = tso.compose(self._resolved_ms or self.position.start_ms)
         return self.faults.checkpoint if self.faults.holds_back(watermark) else watermark
 
-    def play(self, step: ScenarioStep) -> StepResult:
-        """Play a step with the watermarks of its time, and return its result.
+    def play(self, *steps: ScenarioStep) -> list[StepResult]:
+        """Play steps with the watermarks of their time, and return their results.
 
-        Raises UserError for an impossible step, which changes nothing, and DeliveryError.
+        They are sent together, as in a run: batches, and the order that a fault gives to rows, reach across steps.
+        Raises UserError for an impossible step, after it has sent those before it; UserError for a fault that the
+        changefeed cannot have, and then no step is played; and DeliveryError.
         """
-        position, result = step.plan(self.position, self._context)
-        self.faults.add(result.faults)
+        positions, results, planned = [self.position], list[StepResult](), self._context
+        self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
+        impossible: SimulatorError | None = None
+        for step in steps:
+            try:
+                position, result = step.plan(positions[-1], self._context)
+            except SimulatorError as error:
+                impossible = error
+                break
+            positions.append(position)
+            results.append(result)
+        faults = [fault for result in results for fault in result.faults]
+        self.faults.add(faults)
         try:
-            self._send((self.position, position), (result,), False)
+            self._send(positions, results, False)
         except UserError:
-            self.faults.forget(result.faults)
+            self.faults.forget(faults)
+            if self.position is positions[0]:
+                self._context = planned
             raise
-        return result
-
-    def foresee(self, steps: Iterable[ScenarioStep]) -> None:
-        """Plan the steps that will be played next, for faults that must know the events after them."""
-        spans, last, position = [], 0, self.position
-        context = replace(self._context, versions=deepcopy(self._context.versions), routes=list(self._context.routes))
-        with suppress(SimulatorError):  # `play` raises it again
-            for step in steps:
-                position, result = step.plan(position, context)
-                last = max([last, *(job.commit_ts for job in result.jobs if job.events)])
-                spans += [
-                    checkpoint_standstill(fault, last, context.rules.release)
-                    for fault in result.faults
-                    if fault.back_ms
-                ]
-        self.faults.foresee(spans)
+        if impossible is not None:
+            raise impossible
+        return results
 
     def execute(self, text: str) -> StatementOutcome:
         """Execute one SQL statement; the session and its transaction stay open.
@@ -158,7 +157,7 @@ class OpenChangefeed:
     def _send(self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool) -> None:
         last = positions[-1]
         if not final and last.now_ms == positions[0].now_ms and not any(part.jobs or part.rows for part in results):
-            self._note(last, results)
+            self._note(positions, results)
             return
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
@@ -166,26 +165,27 @@ class OpenChangefeed:
         output, release = self.output.for_plan(plan), self._context.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         self.faults.begin(spec)
-        self._note(last, results)
+        self._note(positions, results)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
         self._send_rows(rows, owned, spec)
 
-    def _note(self, position: RunPosition, results: Sequence[StepResult]) -> None:
-        """Append the results of steps and the position after them."""
-        if self.position.state is None and isinstance(position.state, Snapshot):
-            self._cursors = [position]  # the snapshot exists when the changefeed begins
-        elif results:
-            self._cursors.append(replace(position, state=None, unread=None))
-            self._additions += results
-            if any(result.pair_drafts for result in results):
-                self._joined = len(self._additions)  # a move is found by the cursors on either side
-            elif len(self._additions) - self._joined >= JOINED:
-                self._additions[self._joined :] = [joined(self._additions[self._joined :])]
-                self._joined += 1
-                self._cursors[self._joined :] = self._cursors[-1:]
-        self.position = position
+    def _note(self, positions: Sequence[RunPosition], results: Sequence[StepResult]) -> None:
+        """Append the results of steps and the positions after them."""
+        for position, result in zip(positions[1:], results):
+            if self.position.state is None and isinstance(position.state, Snapshot):
+                self._cursors = [position]  # the snapshot exists when the changefeed begins
+            else:
+                self._cursors.append(replace(position, state=None, unread=None))
+                self._additions.append(result)
+                if result.pair_drafts:
+                    self._joined = len(self._additions)  # a move is found by the cursors on either side
+                elif len(self._additions) - self._joined >= JOINED:
+                    self._additions[self._joined :] = [joined(self._additions[self._joined :])]
+                    self._joined += 1
+                    self._cursors[self._joined :] = self._cursors[-1:]
+            self.position = position
 
     def _send_rows(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
         send.feed(rows, owned, spec, self.output.sink, lambda: True, self._reporter, None, self.faults)

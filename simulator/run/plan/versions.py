@@ -53,6 +53,11 @@ class TableVersions:
     firsts: dict[Name, list[int]] = field(default_factory=dict)
     next_id: int = FIRST_ID
 
+    def copy(self) -> TableVersions:
+        """Return the versions so far, to which more can be added apart from these."""
+        firsts = {name: [*numbers] for name, numbers in self.firsts.items()}
+        return TableVersions([*self.every], [*self.places], [*self.tables], firsts, self.next_id)
+
     def first(self, table: Table) -> int:
         """Return the number of a new table's version; a table that existed before with this definition keeps its."""
         known = self.firsts.setdefault((table.schema, table.name), [])
