@@ -201,7 +201,9 @@ def shell(force: bool, **options: Any) -> int:
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
 @click.option(
-    "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
+    "--protocol",
+    type=click.Choice(["open-protocol", "canal-json", "debezium"]),
+    help="By default seen from each message.",
 )
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None) -> None:

@@ -194,14 +194,8 @@ V7_6_0 = replace(
         V7_5_0.options
         | option_names.COMPATIBLE
         | option_names.SIMPLE
-        | {
-            "sink.content-compatible",
-            "consistent.memory-usage",
-            "synced-status",
-            "enable-table-monitor",
-            "?debezium-disable-schema",
-            "sink.debezium-disable-schema",
-        }
+        | option_names.DEBEZIUM_SCHEMA
+        | {"sink.content-compatible", "consistent.memory-usage", "synced-status", "enable-table-monitor"}
     ),
     protocols=V7_5_0.protocols | {"debezium", "simple"},
     rename_renews_ids=False,
@@ -226,7 +220,7 @@ V8_1_0 = replace(
     default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
-    options=V8_0_0.options | option_names.OPEN | {"sink.debezium"},
+    options=V8_0_0.options | option_names.OPEN | option_names.DEBEZIUM_OLD,
 )
 
 V8_1_1 = replace(

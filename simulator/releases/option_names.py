@@ -103,6 +103,12 @@ SIMPLE = frozenset(
 OPEN = frozenset({"sink.open"})
 """7.5.2+, 8.1+; neither 7.6 nor 8.0."""
 
+DEBEZIUM_SCHEMA = frozenset({"?debezium-disable-schema", "sink.debezium-disable-schema"})
+"""7.6+."""
+
+DEBEZIUM_OLD = frozenset({"sink.debezium"})
+"""8.1+."""
+
 RAW_VALUE = frozenset({f"{LARGE}.claim-check-raw-value"})
 """8.4+."""
 

@@ -9,11 +9,12 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import lz4.frame
 
@@ -55,8 +56,9 @@ class Feed:
         return f"{self.case}-{self.recorded['name']}"
 
     @property
-    def is_open(self) -> bool:
-        return "protocol=open-protocol" in self.recorded["uri"]
+    def read(self) -> Reader:
+        """Reads a message into commit-ts, table and text of each event."""
+        return READERS[protocol_of(self.recorded["uri"])]
 
     @property
     def is_compressed(self) -> bool:
@@ -73,6 +75,10 @@ class Sent:
     value: bytes
 
 
+Reader = Callable[[Sent, bool], Iterator[tuple[int, str, str]]]
+"""Yields commit-ts, table and text of each event of a message, which may be compressed."""
+
+
 @dataclass(frozen=True)
 class Event:
     """An event as one partition has it."""
@@ -86,16 +92,21 @@ class Event:
 
 
 def feeds(directory: Path) -> list[Feed]:
-    """All feeds of Open Protocol and Canal-JSON that went to Kafka."""
+    """All feeds that went to Kafka in a protocol of READERS."""
     found = []
     for path in sorted(directory.glob("*.json.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             case = json.load(file)
         name = path.name.removesuffix(".json.gz")
         for feed in case["feeds"]:
-            if feed["uri"].startswith("kafka:") and re.search("protocol=(open-protocol|canal-json)", feed["uri"]):
+            if feed["uri"].startswith("kafka:") and protocol_of(feed["uri"]) in READERS:
                 found.append(Feed(name, case["release"], case["statements"], feed))
     return found
+
+
+def protocol_of(uri: str) -> str:
+    """The protocol of a sink URI."""
+    return parse_qs(urlsplit(uri).query)["protocol"][0]
 
 
 def differences(feed: Feed, claims: Path) -> list[str]:
@@ -180,11 +191,10 @@ def _with_many_sorted(rows: list[Event]) -> list[Event]:
 def _events(feed: Feed, messages: Iterable[Sent], claims: Mapping[str, bytes]) -> list[Event]:
     """The events of messages, with each commit-ts replaced by its rank. Watermarks are left out: there is one at the
     end of a recording, and any number where time passes."""
-    read = _open_events if feed.is_open else _canal_events
     found = [
         Event(message.topic, partition, commit_ts, table, _with_claims(feed, text, claims))
         for message in messages
-        for commit_ts, table, text in read(message, feed.is_compressed)
+        for commit_ts, table, text in feed.read(message, feed.is_compressed)
         for partition in message.partitions
     ]
     ranks = {ts: rank for rank, ts in enumerate(sorted({event.commit_ts for event in found}))}
@@ -229,6 +239,20 @@ def _canal_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str
         yield commit_ts, f"{fields['database']}.{fields['table']}", f"{message.key.decode()} {shown}"
 
 
+def _debezium_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
+    shown = _plain(message.value, is_compressed).decode(errors="surrogateescape")
+    payload = json.loads(shown)["payload"]
+    source = payload["source"]
+    for text in (f'"commit_ts":{source["commit_ts"]}', f'"ts_ms":{source["ts_ms"]}', f'"ts_ms":{payload["ts_ms"]}'):
+        assert text in shown
+        shown = shown.replace(text, text.partition(":")[0] + ":…", 1)
+    yield source["commit_ts"], f"{source['db']}.{source['table']}", f"{message.key.decode()} {shown}"
+
+
+READERS: dict[str, Reader] = {"open-protocol": _open_events, "canal-json": _canal_events, "debezium": _debezium_events}
+"""By protocol: the events of a message in one form. Watermarks are left out."""
+
+
 def _texts(content: bytes) -> Iterator[bytes]:
     while content:
         end = 8 + int.from_bytes(content[:8], "big")
@@ -261,6 +285,5 @@ def _with_claims(feed: Feed, text: str, claims: Mapping[str, bytes]) -> str:
         return text
     file = json.loads(claims[place[1].rpartition("/")[2]])
     key, value = (base64.b64decode(file[part] or "") for part in ("key", "value"))
-    read = _open_events if feed.is_open else _canal_events
-    [(_, _, content)] = read(Sent("", (), key, value), feed.is_compressed)
+    [(_, _, content)] = feed.read(Sent("", (), key, value), feed.is_compressed)
     return text.replace(place[1], content)

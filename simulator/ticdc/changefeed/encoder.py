@@ -18,7 +18,7 @@ from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
 
-COMPATIBLE, ROW_KEY = "?content-compatible", "?output-row-key"
+COMPATIBLE, ROW_KEY, DEBEZIUM_SCHEMA = "?content-compatible", "?output-row-key", "?debezium-disable-schema"
 
 
 def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> CodecOptions:
@@ -55,6 +55,8 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         claim_check_compression=large_messages.text(settings, "claim-check-compression") or "none",
         content_compatible=compatible,
         output_old_value=bool(settings.file_value("sink.open", "output-old-value")),
+        debezium_disable_schema=settings.boolean("debezium-disable-schema"),
+        debezium_output_old_value=bool(settings.file_value("sink.debezium", "output-old-value")),
         enable_old_value=old_values,
         output_row_key=settings.boolean("output-row-key"),
         terminator=_terminator(settings, protocol),
@@ -106,6 +108,7 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
     protocol, release = CODECS[options.protocol].protocol, settings.release
     sets_batch_size = settings.get("max-batch-size") is not None
     may_drop_old = "sink.open" in protocol.settings
+    has_schema = DEBEZIUM_SCHEMA in protocol.settings
     compression = settings.text("compression", "none")
     if compression.strip().lower() not in kafka.COMPRESSIONS:
         yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(kafka.COMPRESSIONS)}"
@@ -120,6 +123,10 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"sink.open.output-old-value has no effect with {protocol.name}"
     elif not options.output_old_value and not release.open_old_optional:
         yield f"sink.open.output-old-value has no effect: TiCDC {release.name} reads it and does not mind it"
+    if settings.file.values.get(("sink.debezium", "output-old-value")) is not None and not has_schema:
+        yield f"sink.debezium.output-old-value has no effect with {protocol.name}"
+    if settings.get("debezium-disable-schema") is not None and not has_schema:
+        yield f"debezium-disable-schema has no effect with {protocol.name}"
     raw = settings.file_value("sink.kafka-config", "output-raw-change-event")
     if raw and may_drop_old and not options.output_old_value:
         yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"

@@ -48,7 +48,6 @@ STORAGE = "it concerns storage sinks only"
 PULSAR = "it concerns Pulsar only"
 AVRO = "it concerns the avro protocol only"
 SIMPLE = "it concerns the simple protocol only"
-DEBEZIUM = "it concerns the debezium protocol only"
 CHECKSUM = "row checksums exist in the avro and simple protocols only"
 INSIDE = "it changes how TiCDC works inside, not what it sends"
 NOT_YET = "this simulator does not do it yet"
@@ -108,7 +107,7 @@ SINK_URI = {
     "only-output-updated-columns": ConfigKey("bool", False),
     "content-compatible": ConfigKey("bool", False),
     "output-row-key": ConfigKey("bool", False),
-    "debezium-disable-schema": ConfigKey("bool", False, DEBEZIUM),
+    "debezium-disable-schema": ConfigKey("bool", False),
     "encoding-format": ConfigKey("text", "json", SIMPLE),
     "max-retry": ConfigKey("int", 5, "the client tries again by rules of its own"),
 }
@@ -134,7 +133,7 @@ SINK = {
     "send-bootstrap-in-msg-count": ConfigKey("int", 10000, SIMPLE),
     "send-bootstrap-to-all-partition": ConfigKey("bool", True, SIMPLE),
     "send-all-bootstrap-at-start": ConfigKey("bool", False, SIMPLE),
-    "debezium-disable-schema": ConfigKey("bool", False, DEBEZIUM),
+    "debezium-disable-schema": ConfigKey("bool", False),
 }
 CODEC = {
     "enable-tidb-extension": ConfigKey("bool"),
@@ -184,7 +183,7 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         **keys_of("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE),
     },
     "sink.open": {"output-old-value": ConfigKey("bool", True)},
-    "sink.debezium": {"output-old-value": ConfigKey("bool", True, DEBEZIUM)},
+    "sink.debezium": {"output-old-value": ConfigKey("bool", True)},
     "sink.kafka-config": {
         **{name: ConfigKey(key.kind, None, key.no_effect) for name, key in KAFKA.items()},
         **OAUTH,

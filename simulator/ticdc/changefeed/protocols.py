@@ -34,7 +34,6 @@ OTHERS = (
             "do not set `delete-only-output-handle-key-columns` to true",
         ),
     ),
-    Protocol(name="debezium"),
     Protocol(name="debezium-avro"),
     Protocol(name="simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE),
 )

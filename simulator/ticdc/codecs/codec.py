@@ -100,6 +100,10 @@ ZERO_FAMILIES = frozenset(("string", "text", "json", "enum", "set", "decimal", "
 """Families of types whose empty or zero values become NULL in early releases of the new architecture."""
 
 
+def _no_ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
+    raise NotImplementedError(f"{options.protocol} of TiCDC {release.name} has no DDL statements")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Codec:
     """A simulated protocol. Functions with a default are those of a protocol without the property."""
@@ -112,7 +116,7 @@ class Codec:
     batches: bool = False
     """Whether a message holds several rows; if so, rows that may share one are passed together."""
 
-    ddl: Callable[[DdlEvent, CodecOptions, Release], KeyValue]
+    ddl: Callable[[DdlEvent, CodecOptions, Release], KeyValue] = _no_ddl
     """Encode a DDL statement into key and value, without framing."""
 
     sends_ddl: Callable[[CodecOptions, Release], bool] = lambda options, release: True

@@ -51,6 +51,12 @@ class CodecOptions:
     output_old_value: bool = True
     """`[sink.open] output-old-value`: whether an Open Protocol UPDATE has `p`."""
 
+    debezium_disable_schema: bool = False
+    """Debezium only: whether messages are without `schema`."""
+
+    debezium_output_old_value: bool = True
+    """`[sink.debezium] output-old-value`: whether a Debezium UPDATE has `before`."""
+
     enable_old_value: bool = True
     """`enable-old-value`: without it an UPDATE has only its new values and a DELETE only its handle key."""
 
@@ -61,7 +67,8 @@ class CodecOptions:
     """The end of a row of Canal-JSON in releases that send `[sink] terminator` to Kafka."""
 
     build_ts: int | None = None
-    """Canal-JSON's `ts` in milliseconds, the wall clock in TiCDC; None means the physical time of commit_ts."""
+    """Canal-JSON's `ts` and Debezium's `ts_ms` in milliseconds, the wall clock in TiCDC; None means the physical time of
+    commit_ts."""
 
 
 _SETTINGS = {
@@ -73,6 +80,8 @@ _SETTINGS = {
     "claim_check_compression": option_names.CLAIM_CHECK_7_3,
     "content_compatible": option_names.COMPATIBLE,
     "output_old_value": option_names.OPEN,
+    "debezium_disable_schema": option_names.DEBEZIUM_SCHEMA,
+    "debezium_output_old_value": option_names.DEBEZIUM_OLD,
     "output_row_key": option_names.ROW_KEY,
 }
 """Options that only some releases have, and the settings in `Release.options` any of which enables each."""

@@ -1,0 +1,55 @@
+"""Debezium: JSON as Debezium's connector for MySQL writes it, one row per message.
+
+`{"payload":{"source":{…,"commit_ts":…,"cluster_id":…},"ts_ms":…,"transaction":null,"op":"c","before":null,
+"after":{…}},"schema":{…}}`
+
+* `op` is `c` for an INSERT, `u` for an UPDATE, `d` for a DELETE, whose `after` stands before `before`.
+* `schema` describes `payload` for Kafka Connect. debezium-disable-schema leaves it out.
+* `[sink.debezium] output-old-value = false` leaves `before` out of UPDATEs.
+* Numbers lose digits: DECIMAL is a float, BIGINT UNSIGNED wraps around (`values`).
+* `ts_ms` of `payload`, TiCDC's wall clock, is CodecOptions.build_ts.
+* There are neither DDL statements nor watermarks, and no limit of a message's size.
+
+Sources: tiflow v8.0.0: pkg/sink/codec/debezium; docs: ticdc-debezium.
+"""
+
+from __future__ import annotations
+
+import re
+
+from simulator.releases import Release, option_names
+from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
+from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
+from simulator.ticdc.codecs.compression import compress, decompress
+from simulator.ticdc.codecs.debezium.encoder import encode
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+
+
+def _sizes(options: CodecOptions, release: Release) -> SizeRules:
+    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=True)
+
+
+def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
+    return Fidelity(
+        old_values=supported_options(options, release).debezium_output_old_value,
+        nulls=frozenset(("date", "datetime")),
+        old_nulls=frozenset(("date", "datetime")),
+    )
+
+
+def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    compression = options.large_message_handle_compression
+    text = decompress(entry[1], compression)
+    return entry[0], compress(re.sub(rb'"op":"[a-z]"', b'"op":"x"', text, count=1), compression)
+
+
+DEBEZIUM = Codec(
+    protocol=Protocol(
+        name="debezium", title="Debezium", settings=option_names.DEBEZIUM_SCHEMA | option_names.DEBEZIUM_OLD
+    ),
+    encode=encode,
+    sends_ddl=lambda options, release: False,
+    sizes=_sizes,
+    fidelity=_fidelity,
+    with_unknown_type=_unknown_type,
+)

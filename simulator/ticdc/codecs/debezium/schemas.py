@@ -1,0 +1,161 @@
+"""`schema` of Debezium's messages: Kafka Connect's description of `payload`, the same for all rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from simulator.releases import Release
+from simulator.ticdc.codecs.debezium.values import MILLISECOND_DECIMALS
+from simulator.ticdc.codecs.json_text import raw_quoted
+from simulator.ticdc.table_info import visible_columns
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+
+CLUSTER = "default"
+"""The name of TiCDC's cluster, `--cluster-id` of `cdc server`."""
+
+Json: TypeAlias = "str | int | Raw | Mapping[str, Json] | list[Json]"
+
+
+class Raw(bytes):
+    """Text that is JSON already."""
+
+
+def json_text(value: Json) -> bytes:
+    """Return JSON without spaces, its strings as jsoniter escapes them."""
+    match value:
+        case Raw():
+            return value
+        case bool():
+            return b"true" if value else b"false"
+        case str():
+            return raw_quoted(value)
+        case int():
+            return b"%d" % value
+        case list():
+            return b"[" + b",".join(map(json_text, value)) + b"]"
+    return b"{" + b",".join(raw_quoted(name) + b":" + json_text(member) for name, member in value.items()) + b"}"
+
+
+@lru_cache(maxsize=1024)
+def value_schema(table: Table, release: Release) -> bytes:
+    """Return the schema of a row."""
+    name = ".".join((CLUSTER, table.schema, table.name))
+    fields = [field_schema(column) for column in visible_columns(table)]
+    return json_text(_struct(f"{name}.Envelope", fields, [_SOURCE, *_EVENT_FIELDS]))
+
+
+def _struct(envelope: str, columns: list[Json], others: Iterable[Json]) -> Json:
+    row = envelope.removesuffix("Envelope") + "Value"
+    images: list[Json] = [
+        {"type": "struct", "optional": True, "name": row, "field": image, "fields": columns}
+        for image in ("before", "after")
+    ]
+    return {"type": "struct", "optional": False, "name": envelope, "version": 1, "fields": [*images, *others]}
+
+
+def field_schema(column: Column) -> Json:
+    """Return the schema of a column."""
+    type = column.type
+    name, parameters = _semantic_type(type)
+    described: dict[str, Json] = {"type": connect_type(type), "optional": not column.not_null}
+    if name:
+        described |= {"name": name, "version": 1}
+    if parameters:
+        described["parameters"] = parameters
+    return described | {"field": column.name}
+
+
+_CONNECT_TYPES = {
+    **{"tinyint": "int16", "smallint": "int16", "mediumint": "int32", "int": "int32", "bigint": "int64"},
+    **{"float": "float", "double": "double", "decimal": "double", "year": "int32", "date": "int32", "time": "int64"},
+    "datetime": "int64",
+}
+_UNSIGNED_TYPES = {"smallint": "int32", "int": "int64"}
+
+
+def connect_type(type: ColumnType) -> str:
+    """Return the type of values in Kafka Connect: `int32`, `string`."""
+    if type.name == "bit":
+        return "boolean" if type.length == 1 else "bytes"
+    wider = _UNSIGNED_TYPES.get(type.name) if type.unsigned else None
+    return wider or _CONNECT_TYPES.get(type.name, "string")
+
+
+_SEMANTIC_TYPES = {
+    "date": "io.debezium.time.Date",
+    "time": "io.debezium.time.MicroTime",
+    "timestamp": "io.debezium.time.ZonedTimestamp",
+    "year": "io.debezium.time.Year",
+    "json": "io.debezium.data.Json",
+}
+
+
+def _semantic_type(type: ColumnType) -> tuple[str, Json]:
+    """Return the name of Debezium's type, and its parameters; empty if there are none."""
+    match type.name:
+        case "bit" if type.length != 1:
+            return "io.debezium.data.Bits", {"length": str(type.length)}
+        case "enum":
+            return "io.debezium.data.Enum", {"allowed": ",".join(type.elements)}
+        case "set":
+            return "io.debezium.data.EnumSet", {"allowed": ",".join(type.elements)}
+        case "datetime":
+            micros = type.decimal > MILLISECOND_DECIMALS
+            return f"io.debezium.time.{'MicroTimestamp' if micros else 'Timestamp'}", {}
+    return _SEMANTIC_TYPES.get(type.name, ""), {}
+
+
+def _field(type: str, name: str, optional: bool = False) -> Json:
+    return {"type": type, "optional": optional, "field": name}
+
+
+_SNAPSHOT: Json = {
+    "type": "string",
+    "optional": True,
+    "name": "io.debezium.data.Enum",
+    "version": 1,
+    "parameters": {"allowed": "true,last,false,incremental"},
+    "default": "false",
+    "field": "snapshot",
+}
+
+_SOURCE: Json = {
+    "type": "struct",
+    "fields": [
+        _field("string", "version"),
+        _field("string", "connector"),
+        _field("string", "name"),
+        _field("int64", "ts_ms"),
+        _SNAPSHOT,
+        _field("string", "db"),
+        _field("string", "sequence", optional=True),
+        _field("string", "table", optional=True),
+        _field("int64", "server_id"),
+        _field("string", "gtid", optional=True),
+        _field("string", "file"),
+        _field("int64", "pos"),
+        _field("int32", "row"),
+        _field("int64", "thread", optional=True),
+        _field("string", "query", optional=True),
+    ],
+    "optional": False,
+    "name": "io.debezium.connector.mysql.Source",
+    "field": "source",
+}
+"""Debezium's source; `commit_ts` and `cluster_id`, which are TiCDC's, are not in it."""
+
+_EVENT_FIELDS: tuple[Json, ...] = (
+    _field("string", "op"),
+    _field("int64", "ts_ms", optional=True),
+    {
+        "type": "struct",
+        "fields": [_field("string", "id"), _field("int64", "total_order"), _field("int64", "data_collection_order")],
+        "optional": True,
+        "name": "event.block",
+        "version": 1,
+        "field": "transaction",
+    },
+)

@@ -1,0 +1,124 @@
+"""Values as Debezium's connector for MySQL writes them, in whole columns; nulls stay nulls.
+
+* DECIMAL is a float of 64 bits; BIGINT UNSIGNED wraps around into 64 bits with a sign.
+* DATE is days, DATETIME milliseconds or, with more than three decimals, microseconds since 1970, TIME microseconds;
+  TIMESTAMP is text in UTC. A DATE, DATETIME or TIMESTAMP that Go cannot read (`0000-00-00`) is NULL, or 1970 in a
+  column that is NOT NULL.
+* BIT(1) is true or false. Other bits are bytes, the lowest first. Bytes are base64.
+* ENUM and SET are their texts.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import fixed, latin1
+from simulator.columns.row_image import restore_nulls
+from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.debezium import times
+from simulator.ticdc.codecs.json_members import Converter, unchanged
+from simulator.ticdc.codecs.json_text import decimal, raw_escape
+from simulator.ticdc.codecs.wire_numbers import padded_float
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import ColumnType
+
+MILLISECOND_DECIMALS = 3
+"""A DATETIME with more decimals is in microseconds."""
+
+_LONGEST_SIGNED = 19
+"""Digits of the largest BIGINT with a sign."""
+
+
+def value_format(column: Column) -> Converter:
+    """Return the format of a column's values."""
+    type = column.type
+    match types.family(type):
+        case "bit":
+            return _bool if type.length == 1 else _bits
+        case "string" | "text":
+            return _base64 if types.is_binary(type) else _text
+        case "enum" | "set" | "json" | "vector":
+            return _text
+        case "float" | "decimal":
+            return padded_float
+        case "date":
+            return partial(_date, not_null=column.not_null)
+        case "datetime":
+            zoned = type.name == "timestamp"
+            return partial(_timestamp if zoned else _datetime, not_null=column.not_null)
+        case "time":
+            return lambda cells, type: decimal(times.durations(cells, type.decimal))
+        case "integer" if type.name == "bigint" and type.unsigned:
+            return _wrapped
+    return unchanged
+
+
+def is_string(type: ColumnType) -> bool:
+    """Whether values of the type are JSON strings."""
+    match types.family(type):
+        case "bit":
+            return type.length != 1
+        case "datetime":
+            return type.name == "timestamp"
+        case family:
+            return family in ("string", "text", "enum", "set", "json", "vector")
+
+
+def _text(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return raw_escape(cells)
+
+
+def _base64(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return base64(latin1(cells))
+
+
+def _bool(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return pc.if_else(pc.equal(cells, b"0"), pa.scalar(b"false"), pa.scalar(b"true"))
+
+
+def _bits(cells: pa.Array, type: ColumnType) -> pa.Array:
+    given, size = cells.drop_null(), (type.length + 7) // 8
+    numbers = given.cast(pa.string()).cast(pa.uint64()).to_numpy().astype("<u8")
+    texts = base64(fixed(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 8)[:, :size]), given))
+    return restore_nulls(texts, cells)
+
+
+def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
+    if (pc.max(pc.binary_length(cells)).as_py() or 0) < _LONGEST_SIGNED:
+        return cells
+    return decimal(cells.cast(pa.string()).cast(pa.uint64()).view(pa.int64()))
+
+
+def _date(cells: pa.Array, type: ColumnType, not_null: bool) -> pa.Array:
+    _, days, exists = times.read_dates(cells)
+    return _numbers(days, exists, not_null)
+
+
+def _datetime(cells: pa.Array, type: ColumnType, not_null: bool) -> pa.Array:
+    _, days, exists = times.read_dates(cells)
+    micros = days * 86400 * times.MICROS_PER_SECOND + times.read_clock(cells, type.decimal)
+    return _numbers(micros if type.decimal > MILLISECOND_DECIMALS else micros // 1000, exists, not_null)
+
+
+def _numbers(numbers: times.Numbers, exists: times.Mask, not_null: bool) -> pa.Array:
+    if not_null:
+        return decimal(pa.array(np.where(exists, numbers, 0), pa.int64()))
+    return decimal(pa.array(numbers, pa.int64(), mask=~exists))
+
+
+def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool) -> pa.Array:
+    """Return `2024-02-29T23:59:59.000Z`; the zone of rows is UTC."""
+    texts = pc.binary_join_element_wise(
+        pc.binary_slice(cells, 0, 10), b"T", pc.binary_slice(cells, 11, 64), pa.scalar(b"Z"), pa.scalar(b"")
+    )
+    _, _, exists = times.read_dates(cells)
+    if exists.all():
+        return texts
+    fraction = b"." + b"0" * type.decimal if type.decimal > 0 else b""
+    zero = pa.scalar(b"1970-01-01T00:00:00" + fraction + b"Z" if not_null else None, pa.binary())
+    return pc.if_else(pa.array(exists), texts, zero)
