@@ -252,7 +252,7 @@ V8_4_0 = replace(
     lone_null_refused=True,
 )
 
-V8_5_0 = replace(V8_4_0, name="v8.5.0")
+V8_5_0 = replace(V8_4_0, name="v8.5.0", debezium_keys=True)
 
 V8_5_1 = replace(V8_5_0, name="v8.5.1", event_filter_rename="old-name")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 
 from simulator.releases.behaviour import Behaviour
+from simulator.releases.debezium import DebeziumBehaviours
 from simulator.releases.messages import MessageBehaviours
 from simulator.releases.rows import RowBehaviours
 from simulator.releases.settings import SettingBehaviours
@@ -17,7 +18,14 @@ from simulator.releases.statements import StatementBehaviours
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(SettingBehaviours, StatementBehaviours, StatementTextBehaviours, MessageBehaviours, RowBehaviours):
+class Release(
+    SettingBehaviours,
+    StatementBehaviours,
+    StatementTextBehaviours,
+    MessageBehaviours,
+    DebeziumBehaviours,
+    RowBehaviours,
+):
     """The observable behaviours of one TiCDC release. Fields are in the order of the bases, the last base first."""
 
     name: str

@@ -18,6 +18,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.consumer.decode import LOST
+from simulator.consumer.decode.connect_texts import connect_cells, is_connect
 from simulator.consumer.decode.row_texts import MEMBERS, value_text
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.errors import UserError
@@ -51,11 +52,14 @@ class DispatchRows:
         cells = self.cells(column.name)
         if cells is None:
             return None
+        connect = is_connect(self.layout.types[self.layout.names.index(column.name)])
+        if connect:
+            cells = connect_cells(cells, column)
         unknown = pc.fill_null(pc.equal(cells, UNKNOWN_CELL), False)
         if pc.any(unknown).as_py():
             cells = pc.if_else(unknown, None, cells)
         lost = pc.fill_null(pc.match_substring(cells, LOST.encode()), False)
-        return member_names(cells, column), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
+        return (cells if connect else member_names(cells, column)), pc.or_(unknown, lost).to_numpy(zero_copy_only=False)
 
 
 def member_names(cells: pa.Array, column: Column) -> pa.Array:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, ints
+from simulator.consumer.decode.connect_texts import connect_cells, is_connect
 from simulator.consumer.decode.row_texts import MEMBERS, value_text
 from simulator.consumer.decode.stream_events import LOST, Value
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
@@ -47,8 +48,9 @@ def _image(
     columns = visible_columns(table)
     places = {name: place for place, name in enumerate(layout.names)}
     binary_columns = dict(zip(layout.names, layout.binary, strict=True))
+    connect = {name: is_connect(kind) for name, kind in zip(layout.names, layout.types, strict=True)}
     stays = tuple(column.name for column in columns) == layout.names and not any(
-        _needs_conversion(column, binary_columns[column.name], fidelity) for column in columns
+        connect[column.name] or _needs_conversion(column, binary_columns[column.name], fidelity) for column in columns
     )
     if stays or images.null_count == len(images):
         return images
@@ -60,7 +62,14 @@ def _image(
         [
             unknown
             if column.name not in places
-            else _column(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity, updated)
+            else _with_nulls(
+                connect_cells(cut.cells(places[column.name]), column)
+                if connect[column.name]
+                else _texts(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity),
+                column,
+                fidelity,
+                updated,
+            )
             for column in columns
         ]
     )
@@ -81,14 +90,16 @@ def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
     return fidelity.whole_seconds and family(column.type) == "time" and column.type.decimal > 0
 
 
-def _column(
-    cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]
-) -> pa.Array:
-    kind, unknown = family(column.type), pa.scalar(UNKNOWN_CELL)
+def _texts(cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity) -> pa.Array:
     if _loses_seconds(column, fidelity):
-        cells = pc.if_else(pc.is_valid(cells), unknown, cells)
-    elif column.type.name in MEMBERS or as_bytes != is_binary(column.type):
-        cells = _convert_distinct(cells, lambda cell: _text(cell, column, as_bytes))
+        return pc.if_else(pc.is_valid(cells), pa.scalar(UNKNOWN_CELL), cells)
+    if column.type.name in MEMBERS or as_bytes != is_binary(column.type):
+        return _convert_distinct(cells, lambda cell: _text(cell, column, as_bytes))
+    return cells
+
+
+def _with_nulls(cells: pa.Array, column: Column, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]) -> pa.Array:
+    kind, unknown = family(column.type), pa.scalar(UNKNOWN_CELL)
     if kind in fidelity.nulls:
         return pc.fill_null(cells, unknown)
     if kind in fidelity.old_nulls:

@@ -23,7 +23,7 @@ Image: TypeAlias = "Mapping[str, Value]"
 @dataclass(frozen=True)
 class ColumnInfo:
     type: int | str
-    """Open Protocol's type code, or canal's mysqlType."""
+    """Open Protocol's type code, canal's mysqlType, or a type of Kafka Connect (`connect_texts.CONNECT`)."""
 
     flags: int | None = None
     """Open Protocol's `f`."""

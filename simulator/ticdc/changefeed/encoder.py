@@ -34,6 +34,10 @@ def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> Code
     large_messages.check(settings, options.enable_tidb_extension)
     if protocol.name not in CODECS:
         raise ChangefeedError(f"protocol {protocol.name} is not simulated yet; accepted: {', '.join(CODECS)}")
+    if missing := CODECS[protocol.name].not_simulated(settings.release):
+        raise ChangefeedError(
+            f"protocol {protocol.name} of TiCDC {settings.release.name} is not simulated yet: {missing}"
+        )
     return options
 
 

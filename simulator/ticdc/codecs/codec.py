@@ -112,6 +112,9 @@ class Codec:
     encode: Callable[[RowChanges, CodecOptions, Release], EncodedRows]
     """Encode row changes of one table into keys and values; raises EncodeError."""
 
+    not_simulated: Callable[[Release], str] = lambda release: ""
+    """What of the protocol is not simulated in a release, which is refused then; empty if all is."""
+
     frame: Frame = frame_one_row_each
     batches: bool = False
     """Whether a message holds several rows; if so, rows that may share one are passed together."""

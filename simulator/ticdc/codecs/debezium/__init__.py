@@ -43,11 +43,18 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return entry[0], compress(re.sub(rb'"op":"[a-z]"', b'"op":"x"', text, count=1), compression)
 
 
+def _not_simulated(release: Release) -> str:
+    if release.debezium_statements:
+        return "DDL statements and watermarks; accepted: 7.6 to 8.4"
+    return "keys and defaults in schemas; accepted: 7.6 to 8.4" if release.debezium_keys else ""
+
+
 DEBEZIUM = Codec(
     protocol=Protocol(
         name="debezium", title="Debezium", settings=option_names.DEBEZIUM_SCHEMA | option_names.DEBEZIUM_OLD
     ),
     encode=encode,
+    not_simulated=_not_simulated,
     sends_ddl=lambda options, release: False,
     sizes=_sizes,
     fidelity=_fidelity,

@@ -1,0 +1,12 @@
+"""TiCDC's Debezium messages."""
+
+from simulator.consumer.decode.debezium import messages
+from simulator.consumer.decode.decoder import Decoder
+
+DECODER = Decoder(
+    messages.decode,
+    lambda key, value: ((key, value),),
+    messages.looks_like,
+    "Debezium (an object with payload and source)",
+)
+"""A message is one event."""

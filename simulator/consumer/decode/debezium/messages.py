@@ -1,0 +1,72 @@
+"""Decodes TiCDC's Debezium messages (docs: ticdc-debezium; tiflow v8.0.0 pkg/sink/codec/debezium).
+
+A message is one row. Values stay as messages have them, numbers as their digits, `true` and `false` as words;
+`connect_texts` makes TiDB text of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.consumer.decode.connect_texts import CONNECT
+from simulator.consumer.decode.go_json import integer, members, parse, text
+from simulator.consumer.decode.stream_events import ColumnInfo, Event, Image, RowEvent, Value
+from simulator.consumer.decode.whole_messages import decompress_value
+
+OPERATIONS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}
+
+
+def looks_like(key: bytes | None, value: bytes | None) -> bool:
+    try:
+        content = decompress_value(value or b"")
+    except ValueError:
+        return False
+    return content[:11] == b'{"payload":' and b'"connector":"TiCDC"' in content
+
+
+def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
+    """Return the event of one message; raises ValueError or KeyError if it is no Debezium."""
+    if value is None:
+        raise ValueError("the value is null")
+    message = parse(decompress_value(value), "surrogateescape")
+    payload = members(message["payload"])
+    source, op = members(payload["source"]), text(payload["op"])
+    if op not in OPERATIONS:
+        raise ValueError(f"op {op!r} of a row: {', '.join(OPERATIONS)} are known")
+    before, after = (_image(payload.get(side)) for side in ("before", "after"))
+    _check_sides(OPERATIONS[op], before, after)
+    types = _types(message["schema"]) if "schema" in message else {}
+    keys = _keys(key)
+    columns = {
+        name: ColumnInfo(CONNECT + types.get(name, ""), key=name in keys)
+        for name in {**(before or {}), **(after or {})}
+    }
+    place = text(source["db"]), text(source["table"])
+    return (RowEvent(integer(source["commit_ts"]), *place, OPERATIONS[op], before, after, columns),)
+
+
+def _check_sides(op: str, before: Image | None, after: Image | None) -> None:
+    if (after is None) != (op == "DELETE") or op == "DELETE" and before is None:
+        raise ValueError(f"before and after do not fit the {op}")
+
+
+def _image(row: object) -> Image | None:
+    return None if row is None else {name: _value(value) for name, value in members(row).items()}
+
+
+def _value(value: object) -> Value:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError(f"a string, a number, true, false or null is expected, this is {value!r}")
+
+
+def _types(schema: object) -> dict[str, str]:
+    """Return the type of each column: Debezium's name, or Kafka Connect's."""
+    images = [image for image in members(schema)["fields"] if image.get("field") in ("before", "after")]
+    return {field["field"]: field.get("name", field["type"]) for image in images for field in image["fields"]}
+
+
+def _keys(key: bytes | None) -> dict[str, Any]:
+    return members(parse(decompress_value(key), "surrogateescape")["payload"]) if key else {}
