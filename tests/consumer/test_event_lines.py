@@ -70,8 +70,8 @@ def test_raw_lines_show_the_bytes() -> None:
         (WATERMARK, "shop/0@9 415508878783938562 2020-03-24T09:03:03.740Z WATERMARK"),
         (
             Record("t", 0, 3, 0, None, b"junk\n"),
-            "t/0@3 UNREADABLE neither Open Protocol (a key that begins with version 1) nor Canal-JSON (an object with isDdl); "
-            "key NULL; value 0x6a756e6b0a",
+            "t/0@3 UNREADABLE neither Open Protocol (a key that begins with version 1) nor Canal-JSON (an object with isDdl) "
+            "nor Debezium (an object with payload and source); key NULL; value 0x6a756e6b0a",
         ),
     ],
 )

@@ -11,13 +11,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.ticdc.codecs import RowChanges
+from simulator.releases import V8_5
+from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.tidb.model.table import Table, visible_columns
 
 Values = Mapping[str, str | bytes | None]
 """TiDB text, or bytes for binary columns and for text that is not UTF-8."""
 
 Change = tuple[Values | None, Values | None]
+
+LIMITED = [name for name, codec in CODECS.items() if not codec.sizes(CodecOptions(name), V8_5).large_rows]
+"""Protocols that do not send rows above max-message-bytes as they are."""
 
 
 def cell(value: str | bytes | None, is_binary: bool) -> bytes:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codec_rows import Change, Values, open_value, parsed, rows, unframed
+from support.codec_rows import LIMITED, Change, Values, open_value, parsed, rows, unframed
 
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
@@ -187,7 +187,7 @@ def test_doubles_are_spelt_as_go_spells_them(text: str) -> None:
     assert (parsed(opened)["u"]["d"]["v"], json.loads(canal)["data"][0]["d"]) == FLOATS[text]
 
 
-@pytest.mark.parametrize("protocol", CODECS)
+@pytest.mark.parametrize("protocol", LIMITED)
 def test_a_row_above_max_message_bytes_is_ticdcs_error_with_table_and_key(protocol: str) -> None:
     """The limit is the message as TiCDC counts it; the error names what to look for."""
     table = create_table("CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(999))")
