@@ -24,12 +24,11 @@ from simulator.tidb.expressions.values.literals import column_value
 from simulator.tidb.expressions.values.value import Value, null
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.evaluate import QueryColumn, evaluate
+from simulator.tidb.sql_engine.queries.literals import NotSimple, literal_datum
 from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, default_value, stored_type
 from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_from, build_relation, contains_aggregate
-from simulator.tidb.sql_engine.queries.simple_values import NotSimple
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
@@ -73,7 +72,7 @@ def evaluate_rows(
                 defaults[number].add(place)
                 continue
             try:
-                datums_by_column[number][place] = simple_values.literal_datum(node)
+                datums_by_column[number][place] = literal_datum(node)
             except NotSimple:
                 own_row = place if any(names_in(node)) or _has_random(node) else -1
                 waiting.setdefault((number, node, own_row), []).append(place)

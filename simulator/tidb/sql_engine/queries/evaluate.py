@@ -1,6 +1,7 @@
 """Evaluates queries, and expressions over rows that a statement has at hand: new rows, stored rows, or both side by side.
 
-Literals and columns of a few rows are read directly (`simple_values.py`); DuckDB evaluates everything else.
+Literals, columns, sums and CONCAT of a few rows are computed directly (`simple_values.py`); DuckDB evaluates
+everything else.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from simulator.tidb.expressions.translate import translate
 from simulator.tidb.expressions.values.value import Value, as_text, real_text, with_shown_digits
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries import simple_values
+from simulator.tidb.sql_engine.queries.literals import NotSimple
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
 from simulator.tidb.sql_engine.queries.selects import build_relation
-from simulator.tidb.sql_engine.queries.simple_values import NotSimple
 from simulator.tidb.sql_engine.queries.sources import table_fields
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name

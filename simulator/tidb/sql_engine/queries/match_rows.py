@@ -19,9 +19,9 @@ from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.evaluate import as_datums, datum_or_text, fetched_column, resolve_stored_column
+from simulator.tidb.sql_engine.queries.literals import NotSimple
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_from
-from simulator.tidb.sql_engine.queries.simple_values import NotSimple
 from simulator.tidb.sql_engine.queries.sorting import order_rows, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import filter_relation, row_identity
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation

@@ -1,4 +1,4 @@
-"""Values of literals and columns, and comparisons of columns with literals, computed without a query: most of what
+"""Values of simple expressions, and comparisons of columns with literals, computed without a query: most of what
 INSERT, UPDATE and DELETE need.
 
 The evaluator of expressions gives the same values. It computes whatever raises NotSimple here.
@@ -6,11 +6,9 @@ The evaluator of expressions gives the same values. It computes whatever raises 
 
 from __future__ import annotations
 
-import functools
-import math
 import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,36 +17,20 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import raw
 from simulator.tidb.collations import compare
-from simulator.tidb.datums.kinds import DATUMS, Datum, cell_datum, datums, datums_of
+from simulator.tidb.datums.kinds import DATUMS, Datum, datums, datums_of
 from simulator.tidb.expressions.sql.evaluate import as_valid_utf8
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary, is_text
-from simulator.tidb.syntax.dml import InsertedValue
-from simulator.tidb.syntax.expressions import Between, Binary, ColumnName, In, Is, Literal, Node, Parenthesised, Unary
+from simulator.tidb.sql_engine.queries.literals import NotSimple
+from simulator.tidb.sql_engine.queries.simple_expressions import ResolveColumn, expression_datum
+from simulator.tidb.syntax.expressions import Between, Binary, ColumnName, In, Is, Literal, Node, Unary, names_in
 
 MAX_ROWS = 16
 """A column of more rows is read by the evaluator."""
 
-MAX_DIGITS, MAX_SCALE = 65, 30
-"""Limits of a decimal literal."""
-
-ResolveColumn = Callable[[Node], Column]
-"""Returns the stored column that a name or VALUES(name) means. Raises NotSimple."""
-
 ReadColumn = Callable[[Node], "pa.Array | pa.ChunkedArray"]
 """Returns the cells of that column as TiDB text."""
-
-_TIMES = {
-    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
-    "timestamp": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
-    "time": re.compile(r"-?\d{2,3}:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
-}
-"""Time literals that are written as TiDB prints them."""
-
-
-class NotSimple(Exception):
-    """The value or condition has to be computed by the evaluator of expressions."""
 
 
 def simple_columns(
@@ -62,72 +44,24 @@ def _simple_column(node: Node, column: Column | None, resolve: ResolveColumn, re
     if column is None:
         raise NotSimple
     node = strip_parentheses(node)
-    if not isinstance(node, (ColumnName, InsertedValue)):
-        return _repeat(literal_datum(node), rows)
-    type = resolve(node).type
-    if type.name == "timestamp" or not 0 < rows <= MAX_ROWS:
+    if not any(names_in(node)):
+        return _repeat(expression_datum(node, resolve, lambda name: None), rows)
+    if not 0 < rows <= MAX_ROWS:
         raise NotSimple
-    cells = read(node).cast(pa.binary()).to_pylist()
-    return datums_of(None if cell is None else cell_datum(type, cell) for cell in cells)
+    cells: dict[Node, list[bytes | None]] = {}
+
+    def read_cell(name: Node, row: int) -> bytes | None:
+        if name not in cells:
+            cells[name] = read(name).cast(pa.binary()).to_pylist()
+        return cells[name][row]
+
+    return datums_of(expression_datum(node, resolve, partial(read_cell, row=row)) for row in range(rows))
 
 
 def _repeat(value: Datum | None, rows: int) -> pa.Array:
     if value is None:
         return pa.nulls(rows, DATUMS)
     return datums(value.kind, pa.repeat(pa.scalar(value.body, pa.binary()), rows))
-
-
-def literal_datum(node: Node) -> Datum | None:
-    """Return the value of a literal, or of a number with a sign; None for NULL. Raises NotSimple."""
-    sign = ""
-    while isinstance(node, (Parenthesised, Unary)):
-        if isinstance(node, Unary):
-            if node.operator not in ("-", "+") or sign and node.operator == "-":
-                raise NotSimple
-            sign = "-" if node.operator == "-" else sign
-            node = node.operand
-            if not isinstance(node, Literal) or node.kind not in ("integer", "decimal", "float"):
-                raise NotSimple
-        else:
-            node = node.inner
-    if not isinstance(node, Literal):
-        raise NotSimple
-    if node.kind == "null":
-        return None
-    if node.kind == "string":
-        if node.charset not in ("", "utf8mb4", "utf8", "binary"):
-            raise NotSimple
-        return Datum("bytes" if node.charset == "binary" else "string", node.text.encode())
-    if node.kind == "boolean":
-        return Datum("int", b"1" if node.text == "TRUE" else b"0")
-    if node.kind in ("hex", "bit"):
-        return Datum("literal", _literal_bytes(node))
-    if node.kind in _TIMES:
-        if not _TIMES[node.kind].fullmatch(node.text):
-            raise NotSimple
-        return Datum("datetime" if node.kind == "timestamp" else node.kind, node.text.encode())
-    return _number_datum(sign + node.text, node.kind)
-
-
-def _number_datum(text: str, kind: str) -> Datum:
-    if kind == "float":
-        number = float(text)
-        if math.isinf(number):
-            raise NotSimple
-        return Datum("double", repr(number).encode())
-    if kind == "integer" and -(2**63) <= int(text) < 2**64:
-        return Datum("int" if int(text) < 2**63 else "uint", str(int(text)).encode())
-    whole, _, fraction = text.lstrip("+-").partition(".")
-    if len(whole) + len(fraction) > MAX_DIGITS or len(fraction) > MAX_SCALE:
-        raise NotSimple
-    value = Decimal(text)
-    return Datum("decimal", f"{value if value else abs(value):f}".encode())
-
-
-def _literal_bytes(node: Literal) -> bytes:
-    base, digits_per_byte = (2, 8) if node.kind == "bit" else (16, 2)
-    size = (len(node.text) + digits_per_byte - 1) // digits_per_byte
-    return int(node.text or "0", base).to_bytes(size, "big")
 
 
 INTEGER = re.compile(r"[0-9]{1,18}")
@@ -223,7 +157,7 @@ def matching_places(conditions: Sequence[Condition], cells: pa.Table) -> pa.Arra
     if not conditions:
         return pa.array(np.arange(cells.num_rows))
     masks = [_mask(each, cells.column(each.column.name)) for each in conditions]
-    return pc.indices_nonzero(pc.fill_null(functools.reduce(pc.and_, masks), False)).cast(pa.int64())
+    return pc.indices_nonzero(pc.fill_null(reduce(pc.and_, masks), False)).cast(pa.int64())
 
 
 def _mask(condition: Condition, cells: pa.ChunkedArray) -> pa.Array:
