@@ -189,6 +189,7 @@ def read(altered: Altered, *images: bytes) -> pa.RecordBatch:
 
 GRADED = alter("(id int primary key, name varchar(10))", ["ADD COLUMN grade INT NOT NULL DEFAULT 7"])
 PRICED = alter(f"({COLUMNS}, primary key (id))", ["MODIFY c DECIMAL(10,4)"])
+DATED = alter("(id int primary key, day date)", ["MODIFY day DECIMAL(10,2)"])
 LOOSE = alter("(id int primary key, a int not null)", ["MODIFY a INT"])
 NAMELESS = alter("(id int primary key, name varchar(10) default 'x', a int)", ["DROP COLUMN name"])
 UNNAMED = alter("(id int primary key, name varchar(10) not null, a int)", ["DROP COLUMN name"])
@@ -316,6 +317,22 @@ def test_null_stays_null_whatever_becomes_of_the_type() -> None:
 
 Case = tuple[Altered, bytes | None, bytes | None, bool, bytes | None, bytes | None]
 CASES: dict[str, Case] = {
+    "a number that is a date of the old type": (
+        DATED,
+        packed("1", "2020-02-20"),
+        packed("1", "20200221.00"),
+        True,
+        packed("1", "2020-02-20"),
+        packed("1", "2020-02-21"),
+    ),
+    "a number that is no date of the old type": (
+        DATED,
+        packed("1", "2020-02-20"),
+        packed("1", "0.00"),
+        False,
+        packed("1", "20200220.00"),
+        packed("1", "0.00"),
+    ),
     "a row goes": (GRADED, packed("1", "a"), None, True, packed("1", "a"), None),
     "a new row has the default of the new column": (GRADED, None, packed("1", "a", "7"), True, None, packed("1", "a")),
     "a new row has another value in the new column": (

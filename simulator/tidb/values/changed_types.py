@@ -132,11 +132,11 @@ def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -
     before, after = family(source), family(target)
     if before == "json":
         text = map_distinct(text, _unquoted)
-    elif before in COUNTED and after == "time":
-        text = map_distinct(numbers.positional(widened(source, text)) if before == "float" else text, _clock_of)
     elif before in COUNTED:
+        number = numbers.positional(widened(source, text)) if before == "float" else text
         unsigned = target.name == "timestamp" and source.unsigned
-        text = pa.nulls(len(text), pa.string()) if unsigned else map_distinct(text, moment_of)
+        convert = _clock_of if after == "time" else moment_of
+        text = pa.nulls(len(text), pa.string()) if unsigned else map_distinct(number, convert)
     elif before == "time" and after in DATED:
         text = map_distinct(text, lambda cell: _on(today, cell))
     elif before == "time":
@@ -171,10 +171,17 @@ def _clock_of(text: str) -> str | None:
     return None if number < -8385959 or 8385959 < number < 10_000_000_000 else text
 
 
-def moment_of(text: str) -> str | None:
-    """Convert a number YYYYMMDDhhmmss, or a shorter form, to a date and time, or None (parseDateTimeFromNum)."""
-    moment = moments.number_moment(int(text))
-    return moment.text() if moment and moment.month and moment.day and moments.in_range(moment) else None
+def moment_of(number: str) -> str | None:
+    """Convert a number YYYYMMDDhhmmss, or a shorter form, to a date and time, or None (parseDateTimeFromNum).
+
+    TiDB has no ALTER TABLE from DECIMAL or FLOAT: they are converted back, for the row before ALTER TABLE. A fraction
+    is one of seconds (tidb pkg/types/time.go, ParseTimeFromDecimal).
+    """
+    whole, _, fraction = number.partition(".")
+    moment = moments.number_moment(int(whole))
+    if not (moment and moment.month and moment.day and moments.in_range(moment)):
+        return None
+    return f"{moment.text()}.{fraction}" if fraction and int(whole) > 99991231 else moment.text()
 
 
 def _on(today: str, clock: str) -> str | None:

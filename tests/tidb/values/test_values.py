@@ -447,6 +447,13 @@ RECAST: list[tuple[str, str, str, str | None]] = [
     ("varbinary(3)", "int", "12", "12"),
     ("double", "varchar(25)", "1.5e20", "150000000000000000000"),
     ("datetime(3)", "date", "2020-02-20 02:20:20.123", "2020-02-20"),
+    ("decimal(10,2)", "date", "20200220.00", "2020-02-20"),
+    ("decimal(20,3)", "datetime(3)", "20200220022020.123", "2020-02-20 02:20:20.123"),
+    ("decimal(5,2)", "datetime", "0.00", REJECTED),
+    ("decimal(5,2)", "date", "-1.50", REJECTED),
+    ("double", "date", "20200220", "2020-02-20"),
+    ("double", "datetime", "2.0200220022020e13", "2020-02-20 02:20:20"),
+    ("double", "date", "0.5", REJECTED),
     ("bit(8)", "int", "255", "255"),
     ("varchar(5)", "binary(3)", "é", "Ã©\0"),
 ]
