@@ -10,16 +10,8 @@ import pyarrow.compute as pc
 
 from simulator.columns import cells
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
+from simulator.tidb.values import kernels
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
-from simulator.tidb.values.kernels import (
-    cast_or_none,
-    contains_character,
-    map_distinct,
-    matches,
-    null_unless,
-    replace_unusual,
-    utf8,
-)
 
 _WIDE = pa.decimal128(20, 0)
 """The type for every integer of 64 bits, signed or not."""
@@ -34,7 +26,7 @@ def bounds(type: ColumnType) -> tuple[int, int]:
 def integer(type: ColumnType, text: pa.Array) -> pa.Array:
     """Convert text to an integer type: `007` to 7, `1.5` to 2 (MySQL rounds)."""
     low, high = bounds(type)
-    return replace_unusual(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
+    return kernels.replace_unusual(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
 
 
 def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -43,13 +35,13 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
     kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
     bytes, offsets = cells.buffers(text)
     digits = ((bytes - ord("0") < 10) | (bytes == ord("-"))).all() and len(bytes)
-    number = cast_or_none(text, kind) if digits else None
+    number = kernels.cast_or_none(text, kind) if digits else None
     if number is not None:
         starts = offsets[:-1] + (bytes.take(offsets[:-1], mode="clip") == ord("-"))
         padded = (bytes.take(starts, mode="clip") == ord("0")) & (np.diff(offsets) > 1)
         usual = pa.array(~padded)
     else:
-        number = null_unless(matches(text, shape), text).cast(kind)
+        number = kernels.null_unless(kernels.matches(text, shape), text).cast(kind)
         usual = number.is_valid()
     if INTEGER_BITS[type.name] < 64:
         usual = pc.and_(usual, pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high)))
@@ -59,7 +51,7 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
 def _within(text: pa.Array, low: int, high: int) -> pa.Array:
     number = text.cast(_WIDE)
     lowest, highest = (pa.scalar(Decimal(bound), _WIDE) for bound in (low, high))
-    return null_unless(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
+    return kernels.null_unless(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
 
 
 def whole(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -77,7 +69,9 @@ def floating(type: ColumnType, number: pa.Array) -> pa.Array:
         number = _fixed(type, number.cast(pa.float64()))
     number = number.cast(pa.float32() if type.name == "float" else pa.float64())
     valid = pc.is_finite(number)
-    return shortest(null_unless(pc.and_(valid, pc.greater_equal(number, 0)) if type.unsigned else valid, number))
+    return shortest(
+        kernels.null_unless(pc.and_(valid, pc.greater_equal(number, 0)) if type.unsigned else valid, number)
+    )
 
 
 def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
@@ -90,24 +84,24 @@ def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
     few = pc.less(pc.abs(shifted), 2.0**53)
     rounded = pc.if_else(few, pc.divide(pc.round(shifted, round_mode="half_to_even"), shift), number)
     most = 10.0 ** (type.length - type.decimal) - 1 / shift
-    return null_unless(pc.less_equal(pc.abs(rounded), most), rounded)
+    return kernels.null_unless(pc.less_equal(pc.abs(rounded), most), rounded)
 
 
 def number(text: pa.Array) -> pa.Array:
     """Convert text to float64, with null for what is no number in MySQL."""
-    numbers = cast_or_none(text, pa.float64())
+    numbers = kernels.cast_or_none(text, pa.float64())
     if numbers is not None:
         return numbers
     trimmed = pc.ascii_trim_whitespace(text)
-    return null_unless(matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
+    return kernels.null_unless(kernels.matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
 
 
 def shortest(number: pa.Array) -> pa.Array:
     """Print floats as a MySQL client: with the fewest digits, and an exponent below 1e-15 and from 1e15 on."""
     text = number.cast(pa.string())
     return (
-        replace_unusual(text, pc.invert(pc.match_substring(text, "e")), _respelt)
-        if contains_character(text, "e")
+        kernels.replace_unusual(text, pc.invert(pc.match_substring(text, "e")), _respelt)
+        if kernels.contains_character(text, "e")
         else text
     )
 
@@ -115,18 +109,18 @@ def shortest(number: pa.Array) -> pa.Array:
 def _respelt(text: pa.Array) -> pa.Array:
     """Print numbers with an exponent in Arrow, which has one below 1e-6 and from 1e10 on."""
     usual = pc.match_substring_regex(text, r"e(-[0-9]|-1[0-5]|\+1[0-4])$")
-    digits = pc.utf8_rtrim(plain(null_unless(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
+    digits = pc.utf8_rtrim(plain(kernels.null_unless(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
     return pc.coalesce(pc.utf8_rtrim(digits, "."), pc.replace_substring(text, "e+", "e"))
 
 
 def positional(text: pa.Array) -> pa.Array:
     """Return the texts of floats without exponents."""
-    if not contains_character(text, "e"):
+    if not kernels.contains_character(text, "e"):
         return text
-    return replace_unusual(
+    return kernels.replace_unusual(
         text,
         pc.invert(pc.match_substring(text, "e")),
-        lambda odd: map_distinct(odd, lambda number: format(Decimal(number), "f")),
+        lambda odd: kernels.map_distinct(odd, lambda number: format(Decimal(number), "f")),
     )
 
 
@@ -134,27 +128,29 @@ def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
     """Convert tagged binary to BIT: `n` and the text of a number, or `x` and big-endian bytes."""
     body = pc.binary_slice(tagged, 1, 2**31 - 1)
     is_number = pc.equal(pc.binary_slice(tagged, 0, 1), b"n")
-    digits = integer(ColumnType("bigint", unsigned=True), utf8(null_unless(is_number, body))).cast(pa.uint64())
-    return bits(type, pc.coalesce(digits, _big_endian(null_unless(pc.invert(is_number), body))))
+    digits = integer(ColumnType("bigint", unsigned=True), kernels.utf8(kernels.null_unless(is_number, body))).cast(
+        pa.uint64()
+    )
+    return bits(type, pc.coalesce(digits, _big_endian(kernels.null_unless(pc.invert(is_number), body))))
 
 
 def bits(type: ColumnType, number: pa.Array) -> pa.Array:
     """Convert unsigned 64-bit numbers to BIT."""
     most = pa.scalar(2 ** max(type.length, 1) - 1, pa.uint64())
-    return null_unless(pc.less_equal(number, most), number).cast(pa.string())
+    return kernels.null_unless(pc.less_equal(number, most), number).cast(pa.string())
 
 
 def _big_endian(bytes: pa.Array) -> pa.Array:
     """Decode numbers of at most 64 bits, with null for longer bytes."""
     bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
-    bytes = null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
+    bytes = kernels.null_unless(pc.less_equal(pc.binary_length(bytes), 8), bytes)
     data, offsets = cells.buffers(bytes)
     data = np.append(data, np.uint8(0)).astype(np.uint64)
     values = np.zeros(len(bytes), np.uint64)
     for place in range(8):
         at = offsets[1:] - 1 - place
         values |= data[np.where(at >= offsets[:-1], at, -1)] << np.uint64(8 * place)
-    return null_unless(bytes.is_valid(), pa.array(values))
+    return kernels.null_unless(bytes.is_valid(), pa.array(values))
 
 
 _YEARS = {

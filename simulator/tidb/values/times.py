@@ -13,16 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values import spellings
+from simulator.tidb.values import kernels, spellings
 from simulator.tidb.values.durations import LONGEST
-from simulator.tidb.values.kernels import (
-    cast_or_none,
-    contains_character,
-    map_distinct,
-    matches,
-    null_unless,
-    replace_unusual,
-)
 
 Integers = npt.NDArray[np.int64]
 
@@ -38,7 +30,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def date(text: pa.Array) -> pa.Array:
     """Convert text to DATE."""
     usual = _usual(text, pa.date32(), "", "")
-    return replace_unusual(
+    return kernels.replace_unusual(
         text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(ColumnType("datetime"), odd), 0, 10)
     )
 
@@ -48,7 +40,7 @@ def datetime(type: ColumnType, text: pa.Array) -> pa.Array:
     digits = max(type.decimal, 0)
     clock = " ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]" + (rf"\.[0-9]{{{digits}}}" if digits else "")
     usual = _usual(text, pa.timestamp("us" if digits else "s"), clock, _zero(digits))
-    return _in_range(type, replace_unusual(text, usual, lambda odd: _spelled(type, odd)))
+    return _in_range(type, kernels.replace_unusual(text, usual, lambda odd: _spelled(type, odd)))
 
 
 def _zero(digits: int) -> str:
@@ -59,17 +51,17 @@ def _in_range(type: ColumnType, text: pa.Array) -> pa.Array:
     if type.name == "datetime":
         return text
     known = pc.and_(pc.greater_equal(text, spellings.EARLIEST), pc.less_equal(text, spellings.LATEST))
-    return replace_unusual(text, known, lambda odd: null_unless(pc.starts_with(odd, "0000-00-00"), odd))
+    return kernels.replace_unusual(text, known, lambda odd: kernels.null_unless(pc.starts_with(odd, "0000-00-00"), odd))
 
 
 def _usual(text: pa.Array, kind: pa.DataType, clock: str, midnight: str) -> pa.Array:
     """Whether each text is a valid date (and time), or all zeros, as TiDB prints it."""
     lengths = pc.min_max(pc.binary_length(text)).as_py()
-    spelt = set(lengths.values()) == {10 + len(midnight)} and not contains_character(text, "T")
-    moments = cast_or_none(text, kind) if spelt else None
+    spelt = set(lengths.values()) == {10 + len(midnight)} and not kernels.contains_character(text, "T")
+    moments = kernels.cast_or_none(text, kind) if spelt else None
     if moments is not None:
         return moments.is_valid()
-    return matches(text, f"[0-9]{{4}}-{_CALENDAR}{clock}|0000-00-00{midnight.replace('.', '[.]')}")
+    return kernels.matches(text, f"[0-9]{{4}}-{_CALENDAR}{clock}|0000-00-00{midnight.replace('.', '[.]')}")
 
 
 def moment(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -79,7 +71,9 @@ def moment(type: ColumnType, value: pa.Array) -> pa.Array:
         value = value.cast(pa.timestamp("s"))
     unit = _PER_SECOND[value.type.unit]
     ticks = value.view(pa.int64())
-    ticks = null_unless(pc.and_(pc.greater_equal(ticks, _YEARS[0] * unit), pc.less(ticks, _YEARS[1] * unit)), ticks)
+    ticks = kernels.null_unless(
+        pc.and_(pc.greater_equal(ticks, _YEARS[0] * unit), pc.less(ticks, _YEARS[1] * unit)), ticks
+    )
     counted = _rescaled(_numbers(ticks), unit, 10**digits, up=type.name != "date")
     text = _formatted(counted, digits, ticks.is_valid())
     return pc.utf8_slice_codeunits(text, 0, 10) if type.name == "date" else _in_range(type, text)
@@ -99,7 +93,7 @@ def _formatted(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
     known = (ticks >= _YEARS[0] * 10**digits) & (ticks < _YEARS[1] * 10**digits)
     moments = pa.array(ticks * 10 ** (places - digits))
     valid = valid if known.all() else pc.and_(valid, pa.array(known))
-    text = null_unless(valid, moments).cast(pa.timestamp(kind)).cast(pa.string())
+    text = kernels.null_unless(valid, moments).cast(pa.timestamp(kind)).cast(pa.string())
     return text if digits == places else pc.utf8_slice_codeunits(text, 0, 20 + digits)
 
 
@@ -113,22 +107,28 @@ def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
     """Convert text in any spelling of MySQL, rounded to the type's fractional digits."""
     digits = max(type.decimal, 0)
     text = pc.replace_substring_regex(text, "^([0-9]{4})[/.]([0-9]{2})[/.]([0-9]{2})( |$)", r"\1-\2-\3\4")
-    known = matches(text, rf"[0-9]{{4}}-{_CALENDAR}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?)?")
-    made = moment(ColumnType("datetime", decimal=digits), null_unless(known, text).cast(pa.timestamp("us")))
+    known = kernels.matches(
+        text, rf"[0-9]{{4}}-{_CALENDAR}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?)?"
+    )
+    made = moment(ColumnType("datetime", decimal=digits), kernels.null_unless(known, text).cast(pa.timestamp("us")))
     read = spellings.timestamp if type.name == "timestamp" else spellings.moment
-    return replace_unusual(text, known, lambda odd: map_distinct(odd, lambda cell: read(cell, digits)), made)
+    return kernels.replace_unusual(
+        text, known, lambda odd: kernels.map_distinct(odd, lambda cell: read(cell, digits)), made
+    )
 
 
 def duration(type: ColumnType, text: pa.Array) -> pa.Array:
     """Convert text to TIME, from -838:59:59 to 838:59:59."""
     digits = max(type.decimal, 0)
-    usual = matches(
+    usual = kernels.matches(
         text,
         r"-?([0-9]{2}|[1-7][0-9]{2}|8[0-2][0-9]|83[0-7]):[0-5][0-9]:[0-5][0-9]"
         + (rf"\.[0-9]{{{digits}}}" if digits else ""),
     )
     usual = pc.and_(usual, pc.not_equal(text, "-" + _zero(digits).strip()))
-    return replace_unusual(text, usual, lambda odd: map_distinct(odd, lambda cell: spellings.time(cell, digits)))
+    return kernels.replace_unusual(
+        text, usual, lambda odd: kernels.map_distinct(odd, lambda cell: spellings.time(cell, digits))
+    )
 
 
 def time_of_day(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -148,7 +148,7 @@ def _clock(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
     if digits:
         clock = pc.binary_join_element_wise(clock, *_padded([(part, digits)]), ".")
     signed = pc.if_else(pa.array(ticks < 0), pc.binary_join_element_wise("-", clock, ""), clock)
-    return null_unless(pc.and_(valid, pa.array(size <= LONGEST * 10**digits // 10**6)), signed)
+    return kernels.null_unless(pc.and_(valid, pa.array(size <= LONGEST * 10**digits // 10**6)), signed)
 
 
 def _padded(columns: Sequence[tuple[Integers, int]]) -> list[pa.Array]:

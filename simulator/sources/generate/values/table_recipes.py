@@ -46,6 +46,15 @@ ColumnPlace = tuple[int, str]
 
 Found = TypeVar("Found")
 
+RULED = (
+    generators.NumberSequence,
+    generators.Reference,
+    generators.Template,
+    generators.RowTime,
+    generators.UpdateCount,
+)
+"""Generators of values that follow from something else; updates do not change them."""
+
 
 def each_table(tables: Sequence[Table], found: Callable[[int], Found]) -> tuple[Found, ...]:
     """Return the result for each table by its index; raise UserError with all mistakes and their tables."""
@@ -251,14 +260,7 @@ class TableRecipes:
             return self._checked(place, counting_recipe(column.type, where, first, 1, prefix))
         length = values.greatest if isinstance(values, generators.Text) else column.type.length
         numbers = counting_recipe(column.type, where, None, 1, prefix if prefix >= 0 else length)
-        assert not isinstance(
-            values,
-            generators.NumberSequence
-            | generators.Reference
-            | generators.Template
-            | generators.RowTime
-            | generators.UpdateCount,
-        ), "told apart otherwise"
+        assert not isinstance(values, RULED), "unique in another way"
         words = make_recipe(values, column.type, self.model.seed, dice)
         assert isinstance(words, PooledRecipe)
         return NumberedTextRecipe(self._checked(place, numbers), words, length)
@@ -358,14 +360,9 @@ class TableRecipes:
     def _free(self, place: int, column: Column, fixed: set[str]) -> bool:
         """Return whether updates may change a column."""
         values = self.wanted[place].columns.get(column.name, generators.ColumnGenerator()).values
-        ruled = isinstance(
-            values,
-            generators.NumberSequence
-            | generators.Reference
-            | generators.Template
-            | generators.RowTime
-            | generators.UpdateCount,
-        ) or (values is None and bool(column.auto_increment or column.auto_random or column.on_update))
+        ruled = isinstance(values, RULED) or (
+            values is None and bool(column.auto_increment or column.auto_random or column.on_update)
+        )
         clocked = values is None and column.default_expression and (column.default or "").upper().startswith("CURRENT")
         return not (column.generated or column.name in fixed or ruled or clocked)
 

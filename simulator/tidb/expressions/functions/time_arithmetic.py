@@ -6,17 +6,8 @@ from collections.abc import Callable
 
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.python_functions import python_call
+from simulator.tidb.expressions.values import times
 from simulator.tidb.expressions.values.context import EvaluationContext
-from simulator.tidb.expressions.values.times import (
-    date_value,
-    duration_argument,
-    fraction_digits,
-    moment_argument,
-    moment_value,
-    number_digits,
-    number_text,
-    time_value,
-)
 from simulator.tidb.expressions.values.value import (
     MOMENT_KINDS,
     NUMERIC_KINDS,
@@ -42,13 +33,13 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
         digits = _digits_added(base, amount, name)
         if base.kind == "time" and (is_clock_unit(name) and not name.startswith("DAY_") or name == "DAY_MICROSECOND"):
             result = python_call(
-                "duration_add", text(str(sign)), text(name), duration_argument(base), text(kind), shown
+                "duration_add", text(str(sign)), text(name), times.duration_argument(base), text(kind), shown
             )
-            return time_value(result, digits)
+            return times.time_value(result, digits)
         if base.kind in (*MOMENT_KINDS, "time"):
-            base_kind, start = "date" if base.kind == "date" else "datetime", moment_argument(context, base)
+            base_kind, start = "date" if base.kind == "date" else "datetime", times.moment_argument(context, base)
         elif base.kind in NUMERIC_KINDS:
-            base_kind, start = "number", number_text(base)
+            base_kind, start = "number", times.number_text(base)
         else:
             base_kind, start = "string", as_text(base)
         result = python_call(
@@ -64,7 +55,11 @@ def date_add(sign: int) -> Callable[[EvaluationContext, Value, Value, Value], Va
         )
         if base_kind in ("string", "number"):
             return string(result)
-        return date_value(result) if base_kind == "date" and not is_clock_unit(name) else moment_value(result, digits)
+        return (
+            times.date_value(result)
+            if base_kind == "date" and not is_clock_unit(name)
+            else times.moment_value(result, digits)
+        )
 
     return added
 
@@ -83,8 +78,8 @@ def _digits_added(base: Value, amount: Value, unit: str) -> int:
         return 6
     more = 0
     if unit == "SECOND":
-        more = 0 if amount.kind in (*MOMENT_KINDS, "time", "word") else number_digits(amount)
-    return max(fraction_digits(base) if base.kind in ("date", "datetime", "time") else 0, more)
+        more = 0 if amount.kind in (*MOMENT_KINDS, "time", "word") else times.number_digits(amount)
+    return max(times.fraction_digits(base) if base.kind in ("date", "datetime", "time") else 0, more)
 
 
 def timestamp_add(context: EvaluationContext, unit: Value, amount: Value, base: Value) -> Value:
@@ -92,7 +87,7 @@ def timestamp_add(context: EvaluationContext, unit: Value, amount: Value, base: 
         "timestamp_add",
         text(unit.constant or ""),
         sql("{}::VARCHAR", as_real(amount)),
-        moment_argument(context, base),
+        times.moment_argument(context, base),
         text("d" if base.kind == "date" else ""),
     )
     return string(result)
@@ -101,7 +96,10 @@ def timestamp_add(context: EvaluationContext, unit: Value, amount: Value, base: 
 def timestamp_difference(context: EvaluationContext, unit: Value, start: Value, end: Value) -> Value:
     return integer_from_text(
         python_call(
-            "timestampdiff", text(unit.constant or ""), moment_argument(context, start), moment_argument(context, end)
+            "timestampdiff",
+            text(unit.constant or ""),
+            times.moment_argument(context, start),
+            times.moment_argument(context, end),
         )
     )
 
@@ -113,14 +111,16 @@ def add_time(sign: int) -> Callable[[Value, Value], Value]:
         if amount.kind == "datetime" or base.kind == "null":
             return null() if base.kind != "string" else string(sql("NULL::VARCHAR"))
         way = text(str(sign))
-        kind, by = ("time", duration_argument(amount)) if amount.kind == "time" else ("string", as_text(amount))
-        digits = max(fraction_digits(base), fraction_digits(amount))
+        kind, by = ("time", times.duration_argument(amount)) if amount.kind == "time" else ("string", as_text(amount))
+        digits = max(times.fraction_digits(base), times.fraction_digits(amount))
         if base.kind == "datetime":
-            return moment_value(python_call("add_to_moment", way, base.sql, text(kind), by), digits)
+            return times.moment_value(python_call("add_to_moment", way, base.sql, text(kind), by), digits)
         if base.kind == "time":
-            return time_value(python_call("add_to_duration", way, duration_argument(base), text(kind), by), digits)
+            return times.time_value(
+                python_call("add_to_duration", way, times.duration_argument(base), text(kind), by), digits
+            )
         if base.kind == "date":
-            shown = python_call("add_date_time", way, text(kind), by, text(str(fraction_digits(amount))))
+            shown = python_call("add_date_time", way, text(kind), by, text(str(times.fraction_digits(amount))))
             return string(when(sql("{} IS NOT NULL", base.sql), shown))
         if kind == "string" and amount.kind not in ("string", "null") and amount.kind not in NUMERIC_KINDS:
             return string(sql("NULL::VARCHAR"))
@@ -137,9 +137,11 @@ def time_difference(first: Value, second: Value) -> Value:
         kind = value.kind if is_moment or value.kind == "time" else "string"
         sides += [
             text(kind),
-            value.sql if is_moment else duration_argument(value) if kind == "time" else as_text(value),
+            value.sql if is_moment else times.duration_argument(value) if kind == "time" else as_text(value),
         ]
-    return time_value(python_call("timediff", *sides), max(fraction_digits(first), fraction_digits(second)))
+    return times.time_value(
+        python_call("timediff", *sides), max(times.fraction_digits(first), times.fraction_digits(second))
+    )
 
 
 def timestamp(context: EvaluationContext, value: Value, clock: Value | None = None) -> Value:
@@ -149,10 +151,10 @@ def timestamp(context: EvaluationContext, value: Value, clock: Value | None = No
         if value.kind in ("date", "datetime") or value.kind in NUMERIC_KINDS and not value.is_year
         else (string(as_text(value)))
     )
-    result, digits = moment_argument(context._replace(zeros="zp"), shown), fraction_digits(value)
+    result, digits = times.moment_argument(context._replace(zeros="zp"), shown), times.fraction_digits(value)
     if clock is None:
-        return moment_value(result, digits)
-    digits = max(digits, fraction_digits(clock))
+        return times.moment_value(result, digits)
+    digits = max(digits, times.fraction_digits(clock))
     start = when(sql("{} NOT LIKE '0000%'", result), result)
-    by = ("time", duration_argument(clock)) if clock.kind == "time" else ("clock", as_text(clock))
-    return moment_value(python_call("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)
+    by = ("time", times.duration_argument(clock)) if clock.kind == "time" else ("clock", as_text(clock))
+    return times.moment_value(python_call("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)
