@@ -294,7 +294,6 @@ def verify(**options: Any) -> int:
 @commands.group()
 def explain() -> None:
     """Why a row goes where it goes, and as which bytes."""
-    _without_pandas()
 
 
 @explain.command()
@@ -307,6 +306,7 @@ def row(change: str, schema: Path, **options: Any) -> None:
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
+    _without_pandas()
     from simulator.cli import explain as work
 
     work.row(change, schema, options)
@@ -323,6 +323,7 @@ def ddl(statement: str, **options: Any) -> None:
     and --json gives a list. Without --schema nothing is known of tables: every name is taken to exist and to have a
     valid index.
     """
+    _without_pandas()
     from simulator.cli import explain as work
 
     work.ddl(statement, options)
@@ -334,6 +335,7 @@ def ddl(statement: str, **options: Any) -> None:
 @shared.CHANGEFEED
 def table(name: str, **options: Any) -> None:
     """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
+    _without_pandas()
     from simulator.cli import explain as work
 
     work.table(name, options)
