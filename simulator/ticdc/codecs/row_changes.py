@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,11 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join, scatter
-from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.model.table import Table
+
+if TYPE_CHECKING:
+    # it comes with the parser, which commands that read a stream do not need
+    from simulator.tidb.ddl.catalog import ViewInfo
 
 
 @dataclass(frozen=True)
