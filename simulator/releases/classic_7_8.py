@@ -252,11 +252,21 @@ V8_4_0 = replace(
     lone_null_refused=True,
 )
 
-V8_5_0 = replace(V8_4_0, name="v8.5.0", debezium_keys=True)
+V8_5_0 = replace(V8_4_0, name="v8.5.0", debezium_keys=True, debezium_cleans_names=True, debezium_defaults="texts")
 
-V8_5_1 = replace(V8_5_0, name="v8.5.1", event_filter_rename="old-name")
+V8_5_1 = replace(
+    V8_5_0,
+    name="v8.5.1",
+    event_filter_rename="old-name",
+    debezium_defaults="values",
+    debezium_null_is_default=True,
+    debezium_stops_at_null_enum=True,
+    debezium_moves_years=True,
+    debezium_virtual_fields=True,
+    debezium_scaled_float_is_double=True,
+)
 
-V8_5_3 = replace(V8_5_1, name="v8.5.3", dispatch_ignores_case=True)
+V8_5_3 = replace(V8_5_1, name="v8.5.3", dispatch_ignores_case=True, debezium_selects_columns=True)
 
 V8_5_4 = replace(
     V8_5_3,
@@ -267,7 +277,9 @@ V8_5_4 = replace(
     event_filter_names=V8_5_3.event_filter_names | option_names.FOREIGN_KEY_EVENTS,
 )
 
-V8_5_7 = replace(V8_5_4, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
+V8_5_5 = replace(V8_5_4, name="v8.5.5", debezium_stops_at_null_enum=False)
+
+V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
@@ -282,6 +294,6 @@ LINES = {
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_3, V8_5_4, V8_5_7)),
+    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

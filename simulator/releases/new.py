@@ -67,8 +67,9 @@ V8_5_4 = replace(
     canal_text_null=True,
     canal_blank_old_values=True,
     canal_compares_texts=True,
-    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
+    debezium_stops_at_null_enum=False,
     debezium_statements=True,
+    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )
 
 V8_5_5 = replace(V8_5_4, name="v8.5.5", handle_joins_unique=False, canal_text_null=False, canal_blank_old_values=False)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.explain.examples.playback import CANAL, OPEN, ExampleRow, ReleaseExample, delete, insert, update
+from simulator.explain.examples.playback import (
+    CANAL,
+    DEBEZIUM,
+    OPEN,
+    ExampleRow,
+    ReleaseExample,
+    delete,
+    insert,
+    update,
+)
 
 NO_OLD = "enable-old-value = false"
 UPDATED = "&only-output-updated-columns=true"
@@ -139,4 +148,16 @@ CANAL_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
         ),
     ),
     "canal_compares_texts": updated_value("DOUBLE", "-0", "0", CANAL + UPDATED),
+}
+
+DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "debezium_keys": (ReleaseExample((insert(id=1),), uri=DEBEZIUM),),
+    "debezium_cleans_names": table_with_column("ENUM('x,y')", insert(id=1, a="x,y"), uri=DEBEZIUM),
+    "debezium_defaults": table_with_column("DATETIME DEFAULT '2024-01-01'", insert(id=1, a=None), uri=DEBEZIUM),
+    "debezium_null_is_default": inserted_value("INT DEFAULT 5", None, DEBEZIUM),
+    "debezium_stops_at_null_enum": inserted_value("ENUM('x') DEFAULT 'x'", None, DEBEZIUM),
+    "debezium_moves_years": inserted_value("DATE", "0018-01-01", DEBEZIUM),
+    "debezium_virtual_fields": (ReleaseExample((insert(id=1),), GENERATED.format("VIRTUAL"), DEBEZIUM),),
+    "debezium_scaled_float_is_double": inserted_value("FLOAT(5,2)", 1.5, DEBEZIUM),
+    "debezium_selects_columns": table_with_column("INT", insert(id=1, a=1), uri=DEBEZIUM, config=WITHOUT_A),
 }

@@ -44,9 +44,7 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
 
 
 def _not_simulated(release: Release) -> str:
-    if release.debezium_statements:
-        return "DDL statements and watermarks; accepted: 7.6 to 8.4"
-    return "keys and defaults in schemas; accepted: 7.6 to 8.4" if release.debezium_keys else ""
+    return "DDL statements and watermarks; classic TiCDC is accepted" if release.debezium_statements else ""
 
 
 DEBEZIUM = Codec(

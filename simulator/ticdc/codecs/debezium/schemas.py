@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
 from simulator.releases import Release
+from simulator.ticdc.codecs.debezium.defaults import schema_default
 from simulator.ticdc.codecs.debezium.values import MILLISECOND_DECIMALS
 from simulator.ticdc.codecs.json_text import raw_quoted
 from simulator.ticdc.table_info import visible_columns
@@ -40,11 +42,35 @@ def json_text(value: Json) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def value_schema(table: Table, release: Release) -> bytes:
-    """Return the schema of a row."""
-    name = ".".join((CLUSTER, table.schema, table.name))
-    fields = [field_schema(column) for column in visible_columns(table)]
-    return json_text(_struct(f"{name}.Envelope", fields, [_SOURCE, *_EVENT_FIELDS]))
+def value_schema(table: Table, selected: frozenset[str] | None, release: Release) -> bytes:
+    """Return the schema of a row; `selected` are the columns that column selectors leave."""
+    visible = visible_columns(table)
+    columns = [column for column in visible if selected is None or column.name in selected]
+    if release.debezium_virtual_fields:
+        columns += [column for column in table.columns if column not in visible]
+    fields = [field_schema(column, release) for column in columns]
+    return json_text(_struct(f"{_name(table, release)}.Envelope", fields, [_SOURCE, *_EVENT_FIELDS]))
+
+
+@lru_cache(maxsize=1024)
+def key_schema(table: Table, columns: tuple[Column, ...], release: Release) -> bytes:
+    """Return the schema of a key of these columns."""
+    fields = [field_schema(column, release) for column in columns]
+    name = f"{_name(table, release)}.Key"
+    return json_text({"type": "struct", "name": name, "optional": False, "fields": fields})
+
+
+def _name(table: Table, release: Release) -> str:
+    """Return the name of a table's schemas, `cluster.schema.table`."""
+    if not release.debezium_cleans_names:
+        return ".".join((CLUSTER, table.schema, table.name))
+    return ".".join((_clean(CLUSTER), _clean(table.schema), re.sub(r"[^A-Za-z0-9_.]", "_", table.name)))
+
+
+def _clean(name: str) -> str:
+    """Return a name of letters, digits and `_`, and a `_` before a digit at its beginning (common.SanitizeName)."""
+    cleaned = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return "_" + cleaned if cleaned[:1].isdecimal() else cleaned
 
 
 def _struct(envelope: str, columns: list[Json], others: Iterable[Json]) -> Json:
@@ -56,16 +82,21 @@ def _struct(envelope: str, columns: list[Json], others: Iterable[Json]) -> Json:
     return {"type": "struct", "optional": False, "name": envelope, "version": 1, "fields": [*images, *others]}
 
 
-def field_schema(column: Column) -> Json:
+def field_schema(column: Column, release: Release) -> Json:
     """Return the schema of a column."""
-    type = column.type
-    name, parameters = _semantic_type(type)
-    described: dict[str, Json] = {"type": connect_type(type), "optional": not column.not_null}
+    type, default = column.type, schema_default(column, release)
+    name, parameters = _semantic_type(type, release)
+    described: dict[str, Json] = {"type": connect_type(type, release), "optional": not column.not_null}
     if name:
-        described |= {"name": name, "version": 1}
+        described["name"] = name
+        described |= {"version": 1} if type.name not in _WITHOUT_VERSION else {}
     if parameters:
         described["parameters"] = parameters
-    return described | {"field": column.name}
+    described["field"] = column.name
+    return described if default is None else described | {"default": Raw(default)}
+
+
+_WITHOUT_VERSION = {"vector"}
 
 
 _CONNECT_TYPES = {
@@ -76,8 +107,10 @@ _CONNECT_TYPES = {
 _UNSIGNED_TYPES = {"smallint": "int32", "int": "int64"}
 
 
-def connect_type(type: ColumnType) -> str:
+def connect_type(type: ColumnType, release: Release) -> str:
     """Return the type of values in Kafka Connect: `int32`, `string`."""
+    if type.name == "float" and type.decimal >= 0 and release.debezium_scaled_float_is_double:
+        return "double"
     if type.name == "bit":
         return "boolean" if type.length == 1 else "bytes"
     wider = _UNSIGNED_TYPES.get(type.name) if type.unsigned else None
@@ -90,22 +123,29 @@ _SEMANTIC_TYPES = {
     "timestamp": "io.debezium.time.ZonedTimestamp",
     "year": "io.debezium.time.Year",
     "json": "io.debezium.data.Json",
+    "vector": "io.debezium.data.TiDBVectorFloat32",
 }
 
 
-def _semantic_type(type: ColumnType) -> tuple[str, Json]:
+def _semantic_type(type: ColumnType, release: Release) -> tuple[str, Json]:
     """Return the name of Debezium's type, and its parameters; empty if there are none."""
     match type.name:
         case "bit" if type.length != 1:
             return "io.debezium.data.Bits", {"length": str(type.length)}
         case "enum":
-            return "io.debezium.data.Enum", {"allowed": ",".join(type.elements)}
+            elements = map(_escaped_member, type.elements) if release.debezium_cleans_names else type.elements
+            return "io.debezium.data.Enum", {"allowed": ",".join(elements)}
         case "set":
             return "io.debezium.data.EnumSet", {"allowed": ",".join(type.elements)}
         case "datetime":
             micros = type.decimal > MILLISECOND_DECIMALS
             return f"io.debezium.time.{'MicroTimestamp' if micros else 'Timestamp'}", {}
     return _SEMANTIC_TYPES.get(type.name, ""), {}
+
+
+def _escaped_member(member: str) -> str:
+    """Return the text of an ENUM's member (tiflow: pkg/sink/codec/common/helper.go EscapeEnumAndSetOptions)."""
+    return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
 def _field(type: str, name: str, optional: bool = False) -> Json:

@@ -19,17 +19,20 @@ MICROS_PER_SECOND = 1_000_000
 DAYS_IN_MONTH = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 
-def read_dates(cells: pa.Array) -> tuple[Numbers, Numbers, Mask]:
-    """Return the years and the days since 1970 of texts that begin with a date, and which dates exist.
+def read_dates(cells: pa.Array, moves: bool) -> tuple[Numbers, Mask]:
+    """Return the days since 1970 of texts that begin with a date, and which dates exist.
 
-    The days of others mean nothing. NULL is a date that does not exist.
+    The days of others mean nothing. NULL is a date that does not exist. With `moves` the years below 100 are those of
+    1970 to 2069.
     """
     digits = _matrix(cells, 10)
     year, month, day = _number(digits, 0, 4), _number(digits, 5, 7), _number(digits, 8, 10)
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     has_month = (month >= 1) & (month <= 12)
     last = DAYS_IN_MONTH[np.where(has_month, month, 0)] + ((month == 2) & leap)
-    return year, days_since_1970(year, month, day), has_month & (day >= 1) & (day <= last)
+    if moves:
+        year = np.where(year < 70, year + 2000, np.where(year < 100, year + 1900, year))
+    return days_since_1970(year, month, day), has_month & (day >= 1) & (day <= last)
 
 
 def days_since_1970(year: Numbers, month: Numbers, day: Numbers) -> Numbers:

@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import fixed, latin1
 from simulator.columns.row_image import restore_nulls
+from simulator.errors import EncodeError
+from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.debezium import times
 from simulator.ticdc.codecs.json_members import Converter, unchanged
@@ -34,9 +36,9 @@ _LONGEST_SIGNED = 19
 """Digits of the largest BIGINT with a sign."""
 
 
-def value_format(column: Column) -> Converter:
+def value_format(column: Column, release: Release) -> Converter:
     """Return the format of a column's values."""
-    type = column.type
+    type, moves = column.type, release.debezium_moves_years
     match types.family(type):
         case "bit":
             return _bool if type.length == 1 else _bits
@@ -47,10 +49,11 @@ def value_format(column: Column) -> Converter:
         case "float" | "decimal":
             return padded_float
         case "date":
-            return partial(_date, not_null=column.not_null)
+            return partial(_date, not_null=column.not_null, moves=moves)
+        case "datetime" if type.name == "timestamp":
+            return partial(_timestamp, not_null=column.not_null, moves=moves)
         case "datetime":
-            zoned = type.name == "timestamp"
-            return partial(_timestamp if zoned else _datetime, not_null=column.not_null)
+            return partial(_datetime, column=column, moves=moves)
         case "time":
             return lambda cells, type: decimal(times.durations(cells, type.decimal))
         case "integer" if type.name == "bigint" and type.unsigned:
@@ -94,31 +97,45 @@ def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
     return decimal(cells.cast(pa.string()).cast(pa.uint64()).view(pa.int64()))
 
 
-def _date(cells: pa.Array, type: ColumnType, not_null: bool) -> pa.Array:
-    _, days, exists = times.read_dates(cells)
-    return _numbers(days, exists, not_null)
+def _date(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:
+    days, exists = times.read_dates(cells, moves)
+    return _numbers(days, exists, not_null, cells)
 
 
-def _datetime(cells: pa.Array, type: ColumnType, not_null: bool) -> pa.Array:
-    _, days, exists = times.read_dates(cells)
+def _datetime(cells: pa.Array, type: ColumnType, column: Column, moves: bool) -> pa.Array:
+    days, exists = times.read_dates(cells, moves)
+    if moves and not exists.all():
+        _reject_odd_dates(cells.filter(pa.array(~exists)), column)
     micros = days * 86400 * times.MICROS_PER_SECOND + times.read_clock(cells, type.decimal)
-    return _numbers(micros if type.decimal > MILLISECOND_DECIMALS else micros // 1000, exists, not_null)
+    return _numbers(micros if type.decimal > MILLISECOND_DECIMALS else micros // 1000, exists, column.not_null, cells)
 
 
-def _numbers(numbers: times.Numbers, exists: times.Mask, not_null: bool) -> pa.Array:
+def _reject_odd_dates(cells: pa.Array, column: Column) -> None:
+    """Raise EncodeError for a date other than zero, such as 2020-00-31 (types.StrToDateTime)."""
+    odd = cells.drop_null()
+    odd = odd.filter(pc.invert(pc.starts_with(odd, "0000-00-00")))
+    if len(odd):
+        raise EncodeError(
+            f"[types:1292]Incorrect datetime value: '{odd[0].as_py().decode()}' in column {column.name}",
+            "CDC:ErrDebeziumEncodeFailed",
+        )
+
+
+def _numbers(numbers: times.Numbers, exists: times.Mask, not_null: bool, cells: pa.Array) -> pa.Array:
     if not_null:
-        return decimal(pa.array(np.where(exists, numbers, 0), pa.int64()))
+        nulls = cells.is_null().to_numpy(zero_copy_only=False) if cells.null_count else None
+        return decimal(pa.array(np.where(exists, numbers, 0), pa.int64(), mask=nulls))
     return decimal(pa.array(numbers, pa.int64(), mask=~exists))
 
 
-def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool) -> pa.Array:
+def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:
     """Return `2024-02-29T23:59:59.000Z`; the zone of rows is UTC."""
     texts = pc.binary_join_element_wise(
         pc.binary_slice(cells, 0, 10), b"T", pc.binary_slice(cells, 11, 64), pa.scalar(b"Z"), pa.scalar(b"")
     )
-    _, _, exists = times.read_dates(cells)
+    _, exists = times.read_dates(cells, moves=False)
     if exists.all():
         return texts
-    fraction = b"." + b"0" * type.decimal if type.decimal > 0 else b""
-    zero = pa.scalar(b"1970-01-01T00:00:00" + fraction + b"Z" if not_null else None, pa.binary())
-    return pc.if_else(pa.array(exists), texts, zero)
+    fraction = b"." + b"0" * type.decimal if type.decimal > 0 and not moves else b""
+    zero = pa.scalar(b"1970-01-01T00:00:00" + fraction + b"Z" if not_null or moves else None, pa.binary())
+    return pc.if_else(pa.array(exists), texts, pc.if_else(cells.is_null(), pa.scalar(None, pa.binary()), zero))
