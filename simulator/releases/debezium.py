@@ -21,7 +21,6 @@ class DebeziumBehaviours:
         "Whether characters that Avro does not allow are `_` in the names of Debezium's schemas, and commas in "
         "members of an ENUM have a backslash ((8.5.0+, new: %s))",
         "pkg/sink/codec/debezium/codec.go getSchemaTopicName",
-        "pkg/sink/codec/common/helper.go SanitizeName",
     )
     debezium_defaults: str = DEBEZIUM(
         "Which defaults the columns in Debezium's schemas have",

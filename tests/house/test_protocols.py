@@ -28,8 +28,8 @@ HOMES = (
 )
 """Where a protocol may be named."""
 
-EXAMPLE = re.compile(r"protocol=[a-z-]+|debezium-disable-schema|sink\.debezium")
-"""In a sink-uri that shows people what one looks like; settings that are called after a protocol."""
+EXAMPLE = re.compile(r"protocol=[a-z-]+|debezium-disable-schema|sink\.debezium|[a-z]+(?:_[a-z]+)+")
+"""In a sink-uri that shows people what one looks like; settings and fields that are called after a protocol."""
 
 MEANS_MORE = {"csv", "avro"}
 """Names that files have, too."""

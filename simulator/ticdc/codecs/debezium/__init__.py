@@ -8,9 +8,11 @@
 * `[sink.debezium] output-old-value = false` leaves `before` out of UPDATEs.
 * Numbers lose digits: DECIMAL is a float, BIGINT UNSIGNED wraps around (`values`).
 * `ts_ms` of `payload`, TiCDC's wall clock, is CodecOptions.build_ts.
+* The key, from 8.5.0 on, is `{"payload":{…},"schema":{…}}` with the columns of the handle key.
+* From 8.5.1 on a column's default stands in place of NULL (`defaults`).
 * There are neither DDL statements nor watermarks, and no limit of a message's size.
 
-Sources: tiflow v8.0.0: pkg/sink/codec/debezium; docs: ticdc-debezium.
+Sources: tiflow v8.5.7: pkg/sink/codec/debezium; docs: ticdc-debezium.
 """
 
 from __future__ import annotations

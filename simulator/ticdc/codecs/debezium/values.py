@@ -116,7 +116,7 @@ def _reject_odd_dates(cells: pa.Array, column: Column) -> None:
     odd = odd.filter(pc.invert(pc.starts_with(odd, "0000-00-00")))
     if len(odd):
         raise EncodeError(
-            f"[types:1292]Incorrect datetime value: '{odd[0].as_py().decode()}' in column {column.name}",
+            f"[types:1292]Incorrect datetime value: '{odd[0].as_py()[:10].decode()}' in column {column.name}",
             "CDC:ErrDebeziumEncodeFailed",
         )
 
