@@ -21,7 +21,7 @@ A column has one name and type in all of them (`COLUMNS`):
     unaltered      the row before that DDL: table number and image (`sources.schema_change`); else null
     before, after  images of the row before and after its change; null for INSERT and DELETE
     commit_ts      TSO
-    kind           ROW, DDL or WATERMARK
+    kind           ROW, DDL, WATERMARK or, in what a task encodes, BOOTSTRAP
     op             DELETE, UPDATE or INSERT; null for an event that is not a row
     rank           order of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
     row_id         `ticdc.key_bytes.row_ids`, or the row id that scripted SQL allocated; null for a common handle
@@ -46,6 +46,9 @@ DELETE, UPDATE, INSERT = range(OPERATIONS := 3)
 
 ROW, DDL, WATERMARK = range(3)
 """The order of events with one commit-ts."""
+
+BOOTSTRAP = 3
+"""The kind of a message with a table's schema, at any place in that order."""
 
 COLUMNS = {
     **dict.fromkeys(("commit_ts", "occurrence", "row_hash", "row_id", "dispatch_hash"), pa.int64()),

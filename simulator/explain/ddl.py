@@ -11,9 +11,12 @@ from typing import Any
 from simulator.errors import DdlError
 from simulator.explain.schema_differences import TableDifference, schema_changes
 from simulator.releases import Release
+from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement
+from simulator.run.plan.table_infos import TableIds, follow_jobs
+from simulator.sources.snapshots import FIRST_ID
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
-from simulator.ticdc.ddl.classify import decide
+from simulator.ticdc.ddl.classify import Decision, decide
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.dispatch.routing import topic_of_ddl
@@ -135,16 +138,33 @@ def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Changef
         decision.outcome,
         decision.why,
         tuple(
-            _event(replace(event, query=query), rules)
-            for event, query in zip(decision.events, decision.queries, strict=True)
+            _event(replace(event, query=sent.query), sent, rules)
+            for event, sent in zip(decision.events, _sent(job, decision, before, after), strict=True)
         ),
     )
 
 
-def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
+def _sent(job: Job, decision: Decision, before: Catalog | None, after: Catalog | None) -> tuple[DdlEvent, ...]:
+    """Return the events with the infos of their tables, as far as these are known."""
+    commit_ts = DEFAULT_START_TS + 1
+    events = tuple(
+        DdlEvent(commit_ts, *event.sent_name, query, event.type_code)
+        for event, query in zip(decision.events, decision.queries, strict=True)
+    )
+    if before is None or after is None or job.statement is None:
+        return events
+    applied = AppliedStatement(
+        PendingStatement(job.query, job.database, IN_SCRIPT), job.statement, (job,), before, after
+    )
+    emitted = EmittedJob(applied, job, commit_ts, events, (), decision.why)
+    ids = TableIds(*(dict.fromkeys(catalog.tables, FIRST_ID) for catalog in (before, after)))
+    (followed,), _ = follow_jobs([emitted], {}, ids, DEFAULT_START_TS - 1)
+    return followed.events
+
+
+def _event(event: JobEvent, sent: DdlEvent, rules: ChangefeedRules) -> EventExplained:
     """Explain an event whose query is the text that is sent, with a message of each protocol of the release."""
     release = rules.release
-    sent = DdlEvent(DEFAULT_START_TS + 1, *event.sent_name, event.query, event.type_code)
     return EventExplained(
         event.type_code,
         Action(event.type_code).constant,
@@ -157,7 +177,9 @@ def _event(event: JobEvent, rules: ChangefeedRules) -> EventExplained:
         tuple(
             _message(name, sent, rules.changefeed, release)
             for name, codec in CODECS.items()
-            if codec.protocol.exists(release) and codec.sends_ddl(rules.changefeed.codec, release)
+            if codec.protocol.exists(release)
+            and codec.sends_ddl(rules.changefeed.codec, release)
+            and not codec.not_simulated(release)
         ),
     )
 

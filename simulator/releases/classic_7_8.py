@@ -159,6 +159,7 @@ V7_5_2 = replace(
     primary_is_unique=False,
     eligibility="error",
     rename_errors_wrapped=frozenset(),
+    simple_decimal_signs=True,
     options=V7_5_1.options | option_names.SIMPLE | option_names.OPEN,
     protocols=V7_5_1.protocols | {"simple"},
 )
@@ -176,7 +177,9 @@ V7_5_3 = replace(
     ),
 )
 
-V7_5_6 = replace(V7_5_3, name="v7.5.6", event_filter_rename="old-name")
+V7_5_5 = replace(V7_5_3, name="v7.5.5", simple_partition_ids=True)
+
+V7_5_6 = replace(V7_5_5, name="v7.5.6", event_filter_rename="old-name", simple_origin_defaults=False)
 
 V7_5_7 = replace(
     V7_5_6,
@@ -198,12 +201,16 @@ V7_6_0 = replace(
         | {"sink.content-compatible", "consistent.memory-usage", "synced-status", "enable-table-monitor"}
     ),
     protocols=V7_5_0.protocols | {"debezium", "simple"},
+    simple_bootstraps_partitions=True,
+    simple_implicit_primary=False,
+    simple_location="",
     rename_renews_ids=False,
 )
 
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    simple_location="Etc/UTC",
     dispatch_needs_index=False,
     primary_is_unique=False,
     **NO_DISCARDED_DDL,
@@ -227,13 +234,19 @@ V8_1_1 = replace(
     V8_1_0,
     name="v8.1.1",
     raw_change_events=True,
+    simple_decimal_signs=True,
+    simple_implicit_primary=True,
     options=V8_1_0.options | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
+
+V8_1_2 = replace(V8_1_1, name="v8.1.2", simple_partition_ids=True)
 
 V8_2_0 = replace(
     V8_1_0,
     name="v8.2.0",
     raw_change_events=True,
+    simple_decimal_signs=True,
+    simple_implicit_primary=True,
     allowed_ddl=V8_1_0.allowed_ddl | {60},
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     create_tables_code=60,
@@ -252,7 +265,7 @@ V8_4_0 = replace(
     lone_null_refused=True,
 )
 
-V8_5_0 = replace(V8_4_0, name="v8.5.0", debezium_keys=True, debezium_cleans_names=True, debezium_defaults="texts")
+V8_5_0 = replace(V8_4_0, name="v8.5.0", debezium_keys=True, debezium_cleans_names=True, debezium_defaults="texts", simple_partition_ids=True)
 
 V8_5_1 = replace(
     V8_5_0,
@@ -266,7 +279,9 @@ V8_5_1 = replace(
     debezium_scaled_float_is_double=True,
 )
 
-V8_5_3 = replace(V8_5_1, name="v8.5.3", dispatch_ignores_case=True, debezium_selects_columns=True)
+V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False)
+
+V8_5_3 = replace(V8_5_2, name="v8.5.3", dispatch_ignores_case=True, debezium_selects_columns=True)
 
 V8_5_4 = replace(
     V8_5_3,
@@ -287,13 +302,13 @@ LINES = {
     "v7.2": (0, (V7_2_0,)),
     "v7.3": (0, (V7_3_0,)),
     "v7.4": (0, (V7_4_0,)),
-    "v7.5": (8, (V7_5_0, V7_5_1, V7_5_2, V7_5_3, V7_5_6, V7_5_7)),
+    "v7.5": (8, (V7_5_0, V7_5_1, V7_5_2, V7_5_3, V7_5_5, V7_5_6, V7_5_7)),
     "v7.6": (0, (V7_6_0,)),
     "v8.0": (0, (V8_0_0,)),
-    "v8.1": (2, (V8_1_0, V8_1_1)),
+    "v8.1": (2, (V8_1_0, V8_1_1, V8_1_2)),
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
+    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_2, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

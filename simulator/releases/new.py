@@ -12,6 +12,7 @@ from simulator.releases import classic_7_8, option_names
 V8_5_4 = replace(
     classic_7_8.V8_5_4,
     architecture="new",
+    simple_sorts_columns=False,
     short_control_escapes=False,
     generated_get_key_bits=False,
     handle_joins_unique=True,

@@ -13,12 +13,14 @@ from simulator.releases.debezium import DebeziumBehaviours
 from simulator.releases.messages import MessageBehaviours
 from simulator.releases.rows import RowBehaviours
 from simulator.releases.settings import SettingBehaviours
+from simulator.releases.simple import SimpleBehaviours
 from simulator.releases.statement_texts import StatementTextBehaviours
 from simulator.releases.statements import StatementBehaviours
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release(
+    SimpleBehaviours,
     SettingBehaviours,
     StatementBehaviours,
     StatementTextBehaviours,

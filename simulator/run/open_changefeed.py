@@ -13,6 +13,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.engines import in_process
 from simulator.engines.tasks import send
+from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
@@ -65,6 +66,7 @@ class OpenChangefeed:
         self._resolved_ms = 0
         self._reporter = Reporter(None)
         self.faults = InjectedFaults((), seed, stays_open=True)
+        self._bootstraps = Bootstraps()
 
     @property
     def watermark(self) -> int:
@@ -188,7 +190,9 @@ class OpenChangefeed:
             self.position = position
 
     def _send_rows(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
-        send.feed(rows, owned, spec, self.output.sink, lambda: True, self._reporter, None, self.faults)
+        send.feed(
+            rows, owned, spec, self.output.sink, lambda: True, self._reporter, None, self.faults, None, self._bootstraps
+        )
         self.output.sink.drain()
         if self.output.sink.failed:
             require_delivered(self.output.sink.accounts())

@@ -64,11 +64,14 @@ def test_a_statement_that_is_sent_has_a_message_of_each_protocol() -> None:
     assert (job.schema, job.table) == ("Shop", "Orders")
     (event,) = job.events
     assert event.topic == "of_Shop_Orders"
-    first, second = event.messages
+    first, second, third = event.messages
     assert (first.protocol, first.chosen, first.partitions) == ("open-protocol", True, (0, 1))
     assert first.value[8:] == b'{"q":"ALTER TABLE `ORDERS` ADD COLUMN `c` INT","t":5}'
     assert (second.protocol, second.chosen, second.partitions, second.key) == ("canal-json", False, (0,), None)
     assert json.loads(second.value)["type"] == "ALTER"
+    assert (third.protocol, third.chosen, third.partitions, third.key) == ("simple", False, (0, 1), None)
+    after, before = (json.loads(third.value)[name]["columns"] for name in ("tableSchema", "preTableSchema"))
+    assert [column["name"] for column in after] == [*(column["name"] for column in before), "c"]
 
 
 def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:

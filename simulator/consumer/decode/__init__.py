@@ -5,14 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.consumer.decode import canal_json, debezium, open_protocol
+from simulator.consumer.decode import canal_json, debezium, open_protocol, simple
 from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.decode.stream_events import *
 from simulator.consumer.decode.whole_messages import claim_check_message
 from simulator.errors import UserError, did_you_mean
 from simulator.files import parse_error_reason
 
-DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER, "debezium": debezium.DECODER}
+DECODERS = {
+    "open-protocol": open_protocol.DECODER,
+    "canal-json": canal_json.DECODER,
+    "debezium": debezium.DECODER,
+    "simple": simple.DECODER,
+}
 """By TiCDC's name of the protocol."""
 
 

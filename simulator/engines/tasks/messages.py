@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
+from simulator.columns.change_frame import BOOTSTRAP, DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
 from simulator.engines.tasks.task import TaskSpec
 from simulator.sinks.records import Records
-from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages, RowChanges, StoredFile
+from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages, RowChanges, StoredFile, TableInfo
 from simulator.ticdc.codecs.binary import valid_utf8
+from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.compression import decompress_column
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
@@ -100,20 +101,25 @@ def _encoded_control_events(
     kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], spec: TaskSpec
 ) -> EncodedRows:
     """Encode DDL and watermarks; each is encoded once and repeated for its destinations."""
-    codec = CODECS[spec.options.protocol]
     distinct, position = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
-    pairs = [
-        (
-            codec.ddl(spec.statements[number], spec.options, spec.release)
-            if kind == DDL
-            else codec.watermark(ts, spec.options, spec.release)
-        )
-        for kind, number, ts in distinct.T.tolist()
-    ]
+    pairs = [_encoded_control_event(kind, number, ts, spec) for kind, number, ts in distinct.T.tolist()]
     repeated = pa.array(position.reshape(-1))
     keys, values = [pair[0] for pair in pairs if pair], [pair[1] for pair in pairs if pair]
     values = pa.array(values, pa.binary()).take(repeated)
     return EncodedRows(None if None in keys else pa.array(keys, pa.binary()).take(repeated), values)
+
+
+def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpec) -> KeyValue | None:
+    """Return key and value of a DDL statement, a watermark, or a table's BOOTSTRAP; None if the protocol has none."""
+    codec, options, release = CODECS[spec.options.protocol], spec.options, spec.release
+    if kind == DDL:
+        return codec.ddl(spec.statements[number], options, release)
+    if kind == BOOTSTRAP and codec.bootstrap is not None:
+        physical_table = spec.tables[number]
+        table = sent_table(spec.routes[number], physical_table.table)
+        info = TableInfo(table, physical_table.table_id, physical_table.version)
+        return codec.bootstrap(info, commit_ts, options, release)
+    return codec.watermark(commit_ts, options, release)
 
 
 def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) -> pa.Array:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import ints
 from simulator.engines.tasks.barriers import BarrierClient, phases
+from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.control_events import merge
 from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush
 from simulator.engines.tasks.pacing import EarlyEnd, pace
@@ -154,14 +155,15 @@ def feed(
     early_end: EarlyEnd | None = None,
     faults: FaultPipeline | None = None,
     on_complete: OnComplete | None = None,
+    bootstraps: Bootstraps | None = None,
 ) -> SinkInput:
     """Write the messages of rows, DDL and watermarks to a sink, until it fails.
 
-    `wait` blocks at a barrier until all other tasks are there, and returns False if one of them ended. Propagates
-    exceptions of `on_complete`.
+    `wait` blocks at a barrier until all other tasks are there, and returns False if one of them ended. `bootstraps` are
+    those of the parts before. Propagates exceptions of `on_complete`.
     """
     written, early_end = SinkInput(), early_end or EarlyEnd(StopRequest())
-    owned = list(owned)
+    owned, bootstraps = list(owned), bootstraps or Bootstraps()
     cut = flusher(spec, eager=bool(spec.speed))
 
     def pass_barrier(commit_ts: int) -> bool:
@@ -176,7 +178,8 @@ def feed(
     for group in _groups(events, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
         if group.waits and not pass_barrier(0):
             return written
-        for messages in (messages for flush in cut(group.events) for messages in group.encode(flush)):
+        with_bootstraps = bootstraps.insert(group.events, spec, owned)
+        for messages in (messages for flush in cut(with_bootstraps) for messages in group.encode(flush)):
             written.write(messages, spec, sink, reporter)
             if sink.failed:
                 return written

@@ -18,6 +18,9 @@ from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
 
+BOOTSTRAPS = frozenset(f"send-bootstrap-{what}" for what in ("interval-in-sec", "in-msg-count", "to-all-partition"))
+"""Settings of `[sink]` that concern BOOTSTRAP."""
+
 COMPATIBLE, ROW_KEY, DEBEZIUM_SCHEMA = "?content-compatible", "?output-row-key", "?debezium-disable-schema"
 
 
@@ -64,7 +67,16 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         enable_old_value=old_values,
         output_row_key=settings.boolean("output-row-key"),
         terminator=_terminator(settings, protocol),
+        encoding_format=settings.text("encoding-format", "json"),
+        send_bootstrap_interval_in_sec=_sink_number(settings, "send-bootstrap-interval-in-sec"),
+        send_bootstrap_in_msg_count=_sink_number(settings, "send-bootstrap-in-msg-count"),
+        send_bootstrap_to_all_partition=bool(settings.file_value("sink", "send-bootstrap-to-all-partition")),
     )
+
+
+def _sink_number(settings: ChangefeedSettings, name: str) -> int:
+    value = settings.file_value("sink", name)
+    return value if isinstance(value, int) else 0
 
 
 def _terminator(settings: ChangefeedSettings, protocol: Protocol) -> str:
@@ -127,6 +139,12 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"sink.open.output-old-value has no effect with {protocol.name}"
     elif not options.output_old_value and not release.open_old_optional:
         yield f"sink.open.output-old-value has no effect: TiCDC {release.name} reads it and does not mind it"
+    bootstraps = CODECS[options.protocol].bootstrap is not None
+    for name in (name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS):
+        if not bootstraps:
+            yield f"sink.{name} has no effect with {protocol.name}: it sends no BOOTSTRAP"
+    if settings.get("encoding-format") is not None and not bootstraps:
+        yield f"encoding-format has no effect with {protocol.name}"
     if settings.file.values.get(("sink.debezium", "output-old-value")) is not None and not has_schema:
         yield f"sink.debezium.output-old-value has no effect with {protocol.name}"
     if settings.get("debezium-disable-schema") is not None and not has_schema:

@@ -47,8 +47,6 @@ DATABASE = "it concerns database sinks only"
 STORAGE = "it concerns storage sinks only"
 PULSAR = "it concerns Pulsar only"
 AVRO = "it concerns the avro protocol only"
-SIMPLE = "it concerns the simple protocol only"
-CHECKSUM = "row checksums exist in the avro and simple protocols only"
 INSIDE = "it changes how TiCDC works inside, not what it sends"
 NOT_YET = "this simulator does not do it yet"
 NOT_SIMULATED = "this simulator does not do it"
@@ -108,7 +106,7 @@ SINK_URI = {
     "content-compatible": ConfigKey("bool", False),
     "output-row-key": ConfigKey("bool", False),
     "debezium-disable-schema": ConfigKey("bool", False),
-    "encoding-format": ConfigKey("text", "json", SIMPLE),
+    "encoding-format": ConfigKey("text", "json"),
     "max-retry": ConfigKey("int", 5, "the client tries again by rules of its own"),
 }
 SINK = {
@@ -129,10 +127,10 @@ SINK = {
     "content-compatible": ConfigKey("bool", False),
     "safe-mode": ConfigKey("bool", None, DATABASE),
     "advance-timeout-in-sec": ConfigKey("int", 150, INSIDE),
-    "send-bootstrap-interval-in-sec": ConfigKey("int", 120, SIMPLE),
-    "send-bootstrap-in-msg-count": ConfigKey("int", 10000, SIMPLE),
-    "send-bootstrap-to-all-partition": ConfigKey("bool", True, SIMPLE),
-    "send-all-bootstrap-at-start": ConfigKey("bool", False, SIMPLE),
+    "send-bootstrap-interval-in-sec": ConfigKey("int", 120),
+    "send-bootstrap-in-msg-count": ConfigKey("int", 10000),
+    "send-bootstrap-to-all-partition": ConfigKey("bool", True),
+    "send-all-bootstrap-at-start": ConfigKey("bool", False, NOT_YET),
     "debezium-disable-schema": ConfigKey("bool", False),
 }
 CODEC = {
@@ -140,7 +138,7 @@ CODEC = {
     "max-batch-size": ConfigKey("int"),
     "avro-enable-watermark": ConfigKey("bool", None, AVRO),
     **keys_of("text", "avro-decimal-handling-mode avro-bigint-unsigned-handling-mode", AVRO),
-    "encoding-format": ConfigKey("text", None, SIMPLE),
+    "encoding-format": ConfigKey("text"),
     "output-row-key": ConfigKey("bool", None, URI_ONLY),
 }
 KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
@@ -247,8 +245,8 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "filter-replica-ids": ConfigKey("ints", None, CYCLIC),
     },
     "integrity": {
-        "integrity-check-level": ConfigKey("text", "none", CHECKSUM),
-        "corruption-handle-level": ConfigKey("text", "warn", CHECKSUM),
+        "integrity-check-level": ConfigKey("text", "none", NOT_YET),
+        "corruption-handle-level": ConfigKey("text", "warn", NOT_YET),
     },
     "synced-status": keys_of("int", "synced-check-interval checkpoint-interval", INSIDE),
 }

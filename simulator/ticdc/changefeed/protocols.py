@@ -35,7 +35,6 @@ OTHERS = (
         ),
     ),
     Protocol(name="debezium-avro"),
-    Protocol(name="simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE),
 )
 """Protocols that the simulator does not encode. Their settings are checked as TiCDC checks them."""
 
@@ -111,6 +110,8 @@ def _check_simple(settings: ChangefeedSettings) -> None:
     encoding = settings.text("encoding-format", "json")
     if encoding not in ("json", "avro"):
         raise codec_config_error(f"unsupported encoding format type: {encoding} for the simple protocol")
+    if encoding == "avro":
+        raise ChangefeedError("encoding-format=avro is not simulated yet; accepted: json")
 
 
 _PROTOCOL_CHECKS: dict[str, Callable[[ChangefeedSettings], None]] = {"avro": _check_avro, "simple": _check_simple}

@@ -8,5 +8,6 @@ from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.debezium import DEBEZIUM
 from simulator.ticdc.codecs.open_protocol import OPEN_PROTOCOL
 from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Messages, RowChanges, StoredFile, TableInfo
+from simulator.ticdc.codecs.simple import SIMPLE
 
-CODECS = {codec.protocol.name: codec for codec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM)}
+CODECS = {codec.protocol.name: codec for codec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, SIMPLE)}

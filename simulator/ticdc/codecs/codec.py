@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Frame, RowChanges, frame_one_row_each
+from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Frame, RowChanges, TableInfo, frame_one_row_each
 from simulator.tidb.model.types import ColumnType
 
 KeyValue = tuple[bytes | None, bytes]
@@ -127,6 +127,9 @@ class Codec:
 
     watermark: Callable[[int, CodecOptions, Release], KeyValue | None] = lambda ts, options, release: None
     """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
+
+    bootstrap: Callable[[TableInfo, int, CodecOptions, Release], KeyValue] | None = None
+    """Encode the message with a table's schema that precedes its rows, sent at a TSO; None if there is none."""
 
     broadcasts_ddl: Callable[[Release], bool] = lambda release: False
     """Whether a DDL statement goes to every partition of its topic instead of the first."""

@@ -66,6 +66,18 @@ class CodecOptions:
     terminator: str = ""
     """The end of a row of Canal-JSON in releases that send `[sink] terminator` to Kafka."""
 
+    encoding_format: str = "json"
+    """Simple only: `json` or `avro`."""
+
+    send_bootstrap_interval_in_sec: int = 120
+    """Simple: a table's BOOTSTRAP is repeated after so many seconds; no BOOTSTRAP at all unless this is positive."""
+
+    send_bootstrap_in_msg_count: int = 10000
+    """Simple: … or after so many rows; no BOOTSTRAP at all unless this is positive."""
+
+    send_bootstrap_to_all_partition: bool = True
+    """Simple: whether BOOTSTRAP goes to every partition, not just the first."""
+
     build_ts: int | None = None
     """Canal-JSON's `ts` and Debezium's `ts_ms` in milliseconds, the wall clock in TiCDC; None means the physical time of
     commit_ts."""

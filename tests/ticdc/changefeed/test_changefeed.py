@@ -105,7 +105,7 @@ def test_secrets_are_neither_warned_about_nor_shown() -> None:
         (URI, "[snk]\na = 1", "unknown key 'snk' is ignored. Did you mean 'sink'?"),
         (URI, "[sink]\ndispatchers=[{mather=['a.*']}]", "unknown key 'mather' in sink.dispatchers[1] is ignored."),
         (URI, "[sink]\nterminator = ''", "sink.terminator has no effect: it concerns storage sinks only"),
-        (f"{URI}&encoding-format=json", "", "encoding-format has no effect: it concerns the simple protocol only"),
+        (f"{URI}&encoding-format=json", "", "encoding-format has no effect with open-protocol"),
         (
             URI,
             "ignore-ineligible-table = true",

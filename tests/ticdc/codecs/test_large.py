@@ -103,6 +103,9 @@ def test_handle_key_only_cuts_large_rows_down_and_says_so(protocol: str, compres
         assert json.loads(made.keys[1].as_py())["ohk"] is True
         assert {side: list(texts[1][side]) for side in "up"} == {"u": ["k"], "p": ["k"]}
         assert list(texts[0]["u"]) == ["id", "k", "v"]
+    elif "_tidb" not in texts[0]:
+        assert [text.get("handleKeyOnly") for text in texts] == [None, True, None]
+        assert (texts[1]["data"], texts[1]["old"]) == ({"k": "7"}, {"k": "7"})
     else:
         assert [text["_tidb"].get("onlyHandleKey") for text in texts] == [None, True, None]
         assert (texts[1]["data"], texts[1]["old"]) == ([{"k": "7"}], [{"k": "7"}])
@@ -132,6 +135,10 @@ def test_claim_check_stores_the_whole_message_and_says_where(protocol: str, comp
         assert [json.loads(key).get("ccl") for key in made.keys.to_pylist()] == [None, location, None]
         assert "ohk" not in json.loads(made.keys[1].as_py())
         assert {side: list(cut[side]) for side in "up"} == {"u": ["id"], "p": ["id"]}
+    elif "_tidb" not in cut:
+        assert (content["key"], value) == (None, whole.values[1].as_py())
+        assert (cut["claimCheckLocation"], cut["handleKeyOnly"]) == (location, True)
+        assert (cut["data"], cut["old"]) == ({"id": "7"}, {"id": "7"})
     else:
         assert (content["key"], value) == (None, whole.values[1].as_py())
         assert cut["_tidb"] == {"commitTs": str((1 << 40) + 1), "claimCheckLocation": location}

@@ -1,0 +1,12 @@
+"""TiCDC's Simple, in JSON."""
+
+from simulator.consumer.decode.decoder import Decoder
+from simulator.consumer.decode.simple import messages
+
+DECODER = Decoder(
+    messages.decode,
+    lambda key, value: ((key, value),),
+    messages.looks_like,
+    "Simple (an object with version and buildTs)",
+)
+"""A message is one event; BOOTSTRAP is none."""

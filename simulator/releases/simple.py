@@ -1,0 +1,52 @@
+"""Behaviours of Simple messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.releases.behaviour import section
+
+SIMPLE = section("Simple", "rows and table schemas")
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class SimpleBehaviours:
+    """Simple's messages."""
+
+    simple_origin_defaults: bool = SIMPLE(
+        "Whether a column without a default has the default of its older rows in Simple's table schemas ((up to 7.5.5, "
+        "8.0–8.5.1: %s))",
+        "cdc/model/schema_storage.go GetColumnDefaultValue",
+        first=True,
+    )
+    simple_partition_ids: bool = SIMPLE(
+        "Whether `tableID` of Simple's rows is that of the partition ((7.5.5+, 8.1.2, 8.5+: %s)); elsewhere the table's",
+        "pkg/sink/codec/simple/message.go newDMLMessage",
+    )
+    simple_bootstraps_partitions: bool = SIMPLE(
+        "Whether each partition of a table has its own BOOTSTRAP in Simple ((7.6+: %s)); in 7.5 the table has one",
+        "pkg/sink/codec/bootstraper.go addEvent",
+    )
+    simple_implicit_primary: bool = SIMPLE(
+        "Whether Simple's table schemas show a unique key of NOT NULL columns as the primary key, too, where a table "
+        "has none ((7.5, 8.1.1+: %s))",
+        "cdc/model/schema_storage.go GetPrimaryKeyColumnNames",
+        first=True,
+    )
+    simple_location: str = SIMPLE(
+        "The `location` beside each TIMESTAMP in Simple, the time zone of a server in UTC ((%s)); empty if a TIMESTAMP "
+        "is a plain text ((7.6))",
+        "pkg/sink/codec/common/config.go NewConfig",
+        first="Local",
+    )
+    simple_sorts_columns: bool = SIMPLE(
+        "Whether the columns in Simple's table schemas are ordered by their ids ((classic: %s)); elsewhere they are in "
+        "table order",
+        "pkg/sink/codec/simple/message.go newTableSchema",
+        first=True,
+    )
+    simple_decimal_signs: bool = SIMPLE(
+        "Whether Simple's Avro schemas say `unsigned` and `zerofill` of a DECIMAL ((7.5.2+, 8.1.1+, not 7.6 and 8.0: "
+        "%s))",
+        "pkg/sink/codec/simple/avro.go newTableSchemaMap",
+    )

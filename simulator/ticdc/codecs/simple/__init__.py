@@ -1,0 +1,92 @@
+"""Simple: one JSON object per event, no key, one row per message; rows name the version of their table's schema.
+
+`{"version":1,"database":…,"table":…,"tableID":…,"type":"INSERT","commitTs":…,"buildTs":…,"schemaVersion":…,"data":{…},
+"old":{…}}`
+
+* Every value is a string or null: ENUM and SET are their numbers, FLOAT and DOUBLE have no exponent, binary strings are
+  base64. TIMESTAMP is an object with `location` and `value`.
+* DDL has `tableSchema` and `preTableSchema`, the table after and before it; it goes to every partition.
+* BOOTSTRAP has a table's schema. It precedes the first row of a table, and is repeated (`engines.tasks.bootstraps`).
+* WATERMARK is always sent.
+* `buildTs`, TiCDC's wall clock, is CodecOptions.build_ts.
+
+Sources: tiflow v8.0.0 … v8.5.7 pkg/sink/codec/simple; docs: ticdc-simple-protocol.
+"""
+
+from __future__ import annotations
+
+import re
+
+from simulator.errors import EncodeError
+from simulator.releases import Release, option_names
+from simulator.ticdc.codecs.codec import Codec, KeyValue, Protocol, SizeRules
+from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
+from simulator.ticdc.codecs.compression import compress, decompress
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
+from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, RowChanges, TableInfo, frame_one_row_each
+from simulator.ticdc.codecs.simple.rows import encode_rows
+from simulator.ticdc.codecs.simple.statements import bootstrap_message, ddl_message, watermark_message
+
+
+def _encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
+    """Return the values of the rows; raise EncodeError (CDC:ErrMessageTooLarge) for a row above max-message-bytes."""
+    options = supported_options(options, release)
+    limit = SizeLimit(
+        overhead=RECORD_OVERHEAD + (0 if options.build_ts is None else 13 - len(str(options.build_ts))),
+        shorten=lambda rows, locations: encode_rows(rows, options, release, True, locations),
+        frame=frame_one_row_each,
+    )
+    return apply_size_limit(encode_rows(rows, options, release, False, None), rows, options, release, limit)
+
+
+def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
+    return _checked(ddl_message(event, options, release), event.table, options, release)
+
+
+def _bootstrap(info: TableInfo, ts: int, options: CodecOptions, release: Release) -> KeyValue:
+    return _checked(bootstrap_message(info, ts, options, release), info.table.name, options, release)
+
+
+def _checked(text: bytes, table: str, options: CodecOptions, release: Release) -> KeyValue:
+    """Return a compressed message; raise EncodeError if it exceeds max-message-bytes."""
+    value = compress(text, supported_options(options, release).large_message_handle_compression)
+    length = len(value) + RECORD_OVERHEAD
+    if length > options.max_message_bytes:
+        text_of = f"message is too large. table:{table}, length:{length}, maxMessageBytes:{options.max_message_bytes}"
+        raise EncodeError(text_of, "CDC:ErrMessageTooLarge")
+    return None, value
+
+
+def _watermark(ts: int, options: CodecOptions, release: Release) -> KeyValue:
+    compression = supported_options(options, release).large_message_handle_compression
+    return None, compress(watermark_message(ts, options, release), compression)
+
+
+def _not_simulated(release: Release) -> str:
+    if not release.simple_location:
+        return "its first form, without the location of a TIMESTAMP"
+    return "" if release.simple_sorts_columns else "its table schemas and BOOTSTRAP"
+
+
+def _large_form(options: CodecOptions, release: Release) -> str:
+    return supported_options(options, release).large_message_handle_option
+
+
+def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    compression = options.large_message_handle_compression
+    text = decompress(entry[1], compression)
+    return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
+
+
+SIMPLE = Codec(
+    protocol=Protocol(name="simple", title="Simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE),
+    not_simulated=_not_simulated,
+    encode=_encode,
+    ddl=_ddl,
+    watermark=_watermark,
+    bootstrap=_bootstrap,
+    broadcasts_ddl=lambda release: True,
+    sizes=lambda options, release: SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False),
+    large_message_option=_large_form,
+    with_unknown_type=_unknown_type,
+)

@@ -1,0 +1,121 @@
+"""Rows of Simple in JSON. Members of `data` and `old` are in the order of their names, as Go writes maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import latin1
+from simulator.columns.row_image import Image
+from simulator.releases import Release
+from simulator.ticdc import table_info
+from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, object_pieces, unchanged
+from simulator.ticdc.codecs.json_text import decimal, escape, join, quoted
+from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+from simulator.tso import LOGICAL_BITS
+
+
+def encode_rows(
+    rows: RowChanges, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
+) -> EncodedRows:
+    """Return the values of the rows; `locations` are those of claim-check (binary)."""
+    count = len(table_info.visible_columns(rows.table))
+    values = partial(_values, options=options, release=release, only_handle_key=only_handle_key, locations=locations)
+    return EncodedRows(None, encode_by_operation(rows, count, values))
+
+
+def _values(
+    changes: OperationRows, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
+) -> pa.Array:
+    """Return the JSON of rows that are all of one operation."""
+    rows = changes.rows
+    members = _members(rows.table, rows.selected, release)
+    if only_handle_key:
+        members = tuple(member for member in members if member.handle)
+    build: Piece = pc.shift_right(rows.commit_ts, LOGICAL_BITS)
+    build = decimal(build) if options.build_ts is None else b"%d" % options.build_ts
+    pieces: list[Piece] = [_head(rows, changes.operation, release), decimal(rows.commit_ts), b',"buildTs":', build]
+    if rows.version:
+        pieces.append(b',"schemaVersion":%d' % rows.version)
+    if locations is not None:
+        texts = [quoted(location.decode()) for location in changes.own(locations).to_pylist()]
+        pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
+    if only_handle_key:
+        pieces.append(b',"handleKeyOnly":true')
+    if changes.operation != "DELETE":
+        pieces += _image(b"data", members, changes.after())
+    if changes.operation != "INSERT":
+        pieces += _image(b"old", members, changes.before())
+    return join(*pieces, b"}")
+
+
+def _image(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Piece]:
+    """Return `,"data":{…}`; an empty map is left out."""
+    return [b',"%s":{' % name, *object_pieces(members, image), b"}"] if members else []
+
+
+def _head(rows: RowChanges, operation: str, release: Release) -> bytes:
+    table_id = row_table_id(rows, release)
+    return b'{"version":1,"database":%s,"table":%s%s,"type":"%s","commitTs":' % (
+        quoted(rows.table.schema),
+        quoted(rows.table.name),
+        b',"tableID":%d' % table_id if table_id else b"",
+        operation.encode(),
+    )
+
+
+def row_table_id(rows: RowChanges, release: Release) -> int:
+    """Return `tableID` of rows: the id of the partition or of the whole table."""
+    return rows.partition_id if rows.partition_id is not None and release.simple_partition_ids else rows.table_id
+
+
+@lru_cache(maxsize=1024)
+def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
+    """Return the members of a row that column selectors leave."""
+    handle = table_info.handle_columns(table, release)
+    found = [
+        _member(place, column, column.name in handle, release)
+        for place, column in enumerate(table_info.visible_columns(table))
+        if selected is None or column.name in selected
+    ]
+    return tuple(member for _, member in sorted(found, key=lambda each: each[0]))
+
+
+def _member(place: int, column: Column, handle: bool, release: Release) -> tuple[bytes, JsonMember]:
+    type = column.type
+    is_string = type.name != "timestamp"
+    member = JsonMember(place, type, quoted(column.name) + b":", b"", is_string, handle, _converter(type, release))
+    return column.name.encode("utf-8", "surrogatepass"), member
+
+
+def _converter(type: ColumnType, release: Release) -> Converter:
+    if types.is_binary(type):
+        return lambda cells, type: base64(latin1(cells))
+    if type.name == "timestamp":
+        return partial(_timestamp, location=quoted(release.simple_location))
+    match types.family(type):
+        case "float":
+            return wire_numbers.plain_float
+        case "enum":
+            return wire_numbers.enum_number
+        case "set":
+            return wire_numbers.set_number
+        case "string" | "text" | "json":
+            return lambda cells, type: escape(cells, short_controls=False)
+    return unchanged
+
+
+def _timestamp(cells: pa.Array, type: ColumnType, location: bytes) -> pa.Array:
+    opening, closing, nothing = (
+        pa.scalar(text, pa.binary()) for text in (b'{"location":%s,"value":"' % location, b'"}', b"")
+    )
+    return pc.binary_join_element_wise(opening, cells, closing, nothing)

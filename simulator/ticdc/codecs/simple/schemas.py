@@ -1,0 +1,152 @@
+"""Table schemas of Simple: the columns and indexes of a table, for DDL and BOOTSTRAP.
+
+`TableSchema` has the values that both encodings write (tiflow v8.0.0: pkg/sink/codec/simple/message.go newTableSchema).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from simulator.releases import Release
+from simulator.ticdc.codecs.row_changes import TableInfo
+from simulator.ticdc.codecs.wire_numbers import plain_float
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column, Table, row_id_column
+from simulator.tidb.model.types import ColumnType
+
+UNSPECIFIED = "unspecified"
+"""The type of a view's columns, of which TiDB stores the names alone."""
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    name: str
+    type: ColumnType | None
+    """None for a column of a view."""
+
+    nullable: bool
+    default: str | int | None
+    """A number for BIT; lone surrogates stand for bytes that are no UTF-8."""
+
+
+@dataclass(frozen=True)
+class IndexSchema:
+    name: str
+    unique: bool
+    primary: bool
+    nullable: bool
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    schema: str
+    table: str
+    table_id: int
+    version: int
+    columns: tuple[ColumnSchema, ...]
+    indexes: tuple[IndexSchema, ...]
+
+
+def table_schema(info: TableInfo, release: Release) -> TableSchema:
+    """Return the schema of a table or view; columns are in the order of their ids."""
+    table = info.table
+    if not isinstance(table, Table):
+        columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
+        return TableSchema(table.schema, table.name, info.table_id, info.version, columns, ())
+    columns = tuple(_column(column, release) for column in sorted(table.columns, key=lambda column: column.id))
+    return TableSchema(table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, release)))
+
+
+def _indexes(table: Table, release: Release) -> list[IndexSchema]:
+    certain = {column.name for column in table.columns if column.not_null}
+    indexes = [
+        IndexSchema(
+            index.name,
+            index.unique or index.primary,
+            index.primary,
+            any(column.name not in certain for column in index.columns),
+            tuple(column.name for column in index.columns),
+        )
+        for index in table.indexes
+    ]
+    if not any(index.primary for index in indexes) and (names := _primary_columns(table, release)):
+        indexes.append(IndexSchema("primary", True, True, False, names))
+    return indexes
+
+
+def _primary_columns(table: Table, release: Release) -> tuple[str, ...]:
+    """Return the primary key of a table that has no index for it (tiflow: GetPrimaryKeyColumnNames)."""
+    row_id = row_id_column(table)
+    if row_id is not None:
+        return (row_id,)
+    certain = {column.name for column in table.columns if column.not_null}
+    unique = (index for index in table.indexes if index.unique and release.simple_implicit_primary)
+    names = (tuple(column.name for column in index.columns) for index in unique)
+    return next((each for each in names if certain.issuperset(each)), ())
+
+
+def _column(column: Column, release: Release) -> ColumnSchema:
+    default = column.default
+    if default is None and release.simple_origin_defaults:
+        default = column.origin_default
+    elif column.default_expression:
+        default = _expression(column)
+    if default is None and column.not_null and column.type.name == "year":
+        default = "0000"  # as recorded of TiDB v7.5.7 and v8.0.0
+    return ColumnSchema(column.name, column.type, not column.not_null, _default_value(default, column.type))
+
+
+def _expression(column: Column) -> str:
+    text = column.default or ""
+    is_now = text.lower().startswith("current_timestamp")
+    return "CURRENT_TIMESTAMP" if is_now else text
+
+
+def _default_value(default: str | None, type: ColumnType) -> str | int | None:
+    if default is None:
+        return None
+    family = types.family(type)
+    if family == "bit":
+        return int(default)
+    if family == "float":
+        number: bytes = plain_float(pa.array([default.encode()], pa.binary()), type)[0].as_py()
+        return number.decode()
+    return default.encode("latin-1").decode("utf-8", "surrogateescape") if types.is_binary(type) else default
+
+
+def type_name(type: ColumnType | None) -> str:
+    """Return TiDB's name of a type without arguments: `varbinary` (tidb: pkg/parser/types TypeToStr)."""
+    return UNSPECIFIED if type is None else types.bare_name(type)
+
+
+def length(type: ColumnType | None) -> int:
+    """Return TiDB's Flen (tidb: pkg/parser/mysql GetDefaultFieldLengthAndDecimal); -1 if there is none."""
+    if type is None:
+        return 0
+    fraction = type.decimal + 1 if type.decimal > 0 else 0
+    sizes = [len(element.encode("utf-8", "surrogatepass")) for element in type.elements]
+    match types.family(type):
+        case "float":
+            return type.length if type.length >= 0 else 22 if type.name == "double" else 12
+        case "date":
+            return 10
+        case "datetime":
+            return 19 + fraction
+        case "time":
+            return 10 + fraction
+        case "json":
+            return 4294967295
+        case "enum":
+            return max(sizes, default=0)
+        case "set":
+            return sum(sizes) + max(len(sizes) - 1, 0)
+    return type.length
+
+
+def scale(type: ColumnType | None) -> int:
+    """Return TiDB's Decimal: the scale of a DECIMAL, the digits of fractional seconds; else 0."""
+    has_scale = type is not None and types.family(type) in ("decimal", "datetime", "time")
+    return type.decimal if type is not None and has_scale and type.decimal > 0 else 0
