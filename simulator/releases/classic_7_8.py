@@ -265,7 +265,14 @@ V8_4_0 = replace(
     lone_null_refused=True,
 )
 
-V8_5_0 = replace(V8_4_0, name="v8.5.0", debezium_keys=True, debezium_cleans_names=True, debezium_defaults="texts", simple_partition_ids=True)
+V8_5_0 = replace(
+    V8_4_0,
+    name="v8.5.0",
+    debezium_keys=True,
+    debezium_cleans_names=True,
+    debezium_defaults="texts",
+    simple_partition_ids=True,
+)
 
 V8_5_1 = replace(
     V8_5_0,
