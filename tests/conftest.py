@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 from support import fast
+from support.cut_short import two_tables, whole
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
 from support.spark_cluster import cluster
@@ -19,7 +20,7 @@ from simulator.api import pytest_plugin
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["cluster", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
+__all__ = ["cluster", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark", "two_tables", "whole"]
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.

@@ -22,6 +22,7 @@ from simulator.ticdc.changefeed import load as load_changefeed
 
 OPTIONS = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 URI = f"kafka://127.0.0.1:9/load?{OPTIONS}"
+LOAD = ("load", "--master", "none", "--sink-uri", URI)
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 PLAN = """\
 name = "fair"
@@ -130,23 +131,7 @@ def test_statements_come_at_intervals(protocol: str, plan: Path, tmp_path: Path)
 def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, tmp_path: Path) -> None:
     given = [("one", "1"), ("two", "1"), ("three", "2")]
     for directory, seed in given:
-        assert (
-            play(
-                "load",
-                plan,
-                "--master",
-                "none",
-                "--sink-uri",
-                URI,
-                "--fixtures",
-                tmp_path / directory,
-                "--seed",
-                seed,
-                "--duration",
-                "1s",
-            )
-            == 0
-        )
+        assert play(*LOAD, plan, "--fixtures", tmp_path / directory, "--seed", seed, "--duration", "1s") == 0
 
     one, two, three = (
         [(tmp_path / directory / "load" / f"{number}.jsonl").read_bytes() for number in range(2)]
@@ -160,12 +145,8 @@ def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, 
 def test_the_summary_and_the_report_are_written(plan: Path, tmp_path: Path) -> None:
     assert (
         play(
-            "load",
+            *LOAD,
             plan,
-            "--master",
-            "none",
-            "--sink-uri",
-            URI,
             "--fixtures",
             tmp_path / "out",
             "--duration",
@@ -336,12 +317,8 @@ def test_a_rate_in_bytes_is_turned_into_rows(plan: Path, tmp_path: Path) -> None
     """By what rows of the plan have, as measured; the watermarks say how much simulated time went by."""
     assert (
         play(
-            "load",
+            *LOAD,
             plan,
-            "--master",
-            "none",
-            "--sink-uri",
-            URI,
             "--fixtures",
             tmp_path / "out",
             "--duration",
@@ -369,6 +346,11 @@ JsonLines._deliver = delivered
 """
 
 
+def load_arguments(plan: Path, directory: Path) -> tuple[object, ...]:
+    """The command that writes fixtures and truth into a directory."""
+    return (*LOAD, plan, "--fixtures", directory / "out", "--truth", directory / "truth")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "signals", "words"),
@@ -383,21 +365,7 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
 ) -> None:
     """Nothing is counted that was thrown away."""
     summary, left = tmp_path / "summary.json", tmp_path / "left"
-    arguments = (
-        "load",
-        plan,
-        "--master",
-        "none",
-        "--sink-uri",
-        URI,
-        "--fixtures",
-        left / "out",
-        "--truth",
-        left / "truth",
-        "--summary",
-        summary,
-    )
-    with started(*arguments, first=first) as process:
+    with started(*load_arguments(plan, left), "--summary", summary, first=first) as process:
         wait_until(process, lambda: any(left.glob(".out*/*/*")))
         for number in signals:
             process.send_signal(number)
@@ -415,18 +383,7 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
 def test_what_a_killed_run_leaves_is_cleared_away_by_the_next(plan: Path, tmp_path: Path) -> None:
     """Nothing of others, be it called alike."""
     left, foreign = tmp_path / "left", tmp_path / "left" / ".out-archived"
-    arguments = (
-        "load",
-        plan,
-        "--master",
-        "none",
-        "--sink-uri",
-        URI,
-        "--fixtures",
-        left / "out",
-        "--truth",
-        left / "truth",
-    )
+    arguments = load_arguments(plan, left)
     foreign.mkdir(parents=True)
     with started(*arguments) as process:
         wait_until(process, lambda: any(left.glob(".out.*/*/*")))

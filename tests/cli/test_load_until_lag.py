@@ -28,6 +28,8 @@ pytestmark = [
 FASTEST = 600
 """Messages a second that the consumer takes."""
 
+SEARCH = ("load", "--preset", "bank", "--master", "none", "--until-lag", 150, "--rate", 300)
+
 
 @pytest.fixture(name="topic")
 def _topic(kafka: str) -> Iterator[str]:
@@ -86,17 +88,9 @@ def test_a_search_without_a_verdict_says_why(
     monkeypatch.setattr(lag, "SHORTEST", 60.0)
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     assert code == play(
-        "load",
-        "--preset",
-        "bank",
+        *SEARCH,
         "--sink-uri",
         uri,
-        "--master",
-        "none",
-        "--until-lag",
-        150,
-        "--rate",
-        300,
         "--consumer-group",
         group.format(topic=topic),
         "--resolved-interval",
@@ -117,17 +111,9 @@ def test_the_breaking_point_of_a_consumer_is_found(
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     summary = tmp_path / "summary.json"
     assert 0 == play(
-        "load",
-        "--preset",
-        "bank",
+        *SEARCH,
         "--sink-uri",
         uri,
-        "--master",
-        "none",
-        "--until-lag",
-        150,
-        "--rate",
-        300,
         "--consumer-group",
         f"slow-{topic}",
         "--resolved-interval",

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.contract_stream import KEYLESS, TABLES, Ddl, Event, Row, Stream, good, records, rows_of, ts
+from support.contract_stream import (
+    KEYLESS,
+    TABLES,
+    Ddl,
+    Event,
+    Row,
+    RowPlace,
+    Stream,
+    good,
+    records,
+    rows_of,
+    ts,
+    with_other_value,
+    without_row,
+)
 from support.replaying import replayed
 
 from simulator.consumer.replay.outcome import ReplayOutcome
@@ -54,25 +67,19 @@ def test_a_correct_stream_leads_to_the_final_rows(protocol: str, extension: bool
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES))
-def test_a_missing_row_change_is_found(where: tuple[int, int, int, Row], shape: tuple[str, bool]) -> None:
+def test_a_missing_row_change_is_found(where: RowPlace, shape: tuple[str, bool]) -> None:
     """The final rows or the next old image of that row show the missing change, once."""
-    stream = good()
-    partition, message, place, row = where
-    stream[partition][message].remove(row)
-    stream[partition] = [events for events in stream[partition] if events]
-    found = replay(stream, *shape)
+    row = where[-1]
+    found = replay(without_row(where), *shape)
     assert {"INSERT": "row-not-there", "UPDATE": "row-different", "DELETE": "row-left"}[row.op] in failed(found)
     assert 1 == sum(failed(found).values()) and f"row {row.id}:" in found.examples[0].what
 
 
 @given(st.sampled_from(rows_of(good())), st.sampled_from(["before", "after"]))
-def test_a_changed_value_is_found(where: tuple[int, int, int, Row], which: str) -> None:
+def test_a_changed_value_is_found(where: RowPlace, which: str) -> None:
     """Both values are given: a wrong new image shows in the final rows, a wrong old one in the row before."""
-    stream = good()
-    partition, message, place, row = where
-    if getattr(row, which) is not None:
-        changed = replace(row, before="other") if which == "before" else replace(row, after="other")
-        stream[partition][message][place] = changed
+    row, stream = where[-1], with_other_value(where, which)
+    if stream is not None:
         (example,) = replay(stream).examples
         assert "'other'" in example.what and f"row {row.id}:" in example.what
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.cut_short import RUN, held, require_true, two_snapshots, whole_run
+from support.cut_short import RUN, held, require_true
 from support.processes import errors, started, wait_until
 from support.spark_cluster import Cluster, executors
 
+from simulator.consumer.records import Record
 from simulator.engines.spark.packed_errors import unpack_error
 from simulator.engines.spark.python_version import NEEDED
 
@@ -87,16 +88,18 @@ def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path,
 
 
 @pytest.mark.kafka
-def test_an_executor_that_is_lost_while_it_sends_ends_the_run(cluster: Cluster, kafka: str, tmp_path: Path) -> None:
-    """In one line, after what each partition has for sure; it is not sent again by another executor."""
-    command, topic = two_snapshots(tmp_path), "an-executor-is-lost"
+def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
+    cluster: Cluster, kafka: str, two_tables: tuple[str, Path, Path], whole: list[Record]
+) -> None:
+    """It is reported in one line, after the certain events of each partition; no other executor sends again."""
+    topic = "an-executor-is-lost"
     uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
 
     def well_on_its_way() -> bool:
         records = Counter(record.partition for record in held(kafka, topic))
         return min(records[0], records[1]) > 8
 
-    with started(*command, *RUN, uri, "--speed", "1", "--master", cluster.url) as process:
+    with started(*two_tables, *RUN, uri, "--speed", "1", "--master", cluster.url) as process:
         wait_until(process, well_on_its_way)
         os.kill(executors(cluster.workers[0])[0], signal.SIGKILL)
         said = errors(process)
@@ -105,7 +108,7 @@ def test_an_executor_that_is_lost_while_it_sends_ends_the_run(cluster: Cluster, 
     assert said[0] == "each partition has at least every event below this commit-ts:"
     assert re.fullmatch(lost, said[-1]) and process.returncode == 3
     assert len(said) == 4
-    require_true(said[1:-1], kafka, topic, whole_run(command, tmp_path / "whole"))
+    require_true(said[1:-1], kafka, topic, whole)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
-from support.cut_short import NOWHERE, RUN, commit_ts, held, require_true, two_snapshots, whole_run
+from support.cut_short import NOWHERE, RUN, commit_ts, held, require_true
 from support.playing import play
 from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
 
@@ -29,18 +29,6 @@ from simulator.errors import DeliveryError
 
 LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
 KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
-
-
-@pytest.fixture(scope="module")
-def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
-    """The command that compares two tables which share partitions, all rows new."""
-    return two_snapshots(tmp_path_factory.mktemp("two tables"))
-
-
-@pytest.fixture(scope="module")
-def whole(two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
-    """What a run that nobody ends sends."""
-    return whole_run(two_tables, tmp_path_factory.mktemp("whole"))
 
 
 def ctrl_c(process: Popen[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.cut_short import RUN, held, two_snapshots, whole_run
+from support.cut_short import RUN, held
 from support.playing import play
 from support.processes import errors, started, wait_until
 from support.resumed import assert_nothing_is_lost
@@ -20,18 +20,6 @@ from simulator.errors import DeliveryError
 from simulator.run import execute
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture(scope="module")
-def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
-    """The command that compares two tables which share partitions, all rows new."""
-    return two_snapshots(tmp_path_factory.mktemp("two tables"))
-
-
-@pytest.fixture(scope="module")
-def whole(two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
-    """What a run that nobody ends sends."""
-    return whole_run(two_tables, tmp_path_factory.mktemp("whole"))
 
 
 def renamed(whole: Sequence[Record], topic: str) -> list[Record]:

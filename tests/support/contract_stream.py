@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -156,7 +156,7 @@ def framed(text: str) -> bytes:
     return len(text.encode()).to_bytes(8, "big") + text.encode()
 
 
-def rows_of(stream: Stream) -> list[tuple[int, int, int, Row]]:
+def rows_of(stream: Stream) -> list[RowPlace]:
     """Where each row is: partition, message, event, and the row."""
     return [
         (partition, number, place, event)
@@ -165,3 +165,27 @@ def rows_of(stream: Stream) -> list[tuple[int, int, int, Row]]:
         for place, event in enumerate(events)
         if isinstance(event, Row)
     ]
+
+
+RowPlace = tuple[int, int, int, Row]
+"""Partition, message, event, and the row."""
+
+
+def without_row(where: RowPlace) -> Stream:
+    """The correct stream without a row, and without a message that it leaves empty."""
+    stream = good()
+    partition, message, _, row = where
+    stream[partition][message].remove(row)
+    stream[partition] = [events for events in stream[partition] if events]
+    return stream
+
+
+def with_other_value(where: RowPlace, image: str) -> Stream | None:
+    """The correct stream with another value in the image, `before` or `after`, of a row; None if it has no such one."""
+    stream = good()
+    partition, message, place, row = where
+    if getattr(row, image) is None:
+        return None
+    changed = replace(row, before="other") if image == "before" else replace(row, after="other")
+    stream[partition][message][place] = changed
+    return stream

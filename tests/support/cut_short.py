@@ -1,10 +1,12 @@
-"""A run that ends before its end, beside one that nobody ends: what is said of partitions is held against the topic."""
+"""A run that is ended early and a complete one: what is reported about partitions is compared with the topic."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import pytest
 
 from simulator.consumer.decode import Watermark, decode
 from simulator.consumer.records import Record, read_records
@@ -16,8 +18,10 @@ NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
 RUN = "--resolved-interval", "500ms", "--sink-uri"
 
 
-def two_snapshots(home: Path) -> tuple[str, Path, Path]:
+@pytest.fixture(scope="module")
+def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
     """The command that compares two tables which share partitions, all rows new."""
+    home = tmp_path_factory.mktemp("two tables")
     tables = [
         Table(f"CREATE TABLE `{name}` (`id` int PRIMARY KEY, `v` varchar(9))", (), [[key, "x"] for key in range(400)])
         for name in "st"
@@ -26,9 +30,11 @@ def two_snapshots(home: Path) -> tuple[str, Path, Path]:
     return "diff", before, after
 
 
-def whole_run(command: tuple[str, Path, Path], fixtures: Path) -> list[Record]:
-    """What a run that nobody ends sends."""
-    assert play(*command, *RUN, f"{NOWHERE}&partition-num=2", "--fixtures", fixtures, "--master", "none") == 0
+@pytest.fixture(scope="module")
+def whole(two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    """The records of a complete run."""
+    fixtures = tmp_path_factory.mktemp("whole")
+    assert play(*two_tables, *RUN, f"{NOWHERE}&partition-num=2", "--fixtures", fixtures, "--master", "none") == 0
     return list(read_records(str(fixtures)))
 
 

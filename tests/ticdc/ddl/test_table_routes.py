@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RELEASE = find("v8.5.7", "new")
 URI = "kafka://127.0.0.1:1/all?protocol={}&partition-num=3&enable-tidb-extension=true"
+NEW_RELEASE = ("--release", "v8.5.7", "--architecture", "new")
 TOML = """
 [sink]
 dispatchers = [
@@ -156,10 +157,7 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
                 str(tmp_path / "schema.sql"),
                 "--use",
                 "shop",
-                "--release",
-                "v8.5.7",
-                "--architecture",
-                "new",
+                *NEW_RELEASE,
                 "--config",
                 str(tmp_path / "feed.toml"),
                 "--json",
@@ -251,10 +249,7 @@ def test_explain_row_sends_the_target_and_dispatches_by_the_source(
                     str(tmp_path / "t.sql"),
                     "--use",
                     "shop",
-                    "--release",
-                    "v8.5.7",
-                    "--architecture",
-                    "new",
+                    *NEW_RELEASE,
                     "--config",
                     str(tmp_path / name),
                     "--sink-uri",
@@ -295,6 +290,12 @@ def databases(directory: Path) -> tuple[Path, Path]:
     return found
 
 
+def play_diff(before: Path, after: Path, uri: str, directory: Path) -> int:
+    """The exit code of a comparison with the directory's changefeed.toml, which writes fixtures into it."""
+    files = ("--config", directory / "changefeed.toml", "--fixtures", directory / "out")
+    return play("diff", before, after, "--sink-uri", uri, *NEW_RELEASE, *files)
+
+
 @pytest.mark.parametrize("protocol", ["open-protocol", "canal-json"])
 def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
     protocol: str, spark: SparkSession, tmp_path: Path
@@ -303,24 +304,7 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
     before, after = databases(tmp_path)
     (tmp_path / "changefeed.toml").write_text(TOML)
     uri = URI.format(protocol)
-    assert (
-        play(
-            "diff",
-            before,
-            after,
-            "--sink-uri",
-            uri,
-            "--config",
-            tmp_path / "changefeed.toml",
-            "--release",
-            "v8.5.7",
-            "--architecture",
-            "new",
-            "--fixtures",
-            tmp_path / "out",
-        )
-        == 0
-    )
+    assert play_diff(before, after, uri, tmp_path) == 0
     records, feed = list(read_records(str(tmp_path / "out"))), load(uri, TOML, RELEASE)
     assert {record.topic for record in records} == {"all", "shop", "wrong"}
     assert not any(b"shop" in (record.key or b"") + (record.value or b"") for record in records)
@@ -341,23 +325,6 @@ def test_tables_that_meet_under_one_name_are_refused_before_anything_is_sent(
 ) -> None:
     before, after = databases(tmp_path)
     (tmp_path / "changefeed.toml").write_text('[sink]\ndispatchers = [{matcher = ["*.*"], target-schema = "one"}]\n')
-    assert (
-        play(
-            "diff",
-            before,
-            after,
-            "--sink-uri",
-            URI.format("open-protocol"),
-            "--config",
-            tmp_path / "changefeed.toml",
-            "--release",
-            "v8.5.7",
-            "--architecture",
-            "new",
-            "--fixtures",
-            tmp_path / "out",
-        )
-        == 2
-    )
+    assert play_diff(before, after, URI.format("open-protocol"), tmp_path) == 2
     said = "table route conflict: target `one`.`t` is mapped by both source `bak`.`t` and source `shop`.`t`"
     assert said in capsys.readouterr().err
