@@ -82,10 +82,10 @@ def golden_line(message: Message) -> str:
     )
 
 
-def _difference(wanted: Sequence[str], found: Sequence[str]) -> Iterable[str]:
+def _difference(expected: Sequence[str], actual: Sequence[str]) -> Iterable[str]:
     """Return a diff of the decoded events, or of the bytes if the events are equal."""
-    events = [[event for line in side for event in _events(json.loads(line))] for side in (wanted, found)]
-    before, after = (wanted, found) if events[0] == events[1] else events
+    events = [[event for line in side for event in _events(json.loads(line))] for side in (expected, actual)]
+    before, after = (expected, actual) if events[0] == events[1] else events
     return difflib.unified_diff(before, after, "golden", "now", lineterm="", n=1)
 
 

@@ -81,15 +81,15 @@ class TiCDC:
         Kafka of `sink_uri` at once. Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
         """
         kind, _, tag = release.rpartition(":")
-        found = releases.find(tag, kind or architecture)
-        self._release, self._changefeed = found, _changefeed(sink_uri, config, found)
+        release_facts = releases.find(tag, kind or architecture)
+        self._release, self._changefeed = release_facts, _changefeed(sink_uri, config, release_facts)
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
         self._live = OpenChangefeed(
             _output(self._changefeed, self._sent, fixtures, fixtures_format, send),
             self._changefeed,
-            found,
+            release_facts,
             None if start_ts is None else tso.start_ts(str(start_ts)),
             None,
             DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
@@ -129,11 +129,11 @@ class TiCDC:
         They are sent together, with the messages of a run. The settings of the scenario are ignored. Raises UserError
         for invalid steps, and ExpectationError for a failed step `expect`.
         """
-        found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
+        loaded = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         live, before = self._open(), len(self._sent)
         sent = live.faults.records
         start_ms = live.position.now_ms
-        results = live.play(*found.steps)
+        results = live.play(*loaded.steps)
         expectations.check(
             (expected for result in results for expected in result.expected),
             start_ms,
@@ -192,8 +192,8 @@ class TiCDC:
             raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
         topics = {topic: live.output.counts.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
         about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
-        found = expected_rows(plan, decided, self._seed, at)
-        return write(found, about, in_process.write, Path(directory), format)
+        rows_by_table = expected_rows(plan, decided, self._seed, at)
+        return write(rows_by_table, about, in_process.write, Path(directory), format)
 
     def verify(self, against: str | Path) -> None:
         """Compare what a consumer wrote, a snapshot or a `jdbc:` URL (which needs Spark), with the expected rows.
@@ -206,9 +206,9 @@ class TiCDC:
 
         with TemporaryDirectory() as directory:
             self.truth(truth := Path(directory, "truth"))
-            found = [*failure_lines(verify(VerifyOptions(truth=truth, against=str(against))))]
-        if found:
-            raise ExpectationError(*found)
+            failures = [*failure_lines(verify(VerifyOptions(truth=truth, against=str(against))))]
+        if failures:
+            raise ExpectationError(*failures)
 
     @property
     def watermark(self) -> int:
@@ -300,12 +300,12 @@ class TiCDC:
         live = self._open()
         schema, dot, table = name.rpartition(".")
         schema = schema if dot else live.upstream().session.database
-        found = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
-        if found is None:
+        definition = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
+        if definition is None:
             raise sql_error(1146, schema, table)
         if live.position.unread is not None:  # a snapshot's rows are read by the first statement that needs them
-            live.execute(f"SELECT 1 FROM {quote_name(found.schema)}.{quote_name(found.name)} LIMIT 0")
-        return live.upstream(), found
+            live.execute(f"SELECT 1 FROM {quote_name(definition.schema)}.{quote_name(definition.name)} LIMIT 0")
+        return live.upstream(), definition
 
     def _first_offsets(self) -> dict[tuple[str, int], int]:
         topics = self._live.output.topics

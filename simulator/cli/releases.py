@@ -153,12 +153,12 @@ def show_release(release: Release) -> None:
         out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
 
 
-def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Table:
+def _release_table(out: Console, release: Release, described: list[Behaviour]) -> Table:
     wide = out.width >= WIDE
     table = _table(
         *(("behaviour", "value", "what it means", "where TiCDC decides it") if wide else ("behaviour", "what it means"))
     )
-    for section, members in groupby(found, lambda behaviour: behaviour.section):
+    for section, members in groupby(described, lambda behaviour: behaviour.section):
         _add_section(table, section)
         for behaviour in members:
             name = Text(behaviour.name, style="bold")
@@ -169,18 +169,18 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
     return table
 
 
-def show_differences(before: Release, after: Release, found: Sequence[ReleaseDifference]) -> None:
+def show_differences(before: Release, after: Release, differences: Sequence[ReleaseDifference]) -> None:
     """Print the differences of two releases."""
     out = Terminal()
-    on_the_wire = sum(difference.behaviour.on_the_wire for difference in found)
-    several = "behaviour differs" if len(found) == 1 else "behaviours differ"
-    count = f"{len(found)} {several}, {on_the_wire} on the wire" if found else "no behaviour differs"
+    on_the_wire = sum(difference.behaviour.on_the_wire for difference in differences)
+    several = "behaviour differs" if len(differences) == 1 else "behaviours differ"
+    count = f"{len(differences)} {several}, {on_the_wire} on the wire" if differences else "no behaviour differs"
     out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
-    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
+    for chapter, members in groupby(differences, lambda difference: difference.behaviour.chapter):
         sections = Counter(difference.behaviour.section for difference in members)
         out.print(Text(f"{chapter}: {', '.join(f'{name} ({number})' for name, number in sections.items())}"))
     out.print()
-    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
+    for chapter, members in groupby(differences, lambda difference: difference.behaviour.chapter):
         out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
 
 
@@ -189,19 +189,19 @@ def show_examples(before: Release, after: Release, changed: Sequence[ReleaseDiff
     from simulator.explain.examples.selection import example_lines
 
     names = (before.name, after.name) if before.name != after.name else (title(before), title(after))
-    for difference, found in _examples(before, after, (one for one in changed if one.behaviour.on_the_wire)):
+    for difference, example in _examples(before, after, (one for one in changed if one.behaviour.on_the_wire)):
         show_lines([f"{difference.behaviour.name}: {difference.behaviour.meaning}"])
-        show_lines(example_lines(found, names, title(found.base)) if found else ["  no message shows it"])
+        show_lines(example_lines(example, names, title(example.base)) if example else ["  no message shows it"])
         show_lines([""])
 
 
-def _difference_table(out: Console, before: Release, after: Release, found: list[ReleaseDifference]) -> Table:
+def _difference_table(out: Console, before: Release, after: Release, differing: list[ReleaseDifference]) -> Table:
     wide, short = out.width >= WIDE, before.architecture == after.architecture
     names = [release.name if short else title(release) for release in (before, after)]
     limit = None if wide else max(10, out.width // 4)
     shown = [Column(name, overflow="fold", max_width=limit) for name in names]
     table = _table("behaviour", *shown, *(["what it means"] if wide else []))
-    for section, members in groupby(found, lambda difference: difference.behaviour.section):
+    for section, members in groupby(differing, lambda difference: difference.behaviour.section):
         _add_section(table, section)
         for difference in members:
             behaviour = difference.behaviour

@@ -143,56 +143,56 @@ def _has_events(message: Message, protocol: str) -> bool:
     return any(isinstance(event, RowEvent | DdlEvent) for event in decode(message.key, message.value, protocol))
 
 
-def _in_wanted_order(wanted: Sequence[str], events: Sequence[SentEvent]) -> list[str]:
+def _in_wanted_order(expected: Sequence[str], events: Sequence[SentEvent]) -> list[str]:
     """Return the lines of events; those of one commit-ts, whose order is arbitrary, in the order of the wanted lines."""
     lines: list[str] = []
     for _, group in groupby(events, lambda event: event.order):
         texts = [event.text for event in group]
-        lines += _align(wanted[len(lines) : len(lines) + len(texts)], texts, _fits_event)
+        lines += _align(expected[len(lines) : len(lines) + len(texts)], texts, _fits_event)
     return lines
 
 
-def _align(wanted: Sequence[str], texts: Sequence[str], fits: Callable[[str, str], bool]) -> list[str]:
+def _align(expected: Sequence[str], texts: Sequence[str], fits: Callable[[str, str], bool]) -> list[str]:
     """Replace each text that fits a wanted one by it, at its place; the other texts fill the gaps."""
     left = list(texts)
     placed: list[str | None] = []
-    for want in wanted:
+    for want in expected:
         match = next((text for text in left if fits(want, text)), None)
         if match is not None:
             left.remove(match)
         placed.append(None if match is None else want)
     rest = iter(left)
-    found = [text for each in placed if (text := next(rest, None) if each is None else each) is not None]
-    return [*found, *rest]
+    aligned = [text for each in placed if (text := next(rest, None) if each is None else each) is not None]
+    return [*aligned, *rest]
 
 
-def _fits_event(wanted: str, text: str) -> bool:
+def _fits_event(expected: str, text: str) -> bool:
     """Return whether an event fits a line, apart from spaces, arrows, quotes, DDL type numbers and column order."""
-    if wanted.startswith("DDL "):
+    if expected.startswith("DDL "):
         return any(
-            _begins_with(" ".join(wanted.split()), " ".join(each.split())) for each in (text, _without_type(text))
+            _begins_with(" ".join(expected.split()), " ".join(each.split())) for each in (text, _without_type(text))
         )
-    return _same_columns(wanted.replace("->", "→"), text)
+    return _same_columns(expected.replace("->", "→"), text)
 
 
-def _begins_with(wanted: str, text: str) -> bool:
+def _begins_with(expected: str, text: str) -> bool:
     """Return whether a line equals the wanted one, or begins with it if that ends in `…`."""
-    rest = next((rest for rest in REST if wanted.endswith(f" {rest}")), None)
-    return text == wanted or rest is not None and f"{text} ".startswith(wanted.removesuffix(rest))
+    rest = next((rest for rest in REST if expected.endswith(f" {rest}")), None)
+    return text == expected or rest is not None and f"{text} ".startswith(expected.removesuffix(rest))
 
 
-def _same_columns(wanted: str, text: str) -> bool:
+def _same_columns(expected: str, text: str) -> bool:
     """Return whether a line has the wanted columns and values, and no others unless the wanted line ends in `…`."""
-    rest = next((rest for rest in REST if wanted.endswith(f" {rest}") or wanted == rest), "")
-    (head, columns), (other, found) = (_columns(line) for line in (wanted.removesuffix(rest), text))
-    return head == other and (columns <= found if rest else columns == found)
+    rest = next((rest for rest in REST if expected.endswith(f" {rest}") or expected == rest), "")
+    (head, columns), (other, other_columns) = (_columns(line) for line in (expected.removesuffix(rest), text))
+    return head == other and (columns <= other_columns if rest else columns == other_columns)
 
 
 def _columns(line: str) -> tuple[str, Counter[str]]:
     """Split a line into the text before the columns, and the columns with their values."""
     plain = " ".join(QUOTED.sub(_unquoted, line).split())
     first = COLUMN.search(plain)
-    return plain[: first.start() if first else None].strip(), Counter(found[0] for found in COLUMN.finditer(plain))
+    return plain[: first.start() if first else None].strip(), Counter(match[0] for match in COLUMN.finditer(plain))
 
 
 def _unquoted(quoted: re.Match[str]) -> str:
@@ -209,10 +209,10 @@ def _without_type(text: str) -> str:
     return f"{head} {rest.partition('] ')[2]}" if text.startswith("DDL ") and rest else text
 
 
-def _diff(what: str, wanted: Sequence[str], events: Sequence[str]) -> Iterator[str]:
-    if list(wanted) != list(events):
+def _diff(what: str, expected: Sequence[str], events: Sequence[str]) -> Iterator[str]:
+    if list(expected) != list(events):
         yield f"{what}: not as expected (- is wanted, + is there)"
-        yield from (f"  {line.rstrip()}" for line in difflib.ndiff(wanted, events) if not line.startswith("?"))
+        yield from (f"  {line.rstrip()}" for line in difflib.ndiff(expected, events) if not line.startswith("?"))
 
 
 # -- counts and decisions -----------------------------------------------------------------------------------------
@@ -238,19 +238,19 @@ def _decision(job: EmittedJob) -> str:
     return f"{'sent' if job.events else 'not sent'}: {job.why}".removesuffix(": ")
 
 
-def _fits_decision(wanted: str, decision: str) -> bool:
-    head, _, why = wanted.partition(":")
+def _fits_decision(expected: str, decision: str) -> bool:
+    head, _, why = expected.partition(":")
     return decision.partition(":")[0] == head and why.strip() in decision
 
 
-def _raises(wanted: tuple[int | None, str], raised: tuple[int, str] | None) -> bool:
-    return raised is not None and wanted[0] in (None, raised[0]) and wanted[1] in raised[1]
+def _raises(expected: tuple[int | None, str], raised: tuple[int, str] | None) -> bool:
+    return raised is not None and expected[0] in (None, raised[0]) and expected[1] in raised[1]
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------
 
 
-def _row_failures(what: str, name: str, wanted: Sequence[str], state: Snapshot | Upstream | None) -> Iterator[str]:
+def _row_failures(what: str, name: str, expected: Sequence[str], state: Snapshot | Upstream | None) -> Iterator[str]:
     if not isinstance(state, Upstream):
         yield f"{what}: only SQL before it makes them known; counts and events can be expected behind a snapshot"
         return
@@ -261,7 +261,7 @@ def _row_failures(what: str, name: str, wanted: Sequence[str], state: Snapshot |
         return
     stored = state.rows.get(place)
     events = _row_texts(visible_columns(state.catalog.tables[place]), stored.cells) if stored else []
-    yield from _diff(what, wanted, _align(wanted, sorted(events), _same_columns))
+    yield from _diff(what, expected, _align(expected, sorted(events), _same_columns))
 
 
 def _row_texts(columns: Sequence[Column], cells: pa.Table) -> list[str]:

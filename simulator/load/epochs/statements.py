@@ -67,24 +67,24 @@ class ScheduledDdl:
     """Its number in the schedule, from 0."""
 
 
-def schedule_ddl(wanted: Sequence[DdlSchedule], seed: int, first_ms: int) -> Iterator[ScheduledDdl]:
+def schedule_ddl(schedules: Sequence[DdlSchedule], seed: int, first_ms: int) -> Iterator[ScheduledDdl]:
     """Yield the statements of all schedules in order, without end, from `first_ms` on; each has a millisecond of its
     own.
     """
     last = first_ms
-    for ms, entry, number in merge(*(_ddl_times(each, entry, seed) for entry, each in enumerate(wanted))):
+    for ms, entry, number in merge(*(_ddl_times(each, entry, seed) for entry, each in enumerate(schedules))):
         last = max(first_ms + ms, last + 1)
         yield ScheduledDdl(last, entry, number)
 
 
-def _ddl_times(wanted: DdlSchedule, entry: int, seed: int) -> Iterator[tuple[int, int, int]]:
+def _ddl_times(schedule: DdlSchedule, entry: int, seed: int) -> Iterator[tuple[int, int, int]]:
     for number in count():
-        yield ddl_time_ms(wanted, seed, entry, number), entry, number
+        yield ddl_time_ms(schedule, seed, entry, number), entry, number
 
 
-def ddl_time_ms(wanted: DdlSchedule, seed: int, entry: int, number: int) -> int:
+def ddl_time_ms(schedule: DdlSchedule, seed: int, entry: int, number: int) -> int:
     """Return the milliseconds before the n-th statement. Intervals stay within the minimum and the maximum."""
-    least, most = wanted.every_ms
+    least, most = schedule.every_ms
     return (number + 1) * (least + most) // 2 + _choose((most - least) // 2 + 1, seed, entry, number, "when")
 
 
@@ -93,10 +93,12 @@ def _choose(choices: int, seed: int, entry: int, number: int, what: str) -> int:
     return int.from_bytes(digest, "big") % choices
 
 
-def check_truncate(wanted: Sequence[DdlSchedule], tables: Sequence[Table], values: Sequence[TableGenerators]) -> None:
+def check_truncate(
+    schedules: Sequence[DdlSchedule], tables: Sequence[Table], values: Sequence[TableGenerators]
+) -> None:
     """Raise UserError for TRUNCATE of tables that others refer to."""
     refused = truncate_refusals(tables, values)
-    for each in (each for each in wanted if TRUNCATE in each.kinds):
+    for each in (each for each in schedules if TRUNCATE in each.kinds):
         chosen = refused if each.table is None else refused[each.table : each.table + 1]
         if all(chosen):
             raise UserError(f"[[ddl]]: {TRUNCATE}: {chosen[0]}; leave it out of kinds, or name another table")
@@ -129,8 +131,8 @@ def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]
     return tuple(found)
 
 
-def _references(wanted: TableGenerators) -> set[Key]:
-    columns = (column.values for column in wanted.columns.values())
+def _references(generators: TableGenerators) -> set[Key]:
+    columns = (column.values for column in generators.columns.values())
     return {object_key(values.schema, values.table) for values in columns if isinstance(values, Reference)}
 
 

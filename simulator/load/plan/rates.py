@@ -199,17 +199,17 @@ def _rows(amount: RateAmount, rows_per_second: float, bytes_per_row: float) -> f
     return {ROWS: amount.number, MAX: rows_per_second}.get(amount.unit, amount.number / (bytes_per_row or 1.0))
 
 
-def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: RateBurst, rows: float) -> RateSegments:
+def _with_bursts(segments: Sequence[tuple[Segment, bool]], burst: RateBurst, rows: float) -> RateSegments:
     """Insert bursts into the segments. After the last segment they repeat forever."""
-    last, paced = found[-1]
+    last, paced = segments[-1]
     again_ms = burst.every_ms * max(1, -(-last.from_ms // burst.every_ms))
-    if again_ms // burst.every_ms + len(found) > MOST_SEGMENTS:
+    if again_ms // burst.every_ms + len(segments) > MOST_SEGMENTS:
         raise UserError(
             f"the rate has more than {MOST_SEGMENTS:,} bursts before its last step: let them be fewer, or the steps "
             "end earlier"
         )
     begins = range(burst.every_ms, again_ms, burst.every_ms)
-    parts = [*_cut(found, begins, burst, rows, again_ms)]
+    parts = [*_cut(segments, begins, burst, rows, again_ms)]
     parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.is_paced))
     parts.append((Segment(again_ms + burst.for_ms, last.first, last.first), paced))
     return RateSegments(tuple(segment for segment, _ in parts), tuple(held for _, held in parts))

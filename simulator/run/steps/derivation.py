@@ -82,14 +82,14 @@ def _read_statements(
     return statements, set(tables_of(apply(statements, known, now, release)[-1].after))
 
 
-def _derive(had: Tables, wanted: Tables, renames: _Renames) -> Iterator[PendingStatement]:
+def _derive(had: Tables, target: Tables, renames: _Renames) -> Iterator[PendingStatement]:
     for old, new in renames.tables.items():
         text = f"RENAME TABLE {_dotted(old)} TO {_dotted(new)}"
         yield PendingStatement(text, new[0], AMONG_ROWS, "--rename")
     for name, table in sorted(had.items()):
         new = renames.tables.get(name, name)
-        if new in wanted:
-            for text in alterations(table, wanted[new], renames.columns.get(new, {})):
+        if new in target:
+            for text in alterations(table, target[new], renames.columns.get(new, {})):
                 yield PendingStatement(text, new[0], AMONG_ROWS, f"derived for table {'.'.join(new)}")
 
 
@@ -106,9 +106,9 @@ def _drop(name: Name) -> PendingStatement:
     return PendingStatement(f"DROP TABLE {_dotted(name)}", name[0], AFTER_ROWS)
 
 
-def _check_tables(actual: Tables, wanted: Tables, file: Path | None) -> None:
+def _check_tables(actual: Tables, target: Tables, file: Path | None) -> None:
     """Raise UserError for a table that differs from its definition in the next snapshot."""
-    for name, table in wanted.items():
+    for name, table in target.items():
         definition = actual.get(name)
         if definition is None or definition is not table and not same(definition, table):
             left = "; ".join(alterations(definition, table, {})) if definition else "the table is not there"

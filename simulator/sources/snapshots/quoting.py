@@ -85,9 +85,9 @@ class QuoteMarks:
     """The other requested bytes, outside quotes."""
 
 
-def marks(data: Bytes, quote: int, wanted: bytes, escape: bool) -> QuoteMarks:
+def marks(data: Bytes, quote: int, signs: bytes, escape: bool) -> QuoteMarks:
     """Scan a block that begins outside quotes."""
-    positions = np.flatnonzero(among(data, wanted + bytes([quote]) + (b"\\" if escape else b"")))
+    positions = np.flatnonzero(among(data, signs + bytes([quote]) + (b"\\" if escape else b"")))
     kinds = data[positions]
     is_quote = kinds == quote
     escapes = escaping(positions[kinds == BACKSLASH]) if escape else positions[:0]
@@ -125,14 +125,14 @@ class Fields:
         return self.every.take(pa.array(places, mask=null if null.any() else None))
 
 
-def unescape(data: Bytes, found: QuoteMarks, quote: int, fields: Fields) -> Fields:
+def unescape(data: Bytes, quote_marks: QuoteMarks, quote: int, fields: Fields) -> Fields:
     """Undo backslash escapes and doubled quotes inside quoted fields.
 
     `fields` has the values without their outer quotes. Raise Malformed for a quote that neither opens nor closes a
     field nor is doubled.
     """
-    doubled = _doubled(found.quotes, fields)
-    escapes = _inside(found.escapes, fields)
+    doubled = _doubled(quote_marks.quotes, fields)
+    escapes = _inside(quote_marks.escapes, fields)
     if not len(doubled) and not len(escapes):
         return fields
     drops = np.sort(np.concatenate([doubled, escapes]))
