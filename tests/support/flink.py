@@ -1,4 +1,4 @@
-"""Apache Flink's canal-json format, which nobody here wrote, reading messages in a Java process of its own.
+"""Apache Flink's canal-json and debezium-json, which nobody here wrote, reading messages in a Java process of its own.
 
 What Flink says is taken as it is, every message accepted or the first refusal raised. Jars come from Maven
 once and are kept in the user's cache; without them a test is skipped, but fails where CI is set.
@@ -50,12 +50,15 @@ class Flink:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
         )
 
-    def read(self, columns: Mapping[str, str], messages: Iterable[bytes], **options: str) -> list[Change]:
+    def read(
+        self, columns: Mapping[str, str], messages: Iterable[bytes], format: str = "canal-json", **options: str
+    ) -> list[Change]:
         """What a table with those columns (name → Flink's SQL type) makes of the messages; raises Refused.
 
         Options are the format's own, with `_` for `.` and `-`: `ignore_parse_errors="true"`, `table_include="a|b"`.
         """
         request = {
+            "format": format,
             "columns": list(columns.items()),
             "options": {OPTIONS[name]: value for name, value in options.items()},
             "messages": [base64.b64encode(message).decode() for message in messages],
@@ -78,6 +81,7 @@ OPTIONS = {
     "ignore_parse_errors": "ignore-parse-errors",
     "database_include": "database.include",
     "table_include": "table.include",
+    "schema_include": "schema-include",
 }
 
 

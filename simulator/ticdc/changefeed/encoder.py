@@ -23,6 +23,8 @@ BOOTSTRAPS = frozenset(f"send-bootstrap-{what}" for what in ("interval-in-sec", 
 
 COMPATIBLE, ROW_KEY, DEBEZIUM_SCHEMA = "?content-compatible", "?output-row-key", "?debezium-disable-schema"
 
+NO_OLD_KEY = "an UPDATE of a key does not say the old key"
+
 
 def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> CodecOptions:
     """Return the encoder's options; raise ChangefeedError if TiCDC rejects them."""
@@ -151,7 +153,9 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"debezium-disable-schema has no effect with {protocol.name}"
     raw = settings.file_value("sink.kafka-config", "output-raw-change-event")
     if raw and may_drop_old and not options.output_old_value:
-        yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
+        yield f"output-raw-change-event without sink.open.output-old-value: {NO_OLD_KEY}"
+    if raw and has_schema and not options.debezium_output_old_value:
+        yield f"output-raw-change-event without sink.debezium.output-old-value: {NO_OLD_KEY}"
     if sets_batch_size and release.batch_size_sets_bytes:
         yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {release.name}"
     if options.output_row_key and not (ROW_KEY in protocol.settings and options.enable_tidb_extension):

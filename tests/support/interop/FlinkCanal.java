@@ -28,9 +28,9 @@ import org.apache.flink.table.types.utils.TypeConversions;
 import org.apache.flink.types.Row;
 
 /**
- * Reads messages with Apache Flink's canal-json format, as a table that has it would, without a cluster.
+ * Reads messages with one of Apache Flink's JSON formats, as a table that has it would, without a cluster.
  *
- * <p>A line in: {"columns": [[name, SQL type], ...], "options": {option of the format: value}, "messages": [base64, ...]}.
+ * <p>A line in: {"format": "canal-json", "columns": [[name, SQL type], ...], "options": {option of the format: value}, "messages": [base64, ...]}.
  * A line out: {"rows": [[kind of the change, value or null, ...], ...]}, or {"refused": index of the message, "error":
  * text}, the index being -1 where the table itself is refused. Values are texts; a TIMESTAMP always has nine digits after the point.
  */
@@ -57,7 +57,7 @@ public final class FlinkCanal {
         DataType table = table(request.get("columns"));
         DataStructureConverter<Object, Object> converter = DataStructureConverters.getConverter(table);
         converter.open(LOADER);
-        DeserializationSchema<RowData> schema = schema(table, request.get("options"));
+        DeserializationSchema<RowData> schema = schema(table, request);
         List<List<String>> rows = new ArrayList<>();
         JsonNode messages = request.get("messages");
         for (int index = 0; index < messages.size(); index++) {
@@ -82,11 +82,11 @@ public final class FlinkCanal {
     }
 
     /** What `'format' = 'canal-json'` gives: the factory is found by that name and checks the options. */
-    private static DeserializationSchema<RowData> schema(DataType table, JsonNode options) throws Exception {
+    private static DeserializationSchema<RowData> schema(DataType table, JsonNode request) throws Exception {
         Map<String, String> said = new HashMap<>();
-        options.properties().forEach(option -> said.put(option.getKey(), option.getValue().asText()));
+        request.get("options").properties().forEach(option -> said.put(option.getKey(), option.getValue().asText()));
         DecodingFormat<DeserializationSchema<RowData>> format =
-                FactoryUtil.discoverFactory(LOADER, DeserializationFormatFactory.class, "canal-json")
+                FactoryUtil.discoverFactory(LOADER, DeserializationFormatFactory.class, request.get("format").asText())
                         .createDecodingFormat(null, Configuration.fromMap(said));
         DeserializationSchema<RowData> schema =
                 format.createRuntimeDecoder(ScanRuntimeProviderContext.INSTANCE, table);

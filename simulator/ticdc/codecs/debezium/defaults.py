@@ -113,7 +113,7 @@ def null_text(column: Column, release: Release) -> bytes | None:
         case "string" | "text" if types.is_binary(type):
             again = raw_escape(pa.array([default.encode("latin-1")], pa.binary()))[0].as_py()
             # TiCDC writes the member once as bytes and once as text
-            return b'%s",%s:"%s"' % (_member(column, default, release), raw_quoted(column.name), again)
+            return b'%s",%s:"%s' % (_member(column, default, release), raw_quoted(column.name), again)
     return _member(column, default, release)
 
 
