@@ -72,7 +72,7 @@ def test_every_source_is_a_file_or_a_folder_and_stands_where_it_is_cited() -> No
 
 @pytest.mark.slow
 def test_every_field_is_read_by_what_it_is_about() -> None:
-    """Somewhere outside of releases/: a field that nobody reads would be a promise that nobody keeps."""
+    """Code outside of releases/ reads each field; otherwise it would have no effect."""
     files = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "releases"]
     read = {
         node.attr

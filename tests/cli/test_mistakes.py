@@ -161,7 +161,7 @@ def test_a_key_that_is_there_twice_is_named(
 
 
 def test_a_key_that_is_there_twice_is_named_wherever_its_rows_go(spark: SparkSession, shell: Shell) -> None:
-    """Rows that are dispatched by other columns than the key go to several tasks, none of which sees both."""
+    """Rows that are dispatched by columns other than the key go to several tasks, and no task sees both."""
     snapshot(shell.before, BEFORE)
     config = shell.directory / "feed.toml"
     config.write_text('[sink]\ndispatchers = [{matcher = ["*.*"], partition = "columns", columns = ["small"]}]\n')

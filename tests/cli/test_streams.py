@@ -1,4 +1,4 @@
-"""Standard output and standard error that are closed, full, or read by nobody: no traceback; exit codes hold."""
+"""Standard output and standard error that are closed, full, or without a reader: there is no traceback, and exit codes stay the same."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ CAUGHT = {
     "truncated-batch": {"unreadable"},
     "unknown-type": {"unreadable"},
 }
-"""By fault, the checks of which at least one must fail; `old-row-after-new` needs two changes of a row close by."""
+"""For each fault, the checks; at least one must fail. `old-row-after-new` needs two changes of a row close together."""
 
 
 def test_what_no_ticdc_shows_is_known_here() -> None:
@@ -147,7 +147,7 @@ def _stream(played: tuple[Path, Path]) -> tuple[object, ...]:
 def test_without_a_truth_the_stream_tells_its_protocol_and_the_rest_is_said_to_be_open(
     played: Played, verified: Verified
 ) -> None:
-    """As of a real TiCDC's topic, of which nobody described the changefeed."""
+    """A topic of a real TiCDC has no description of its changefeed either."""
     stream, _ = played()
     found = verified(stream)
 

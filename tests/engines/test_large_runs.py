@@ -22,7 +22,7 @@ LARGE = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option =
 
 
 def snapshots(directory: Path, key: str = "k", schema: str = SCHEMA) -> tuple[Path, Path]:
-    """Two tables, some rows of which are long: inserted, updated and deleted."""
+    """Two tables with some long rows: inserted, updated and deleted."""
     found = directory / "before", directory / "after"
     for number, state in enumerate(found):
         state.mkdir()

@@ -27,7 +27,7 @@ def export(directory: Path, third: str) -> Path:
 
 
 def test_a_table_that_two_snapshots_define_in_the_same_words_is_one_table(tmp_path: Path) -> None:
-    """So that nobody reads its definition twice, or looks for what changed in it."""
+    """Its definition is not read twice, and not compared."""
     before, after = export(tmp_path / "before", "20"), export(tmp_path / "after", "30")
     pairs = zip(snapshots.open(before).tables, snapshots.open(after).tables, strict=True)
     assert [was.table.name for was, now in pairs if was.table is not now.table] == ["t3"]

@@ -1,5 +1,5 @@
-"""What is said while a run works: of a partition it holds, in whatever order rows are written and whoever else talks;
-of a silent Kafka since when and until when."""
+"""Messages during a run: about partitions, in any order of rows and beside other messages; about a Kafka that does not
+answer, from when and until when."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ OTHER = "CREATE TABLE test.other (id INT PRIMARY KEY, v INT)"
 
 def said(messages: Sequence[Message], partition: int | None = None) -> list[str]:
     """Return the events of messages in short form: `D`, `W` and its millisecond, or table and key of a row."""
-    found = []
+    events_in_short = []
     for message in messages:
         if partition not in (None, message.partition):
             continue
@@ -53,12 +53,12 @@ def said(messages: Sequence[Message], partition: int | None = None) -> list[str]
             if isinstance(event, RowEvent):
                 key = (event.after or event.before or {})["id"]
                 assert not isinstance(key, bytes)
-                found.append(f"{event.op[0]}{event.table[0]}{key}".lower())
+                events_in_short.append(f"{event.op[0]}{event.table[0]}{key}".lower())
             elif isinstance(event, Watermark):
-                found.append(f"W{tso.physical(event.ts) % 100_000}")
+                events_in_short.append(f"W{tso.physical(event.ts) % 100_000}")
             else:
-                found.append("D")
-    return found
+                events_in_short.append("D")
+    return events_in_short
 
 
 def opened(release: str = CLASSIC, uri: str = OPEN, **keys: Any) -> TiCDC:

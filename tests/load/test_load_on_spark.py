@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WINDOWS = 7
-"""Five of half a second, of which statements cut two."""
+"""Five windows of half a second; statements cut two of them."""
 
 
 def on_spark(spark: SparkSession, tasks: int, say: Callable[[str], None]) -> Engine:

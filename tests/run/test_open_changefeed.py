@@ -40,7 +40,7 @@ def live(output: MemoryOutput, changefeed: Changefeed) -> OpenChangefeed:
 
 
 def played(opened: OpenChangefeed, steps: Sequence[SnapshotStep | WaitStep] = STEPS) -> OpenChangefeed:
-    """All of them, each followed by nothing; then a watermark."""
+    """Play the steps one at a time, then send a watermark."""
     for step in steps:
         opened.play(step)
     opened.resolve()
@@ -48,8 +48,8 @@ def played(opened: OpenChangefeed, steps: Sequence[SnapshotStep | WaitStep] = ST
 
 
 def by_partition(messages: Sequence[Message]) -> list[tuple[object, ...]]:
-    found = ((each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in messages)
-    return sorted(found, key=lambda each: each[:3])
+    records = ((each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in messages)
+    return sorted(records, key=lambda each: each[:3])
 
 
 def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path) -> None:
@@ -66,16 +66,16 @@ def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path
 
 
 def test_messages_lie_in_order_of_time() -> None:
-    """Across partitions too: whoever takes them as they come never gets a watermark before a row below it."""
+    """In all partitions together, no watermark comes before a row below it."""
     messages = list[Message]()
     played(live(MemoryOutput(load(URI), messages), load(URI))).close()
-    said = 0
+    watermark = 0
     for message in messages:
         if b"TIDB_WATERMARK" in (message.value or b""):
-            said = max(said, message.commit_ts)
+            watermark = max(watermark, message.commit_ts)
         else:
-            assert message.commit_ts > said
-    assert said == max(message.commit_ts for message in messages)
+            assert message.commit_ts > watermark
+    assert watermark == max(message.commit_ts for message in messages)
 
 
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_second_watermark_at_one_time_is_not_sent() -> None:
 
 @pytest.mark.kafka
 def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
-    """What was sent to each is there as soon as its step is played."""
+    """The messages of a step are in their topics as soon as it is played."""
     uri = f"kafka://{kafka}/live?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     changefeed, messages = load(uri, TOPICS), list[Message]()
     opened = live(KafkaOutput(changefeed, messages), changefeed)

@@ -29,7 +29,7 @@ def write(directory: Path, **definitions: str) -> Path:
 
 
 class Shop:
-    """Two snapshots of which the second defines tables anew."""
+    """Two snapshots; the second defines tables anew."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
