@@ -102,8 +102,7 @@ def feeds(directory: Path) -> list[Feed]:
             case = json.load(file)
         name = path.name.removesuffix(".json.gz")
         for feed in case["feeds"]:
-            in_avro = "encoding-format=avro" in feed["uri"]  # not simulated yet
-            if feed["uri"].startswith("kafka:") and protocol_of(feed["uri"]) in READERS and not in_avro:
+            if feed["uri"].startswith("kafka:") and protocol_of(feed["uri"]) in READERS:
                 found.append(Feed(name, case["release"], case["statements"], feed))
     return found
 
@@ -262,7 +261,7 @@ def _debezium_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, 
 
 
 def _simple_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
-    read = read_simple(_plain(message.value, is_compressed).decode())
+    read = read_simple(_plain(message.value, is_compressed))
     if read is not None:
         commit_ts, table, text = read
         yield commit_ts or message.commit_ts, table, text

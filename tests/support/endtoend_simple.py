@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from simulator.consumer.decode.simple import avro
+
 TABLE_ID = re.compile(r'(?<=[,{])"tableID":(\d+)')
 ESCAPES = {"b": "\\u0008", "f": "\\u000c"}
 VERSION = re.compile(r'(?<=[,{])("schemaVersion"|"tableID":\d+,"version"):(\d+)')
 
 
-def read_simple(text: str) -> tuple[int, str, str] | None:
+def read_simple(content: bytes) -> tuple[int, str, str] | None:
     """Commit-ts, table and text of a message without its times; None for a watermark. A BOOTSTRAP has commit-ts 0."""
+    text = content.decode() if content[:1] == b"{" else _avro_text(content)
     fields = json.loads(text)
     if fields["type"] == "WATERMARK":
         return None
@@ -21,6 +24,18 @@ def read_simple(text: str) -> tuple[int, str, str] | None:
     text = re.sub(r"(?<!\\)((?:\\\\)*)\\([bf])", lambda found: found[1] + ESCAPES[found[2]], text)
     shown = re.sub(r'"commitTs":\d+,"buildTs":\d+', '"commitTs":…,"buildTs":…', text, count=1)
     return fields["commitTs"], _name(fields), shown
+
+
+def _avro_text(content: bytes) -> str:
+    """The members of an Avro message as JSON, its maps in the order of their names, and its size without the numbers
+    that differ."""
+    message = avro.read(content)
+    return json.dumps(
+        {name: dict(sorted(part.items())) if name in ("data", "old") else part for name, part in message.items()},
+        default=lambda value: {"bytes": value.hex()},
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
 
 
 def _name(fields: dict[str, Any]) -> str:

@@ -1,14 +1,15 @@
-"""Decodes TiCDC's Simple messages in JSON (docs: ticdc-simple-protocol; tiflow v8.0 pkg/sink/codec/simple).
+"""Decodes TiCDC's Simple messages (docs: ticdc-simple-protocol; tiflow v8.0 pkg/sink/codec/simple).
 
 One message is one event. A row has its values as text, without types: these are in the table's schema, which an earlier
-DDL or BOOTSTRAP told. Bytes therefore stay base64 here.
+DDL or BOOTSTRAP told. Bytes in JSON therefore stay base64 here.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from simulator.consumer.decode.go_json import integer, members, parse, text
+from simulator.consumer.decode.go_json import members, parse, text
+from simulator.consumer.decode.simple import avro
 from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.consumer.decode.whole_messages import decompress_value
 
@@ -21,16 +22,17 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
         content = decompress_value(value or b"")
     except ValueError:
         return False
-    return content[:11] == b'{"version":' and b'"buildTs":' in content
+    return avro.looks_like(content) or content[:11] == b'{"version":' and b'"buildTs":' in content
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """Return the event of a message, none for a BOOTSTRAP; raises ValueError or KeyError if it is no Simple."""
     if value is None:
         raise ValueError("the value is null")
-    message = parse(decompress_value(value))
+    content = decompress_value(value)
+    message = avro.read(content) if avro.looks_like(content) else parse(content)
     kind = text(message["type"])
-    commit_ts = integer(message["commitTs"])
+    commit_ts = int(message["commitTs"])
     if kind == "WATERMARK":
         return (Watermark(commit_ts),)
     if kind == "BOOTSTRAP":
@@ -68,8 +70,9 @@ def _image(message: dict[str, Any], name: str) -> Image:
 
 
 def _value(value: object) -> Value:
-    """Return the text of a value; a TIMESTAMP is an object with it."""
+    """Return the text of a value; a TIMESTAMP is an object with it, in Avro BIGINT UNSIGNED, too."""
     if isinstance(value, dict):
-        text(value["location"])
-        return text(value["value"])
-    return None if value is None else text(value)
+        value = value["value"]
+    if isinstance(value, bytes) or value is None:
+        return value
+    return str(value) if isinstance(value, int | float) else text(value)

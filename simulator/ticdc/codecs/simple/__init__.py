@@ -8,6 +8,7 @@
 * DDL has `tableSchema` and `preTableSchema`, the table after and before it; it goes to every partition.
 * BOOTSTRAP has a table's schema. It precedes the first row of a table, and is repeated (`engines.tasks.bootstraps`).
 * WATERMARK is always sent.
+* With `encoding-format=avro` the same is Avro in one schema for all messages, without a registry (`avro.py`).
 * `buildTs`, TiCDC's wall clock, is CodecOptions.build_ts.
 
 Sources: tiflow v8.0.0 … v8.5.7 pkg/sink/codec/simple; docs: ticdc-simple-protocol.
@@ -16,6 +17,10 @@ Sources: tiflow v8.0.0 … v8.5.7 pkg/sink/codec/simple; docs: ticdc-simple-prot
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
 
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
@@ -24,27 +29,58 @@ from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
 from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, RowChanges, TableInfo, frame_one_row_each
-from simulator.ticdc.codecs.simple.rows import encode_rows
-from simulator.ticdc.codecs.simple.statements import bootstrap_message, ddl_message, watermark_message
+from simulator.ticdc.codecs.simple import avro, avro_values, rows, statements
 
 
-def _encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
+@dataclass(frozen=True)
+class Encoding:
+    """An encoding of messages, as `encoding-format` says."""
+
+    rows: Callable[[RowChanges, CodecOptions, Release, bool, pa.Array | None], EncodedRows]
+    ddl: Callable[[DdlEvent, CodecOptions, Release], bytes]
+    bootstrap: Callable[[TableInfo, int, CodecOptions, Release], bytes]
+    watermark: Callable[[int, CodecOptions, Release], bytes]
+    number: Callable[[int], bytes]
+    """Encodes an integer, for its size."""
+
+
+ENCODINGS = {
+    "json": Encoding(
+        rows.row_messages,
+        statements.ddl_message,
+        statements.bootstrap_message,
+        statements.watermark_message,
+        lambda number: b"%d" % number,
+    ),
+    "avro": Encoding(
+        avro.row_messages, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro_values.long
+    ),
+}
+WALL_CLOCK = 1_700_000_000_000
+"""Some wall clock in milliseconds, for the size of `buildTs`."""
+
+
+def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
     """Return the values of the rows; raise EncodeError (CDC:ErrMessageTooLarge) for a row above max-message-bytes."""
-    options = supported_options(options, release)
+    options, encoding = supported_options(options, release), ENCODINGS[options.encoding_format]
+    fixed = options.build_ts
+    clock = 0 if fixed is None else len(encoding.number(WALL_CLOCK)) - len(encoding.number(fixed))
     limit = SizeLimit(
-        overhead=RECORD_OVERHEAD + (0 if options.build_ts is None else 13 - len(str(options.build_ts))),
-        shorten=lambda rows, locations: encode_rows(rows, options, release, True, locations),
+        overhead=RECORD_OVERHEAD + clock,
+        shorten=lambda large, locations: encoding.rows(large, options, release, True, locations),
         frame=frame_one_row_each,
     )
-    return apply_size_limit(encode_rows(rows, options, release, False, None), rows, options, release, limit)
+    return apply_size_limit(encoding.rows(changes, options, release, False, None), changes, options, release, limit)
 
 
 def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
-    return _checked(ddl_message(event, options, release), event.table, options, release)
+    return _checked(ENCODINGS[options.encoding_format].ddl(event, options, release), event.table, options, release)
 
 
 def _bootstrap(info: TableInfo, ts: int, options: CodecOptions, release: Release) -> KeyValue:
-    return _checked(bootstrap_message(info, ts, options, release), info.table.name, options, release)
+    return _checked(
+        ENCODINGS[options.encoding_format].bootstrap(info, ts, options, release), info.table.name, options, release
+    )
 
 
 def _checked(text: bytes, table: str, options: CodecOptions, release: Release) -> KeyValue:
@@ -59,7 +95,7 @@ def _checked(text: bytes, table: str, options: CodecOptions, release: Release) -
 
 def _watermark(ts: int, options: CodecOptions, release: Release) -> KeyValue:
     compression = supported_options(options, release).large_message_handle_compression
-    return None, compress(watermark_message(ts, options, release), compression)
+    return None, compress(ENCODINGS[options.encoding_format].watermark(ts, options, release), compression)
 
 
 def _not_simulated(release: Release) -> str:
@@ -75,6 +111,8 @@ def _large_form(options: CodecOptions, release: Release) -> str:
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     compression = options.large_message_handle_compression
     text = decompress(entry[1], compression)
+    if options.encoding_format == "avro":
+        return entry[0], compress(text[:1] + avro_values.long(9) + text[2:], compression)
     return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
 
 

@@ -24,7 +24,7 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
 
-def encode_rows(
+def row_messages(
     rows: RowChanges, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
 ) -> EncodedRows:
     """Return the values of the rows; `locations` are those of claim-check (binary)."""

@@ -1,0 +1,223 @@
+"""Simple's messages in Avro, in the schema of tiflow's pkg/sink/codec/simple/message.json.
+
+The schema is a union of named types, of which a message is the last; `data` and `old` are maps, here in the order of
+their names (TiCDC's is that of a Go map). Integers are longs, BIGINT UNSIGNED a record around a long that wraps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import latin1, surrogate_unescaped
+from simulator.columns.row_image import Image
+from simulator.releases import Release
+from simulator.ticdc import table_info
+from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_members import Converter, Piece
+from simulator.ticdc.codecs.json_text import join
+from simulator.ticdc.codecs.row_changes import (
+    DdlEvent,
+    EncodedRows,
+    OperationRows,
+    RowChanges,
+    TableInfo,
+    encode_by_operation,
+)
+from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, texts
+from simulator.ticdc.codecs.simple.rows import row_table_id
+from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
+from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+from simulator.tso import LOGICAL_BITS
+
+MESSAGE = long(11)
+"""The branch of the schema that a message is."""
+
+WATERMARK, BOOTSTRAP, DDL, DML = (MESSAGE + long(kind) * 2 for kind in range(4))
+"""Its type, and the branch of its payload."""
+
+VERSION = long(1)
+NULL, PRESENT = long(0), long(1)
+"""Branches of a union of null and something."""
+
+DDL_TYPES = ("CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX", "QUERY")
+OPERATIONS = ("INSERT", "UPDATE", "DELETE")
+LONG, FLOAT, DOUBLE, STRING, BYTES, TIMESTAMP, UNSIGNED_BIGINT = (long(branch) for branch in range(1, 8))
+"""Branches of a value."""
+
+
+def watermark_message(ts: int, options: CodecOptions, release: Release) -> bytes:
+    """Return the message of a watermark."""
+    return WATERMARK + VERSION + long(ts) + long(build_ts(ts, options))
+
+
+def bootstrap_message(info: TableInfo, ts: int, options: CodecOptions, release: Release) -> bytes:
+    """Return the message that tells a table's schema, sent at `ts`."""
+    return BOOTSTRAP + VERSION + long(build_ts(ts, options)) + _schema(info, release)
+
+
+def ddl_message(event: DdlEvent, options: CodecOptions, release: Release) -> bytes:
+    """Return the message of a DDL statement."""
+    head = DDL + VERSION + long(DDL_TYPES.index(ddl_type(event.type_code))) + text(event.query)
+    times = long(event.commit_ts) + long(build_ts(event.commit_ts, options))
+    infos = (NULL if info is None else PRESENT + _schema(info, release) for info in (event.after, event.before))
+    return head + times + b"".join(infos)
+
+
+def _schema(info: TableInfo, release: Release) -> bytes:
+    schema = table_schema(info, release)
+    names = text(schema.schema) + text(schema.table) + long(schema.table_id) + long(schema.version)
+    columns = array([_column(column, release) for column in schema.columns])
+    return names + columns + array([_index(index) for index in schema.indexes])
+
+
+def _column(column: ColumnSchema, release: Release) -> bytes:
+    default = NULL if column.default is None else PRESENT + _default(column.default, column.type)
+    return text(column.name) + _data_type(column.type, release) + boolean(column.nullable) + default
+
+
+def _default(default: str | int, type: ColumnType | None) -> bytes:
+    """Return a string; the default of a BIT column is its bytes."""
+    if isinstance(default, str):
+        return text(default)
+    content = default.to_bytes(max((default.bit_length() + 7) // 8, 1), "big")
+    return long(len(content)) + content
+
+
+def _data_type(type: ColumnType | None, release: Release) -> bytes:
+    charset, collation = (type.charset, type.collation) if type else ("", "")
+    parts = [text(type_name(type)), text(charset), text(collation), long(length(type))]
+    family = "" if type is None else types.family(type)
+    if type is None:
+        return b"".join(parts) + NULL * 4
+    parts.append(PRESENT + long(scale(type)) if family == "decimal" else NULL)
+    parts.append(PRESENT + array([*map(text, type.elements)]) if family in ("enum", "set") else NULL)
+    signs = family in ("integer", "float", "bit", "year") or family == "decimal" and release.simple_decimal_signs
+    for flag in (types.is_unsigned(type), type.zerofill or family == "year"):
+        parts.append(PRESENT + boolean(flag) if signs else NULL)
+    return b"".join(parts)
+
+
+def _index(index: IndexSchema) -> bytes:
+    flags = b"".join(map(boolean, (index.unique, index.primary, index.nullable)))
+    return text(index.name) + flags + array([*map(text, index.columns)])
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def row_messages(
+    rows: RowChanges, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
+) -> EncodedRows:
+    """Return the values of the rows; `locations` are those of claim-check (binary)."""
+    count = len(table_info.visible_columns(rows.table))
+    values = partial(_values, options=options, release=release, only_handle_key=only_handle_key, locations=locations)
+    return EncodedRows(None, encode_by_operation(rows, count, values))
+
+
+def _values(
+    changes: OperationRows, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
+) -> pa.Array:
+    """Return the messages of rows that are all of one operation."""
+    rows = changes.rows
+    members = _members(rows.table, rows.selected, release)
+    if only_handle_key:
+        members = tuple(member for member in members if member.handle)
+    head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))
+    commit_ts = np.asarray(rows.commit_ts, np.int64)
+    build = longs(commit_ts >> LOGICAL_BITS) if options.build_ts is None else long(options.build_ts)
+    pieces: list[Piece] = [head + long(OPERATIONS.index(changes.operation)), longs(commit_ts), build]
+    pieces.append(long(rows.version))
+    pieces += [NULL] if locations is None else [PRESENT, texts(changes.own(locations))]
+    pieces.append((PRESENT + boolean(True) if only_handle_key else NULL) + NULL)
+    pieces += [NULL] if changes.operation == "DELETE" else _map(members, changes.after())
+    pieces += [NULL] if changes.operation == "INSERT" else _map(members, changes.before())
+    return join(*pieces)
+
+
+@dataclass(frozen=True)
+class AvroMember:
+    """A column as a member of a map."""
+
+    position: int
+    type: ColumnType
+    name: bytes
+    """Its name as an Avro string."""
+
+    handle: bool
+    convert: Converter
+    """Convert cells to values, branch included; what it gives for a null is not used."""
+
+
+@lru_cache(maxsize=1024)
+def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[AvroMember, ...]:
+    handle = table_info.handle_columns(table, release)
+    visible = [*enumerate(table_info.visible_columns(table))]
+    return tuple(
+        _member(place, column, column.name in handle, release)
+        for place, column in sorted(visible, key=lambda each: each[1].name.encode("utf-8", "surrogatepass"))
+        if selected is None or column.name in selected
+    )
+
+
+def _member(place: int, column: Column, handle: bool, release: Release) -> AvroMember:
+    return AvroMember(place, column.type, text(column.name), handle, _converter(column.type, release))
+
+
+def _map(members: Sequence[AvroMember], image: Image) -> list[Piece]:
+    """Return the map of a row, with its branch."""
+    pieces: list[Piece] = [PRESENT + (long(len(members)) if members else b"")]
+    for member in members:
+        pieces += [member.name, _with_nulls(image.cells(member.position), member)]
+    return [*pieces, b"\0"]
+
+
+def _with_nulls(cells: pa.Array, member: AvroMember) -> pa.Array:
+    if cells.null_count == 0:
+        return member.convert(cells, member.type)
+    valid = cells.is_valid()
+    some = member.convert(cells.filter(valid), member.type)
+    return pc.replace_with_mask(pa.repeat(pa.scalar(NULL, pa.binary()), len(cells)), valid, some)
+
+
+def _converter(type: ColumnType, release: Release) -> Converter:
+    if types.is_binary(type):
+        return lambda cells, type: join(BYTES, texts(latin1(cells)))
+    if type.name == "timestamp":
+        return lambda cells, type: join(TIMESTAMP + text(release.simple_location), texts(cells))
+    match types.family(type):
+        case "integer" if type.name == "bigint" and type.unsigned:
+            return lambda cells, type: join(UNSIGNED_BIGINT, _integers(cells))
+        case "integer" | "year" | "bit":
+            return lambda cells, type: join(LONG, _integers(cells))
+        case "enum":
+            return lambda cells, type: join(LONG, _integers(wire_numbers.enum_number(cells, type)))
+        case "set":
+            return lambda cells, type: join(LONG, _integers(wire_numbers.set_number(cells, type)))
+        case "float":
+            return _floats
+    return lambda cells, type: join(STRING, texts(surrogate_unescaped(cells)))
+
+
+def _integers(cells: pa.Array) -> pa.Array:
+    """Return decimal texts as longs; unsigned ones wrap."""
+    numbers = cells.cast(pa.string())
+    if pc.any(pc.starts_with(numbers, "-")).as_py():
+        return longs(numbers.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    return longs(numbers.cast(pa.uint64()).to_numpy(zero_copy_only=False).view(np.int64))
+
+
+def _floats(cells: pa.Array, type: ColumnType) -> pa.Array:
+    numbers = wire_numbers.to_float64(cells).to_numpy(zero_copy_only=False)
+    if type.name == "float":
+        return join(FLOAT, floats(numbers.astype(np.float32)))
+    return join(DOUBLE, floats(numbers))

@@ -1,0 +1,66 @@
+"""Avro's binary encoding of numbers and texts, by columns and one by one (avro.apache.org: specification)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.columns.cells import lengths
+from simulator.ticdc.codecs.json_text import join
+
+LONGEST = 10
+"""Bytes of the longest number."""
+
+
+def long(number: int) -> bytes:
+    """Return an int, a long, the index of an enum's symbol or of a union's branch."""
+    zigzag = (number << 1) ^ (number >> 63)
+    zigzag &= (1 << 64) - 1
+    found = bytearray()
+    while zigzag > 0x7F:
+        found.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    return bytes((*found, zigzag))
+
+
+def text(value: str) -> bytes:
+    """Return a string; lone surrogates stand for bytes that are no UTF-8."""
+    content = value.encode("utf-8", "surrogateescape")
+    return long(len(content)) + content
+
+
+def boolean(value: bool) -> bytes:
+    return b"\1" if value else b"\0"
+
+
+def array(items: list[bytes]) -> bytes:
+    """Return an array in one block."""
+    return (long(len(items)) + b"".join(items) if items else b"") + b"\0"
+
+
+def longs(numbers: npt.NDArray[np.int64]) -> pa.Array:
+    """Return each number as a long."""
+    zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
+    shifted = zigzag[:, None] >> np.arange(0, 7 * LONGEST, 7, dtype=np.uint64)
+    sizes = np.maximum((shifted != 0).sum(axis=1), 1)
+    place = np.arange(LONGEST)
+    digits = (shifted & np.uint64(0x7F)).astype(np.uint8) | np.where(place < sizes[:, None] - 1, 0x80, 0).astype(
+        np.uint8
+    )
+    ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+    data = np.ascontiguousarray(digits[place < sizes[:, None]])
+    return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(data)])
+
+
+def texts(cells: pa.Array) -> pa.Array:
+    """Return cells (binary) as strings or bytes; a null becomes an empty one."""
+    return join(longs(lengths(cells)), cells, null=b"")
+
+
+def floats(numbers: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> pa.Array:
+    """Return numbers as float or double, by their width."""
+    width = numbers.dtype.itemsize
+    little = np.ascontiguousarray(numbers.astype(numbers.dtype.newbyteorder("<")))
+    ends = np.arange(0, width * (len(numbers) + 1), width, dtype=np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(little)])
