@@ -39,6 +39,7 @@ from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, KeyReport, TableScan, unproven_tables
+from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import FLUSH_BYTES
 from simulator.tidb.model.table import visible_columns
 from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
@@ -111,6 +112,8 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
 
 def _tasks(spark: SparkSession, work: Work) -> int:
     """Return how many tasks send, all at the same time."""
+    if CODECS[work.spec.options.protocol].bootstrap is not None:
+        return 1  # the first row of a table in any partition brings its BOOTSTRAP to all of them
     return max(1, min(slots(spark.sparkContext), work.spec.destinations.total))
 
 

@@ -97,3 +97,6 @@ class Decoder:
 
     columns: ColumnarDecoder | None = None
     """None if messages are decoded one by one only."""
+
+    is_typed: bool = True
+    """Whether rows say the types and the key of their columns."""

@@ -8,5 +8,6 @@ DECODER = Decoder(
     lambda key, value: ((key, value),),
     messages.looks_like,
     "Simple (an object with version and buildTs, or Avro that begins with 0x16)",
+    is_typed=False,
 )
 """A message is one event; BOOTSTRAP is none."""

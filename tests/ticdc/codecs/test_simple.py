@@ -1,0 +1,139 @@
+"""Simple: BOOTSTRAP and its repetition, table schemas, both encodings, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent, decode
+from simulator.errors import ChangefeedError, EncodeError
+from simulator.sinks.memory import Message
+
+URI = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=2"
+TABLE = "CREATE TABLE test.t (id INT PRIMARY KEY, v INT)"
+
+
+def feed(config: str = "", release: str = "v8.5.3", more: str = "") -> TiCDC:
+    return TiCDC(release, sink_uri=URI + more, config=config or None)
+
+
+def schemas(messages: list[Message], partition: int | None = None) -> Iterator[dict[str, Any]]:
+    """The BOOTSTRAPs of a partition, or of all."""
+    for message in messages:
+        fields = json.loads(message.value or b"")
+        if fields["type"] == "BOOTSTRAP" and partition in (None, message.partition):
+            yield fields
+
+
+def test_a_bootstrap_precedes_the_first_row_in_every_partition() -> None:
+    """And names the schema version that rows name."""
+    with feed() as ticdc:
+        ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1); INSERT INTO test.t VALUES (2, 2)")
+        messages = ticdc.messages()
+    told = [next(schemas(messages, partition)) for partition in (0, 1)]
+    assert len([*schemas(messages)]) == 2 and told[0] == told[1]
+    kinds = [json.loads(message.value or b"")["type"] for message in messages]
+    assert kinds.index("BOOTSTRAP") < kinds.index("INSERT")
+    row = next(json.loads(message.value or b"") for message in messages if b"INSERT" in (message.value or b""))
+    assert (row["schemaVersion"], row["tableID"]) == (
+        told[0]["tableSchema"]["version"],
+        told[0]["tableSchema"]["tableID"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "wait", "times"),
+    [
+        ("[sink]\nsend-bootstrap-interval-in-sec = 60", "131s", 3),
+        ("[sink]\nsend-bootstrap-interval-in-sec = 60", "30s", 1),
+        ("[sink]\nsend-bootstrap-in-msg-count = 1", "6s", 2),
+        ("[sink]\nsend-bootstrap-interval-in-sec = 0", "10m", 0),
+    ],
+)
+def test_a_bootstrap_is_repeated_after_a_time_or_a_number_of_rows(config: str, wait: str, times: int) -> None:
+    """TiCDC looks every 5 s; with a zero there is none at all."""
+    with feed(config) as ticdc:
+        ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1); INSERT INTO test.t VALUES (2, 2)")
+        ticdc.wait(wait)
+        found = [*schemas(ticdc.messages(), 0)]
+    assert len(found) == times
+
+
+def test_a_table_without_rows_for_half_an_hour_gets_a_bootstrap_with_its_next_row_only() -> None:
+    """It is forgotten meanwhile."""
+    with feed() as ticdc:
+        ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
+        ticdc.wait("31m")
+        ticdc.messages()
+        ticdc.wait("10m")
+        assert [*schemas(ticdc.messages())] == []
+        ticdc.execute("INSERT INTO test.t VALUES (2, 2)")
+        assert len([*schemas(ticdc.messages())]) == 2
+
+
+def test_a_bootstrap_may_go_to_the_first_partition_only() -> None:
+    with feed("[sink]\nsend-bootstrap-to-all-partition = false") as ticdc:
+        ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
+        messages = ticdc.messages()
+    assert (len([*schemas(messages, 0)]), len([*schemas(messages, 1)])) == (1, 0)
+
+
+@pytest.mark.parametrize(("release", "count"), [("v7.5.7", 1), ("v8.0.0", 2)])
+def test_from_8_0_each_partition_of_a_table_has_its_bootstrap(release: str, count: int) -> None:
+    with feed(release=release) as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY) PARTITION BY HASH(id) PARTITIONS 2")
+        ticdc.execute("INSERT INTO test.t VALUES (1), (2), (3)")
+        assert len([*schemas(ticdc.messages(), 0)]) == count
+
+
+def test_a_renamed_and_a_truncated_table_keep_the_version() -> None:
+    """An altered one has a new version, a truncated one a new id."""
+    with feed() as ticdc:
+        for sql in (TABLE, "ALTER TABLE test.t ADD c INT FIRST", "RENAME TABLE test.t TO test.u", "TRUNCATE test.u"):
+            ticdc.execute(sql)
+        ddl = [json.loads(message.value or b"") for message in ticdc.messages() if message.partition == 0]
+    created, altered, renamed, truncated = (each["tableSchema"] for each in ddl if "tableSchema" in each)
+    assert created["version"] < altered["version"] == renamed["version"] == truncated["version"]
+    assert created["tableID"] == altered["tableID"] == renamed["tableID"] < truncated["tableID"]
+    assert [column["name"] for column in altered["columns"]] == ["id", "v", "c"]
+
+
+@pytest.mark.parametrize("encoding", ["json", "avro"])
+def test_what_is_encoded_is_read_back(encoding: str) -> None:
+    """Values as text; bytes stay base64 in JSON, which has no types."""
+    with feed(more=f"&encoding-format={encoding}") as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id BIGINT UNSIGNED PRIMARY KEY, s VARCHAR(9), b BLOB, n DECIMAL(9,2))")
+        ticdc.execute("INSERT INTO test.t VALUES (18446744073709551615, 'é\"', x'00ff', -1.5)")
+        events = [event for message in ticdc.messages() for event in decode(message.key, message.value, "simple")]
+    (row,) = (event for event in events if isinstance(event, RowEvent))
+    assert row.after == {
+        "b": "AP8=" if encoding == "json" else b"\0\xff",
+        "id": "18446744073709551615",
+        "n": "-1.50",
+        "s": 'é"',
+    }
+    assert {event.type for event in events if isinstance(event, DdlEvent)} == {"CREATE"}
+
+
+def test_a_statement_above_the_limit_stops_the_changefeed() -> None:
+    """As a row does."""
+    with (
+        pytest.raises(EncodeError, match="message is too large. table:t, length:"),
+        feed(more="&max-message-bytes=300") as ticdc,
+    ):
+        ticdc.execute(TABLE)
+
+
+@pytest.mark.parametrize("release", ["v7.6.0", "new:v8.5.4"])
+def test_forms_of_other_releases_are_refused_by_name(release: str) -> None:
+    with pytest.raises(ChangefeedError, match="protocol simple of TiCDC v.* is not simulated yet: its"):
+        feed(release=release)
+
+
+def test_an_unknown_encoding_is_refused_as_ticdc_does() -> None:
+    with pytest.raises(ChangefeedError, match="unsupported encoding format type: xml for the simple protocol"):
+        feed(more="&encoding-format=xml")
