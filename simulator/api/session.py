@@ -31,6 +31,7 @@ from simulator.run.steps.wait import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
+from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
 from simulator.tidb.model.table import Table
@@ -161,7 +162,9 @@ class TiCDC:
 
     def events(self) -> list[Event]:
         """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
-        return [event for message in self.messages() for event in decode(message.key, message.value)]
+        protocol, messages = self._changefeed.codec.protocol, self.messages()
+        schemas = {number: schema.text for number, schema in self.schemas.items()}
+        return [event for message in messages for event in decode(message.key, message.value, protocol, schemas)]
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """Return the rows of `db.table`, ordered by its key, with values as in `python_values`.
@@ -240,6 +243,11 @@ class TiCDC:
     def topics(self) -> tuple[str, ...]:
         """All topics with messages, the default one first."""
         return tuple(self._live.output.topics) or (self.topic,)
+
+    @property
+    def schemas(self) -> dict[int, Schema]:
+        """The schemas that messages name, by id; empty in protocols without a registry."""
+        return dict(self._live.output.schemas.known)
 
     @property
     def brokers(self) -> str:

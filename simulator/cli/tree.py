@@ -202,7 +202,7 @@ def shell(force: bool, **options: Any) -> int:
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
 @click.option(
     "--protocol",
-    type=click.Choice(["open-protocol", "canal-json", "debezium", "simple"]),
+    type=click.Choice(["open-protocol", "canal-json", "debezium", "simple", "avro"]),
     help="By default seen from each message.",
 )
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")

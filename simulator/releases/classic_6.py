@@ -53,14 +53,11 @@ V6_1_0 = replace(
     options=(
         V6_0_0.options - {"scheduler"}
         | option_names.KERBEROS
-        | {
-            "?avro-bigint-unsigned-handling-mode",
-            "?avro-decimal-handling-mode",
-            "sink.schema-registry",
-            "sink.dispatchers.partition",
-        }
+        | option_names.AVRO_MODES
+        | {"sink.schema-registry", "sink.dispatchers.partition"}
     ),
     protocols=V6_0_0.protocols | {"flat-avro"},
+    avro_records="columns",
     tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
 )
 

@@ -82,7 +82,7 @@ V7_1_4 = replace(
     topic_rules="any",
     **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
-    options=V7_1_3.options | {"synced-status", "?avro-enable-watermark"},
+    options=V7_1_3.options | option_names.AVRO_WATERMARK | {"synced-status"},
 )
 
 V7_1_6 = replace(
@@ -99,7 +99,7 @@ V7_2_0 = replace(
     name="v7.2.0",
     delete_without_old_value=False,
     open_needs_columns=True,
-    options=(V7_1_1.options | option_names.DELETE_ONLY | option_names.LARGE_MESSAGES_7_2 | {"?avro-enable-watermark"}),
+    options=(V7_1_1.options | option_names.DELETE_ONLY | option_names.LARGE_MESSAGES_7_2 | option_names.AVRO_WATERMARK),
 )
 V7_3_0 = replace(
     V7_2_0,
@@ -179,7 +179,9 @@ V7_5_3 = replace(
 
 V7_5_5 = replace(V7_5_3, name="v7.5.5", simple_partition_ids=True)
 
-V7_5_6 = replace(V7_5_5, name="v7.5.6", event_filter_rename="old-name", simple_origin_defaults=False)
+V7_5_6 = replace(
+    V7_5_5, name="v7.5.6", event_filter_rename="old-name", simple_origin_defaults=False, avro_null_text=True
+)
 
 V7_5_7 = replace(
     V7_5_6,
@@ -286,7 +288,7 @@ V8_5_1 = replace(
     debezium_scaled_float_is_double=True,
 )
 
-V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False)
+V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False, avro_null_text=True)
 
 V8_5_3 = replace(V8_5_2, name="v8.5.3", dispatch_ignores_case=True, debezium_selects_columns=True)
 

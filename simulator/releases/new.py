@@ -69,6 +69,8 @@ V8_5_4 = replace(
     canal_blank_old_values=True,
     canal_compares_texts=True,
     debezium_stops_at_null_enum=False,
+    avro_records="rows",
+    avro_null_text=True,
     debezium_statements=True,
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )

@@ -109,6 +109,12 @@ DEBEZIUM_SCHEMA = frozenset({"?debezium-disable-schema", "sink.debezium-disable-
 DEBEZIUM_OLD = frozenset({"sink.debezium"})
 """8.1+."""
 
+AVRO_MODES = frozenset({"?avro-decimal-handling-mode", "?avro-bigint-unsigned-handling-mode"})
+"""6.1+."""
+
+AVRO_WATERMARK = frozenset({"?avro-enable-watermark"})
+"""7.1.4+, 7.2+."""
+
 RAW_VALUE = frozenset({f"{LARGE}.claim-check-raw-value"})
 """8.4+."""
 

@@ -92,6 +92,7 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
         plan.timeline.start_ms,
         listener.driver if listener else None,
         tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
+        schemas=output.schemas,
     )
     scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
     rules = RowRules(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simulator import signals
 from simulator.channel import DriverAddress
+from simulator.errors import UserError
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.files.directory import begin, commit, discard
@@ -20,7 +21,8 @@ from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.codecs import CodecOptions
+from simulator.ticdc.codecs import CODECS, CodecOptions
+from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.dispatch import Destinations
 
 
@@ -35,6 +37,7 @@ class Output:
     destinations: Destinations
     options: CodecOptions
     notes: tuple[str, ...] = ()
+    schemas: SchemaManager = field(default_factory=SchemaManager)
 
 
 @contextmanager
@@ -45,6 +48,7 @@ def to_fixtures(
 
     `shared` allows more than one sink to write to each file.
     """
+    _check_in_memory(changefeed)
     counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
     with ExitStack() as undo:
         with signals.defer_signals():
@@ -61,6 +65,7 @@ def to_kafka(
     """Write to the changefeed's Kafka, creating missing topics; raises DeliveryError if it does not answer."""
     from simulator.sinks.kafka.admin import prepare_topics
 
+    _check_in_memory(changefeed)
     settings = kafka_settings(changefeed, prepared_batches, driver)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
@@ -73,6 +78,7 @@ def to_kafka(
 
 def to_console(plan: Plan, changefeed: Changefeed, driver: DriverAddress) -> Output:
     """Write to the `ConsoleServer` at that address."""
+    _check_in_memory(changefeed)
     return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 
@@ -107,6 +113,15 @@ def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
     return Destinations.growing(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active, plan.grown)
 
 
+def _check_in_memory(changefeed: Changefeed) -> None:
+    """Raise UserError for a protocol whose schemas are kept in memory only."""
+    if CODECS[changefeed.codec.protocol].needs_registry:
+        raise UserError(
+            f"{changefeed.codec.protocol} is simulated in memory only yet: accepted: TiCDC(…) of the package simulator, "
+            "without fixtures and without send"
+        )
+
+
 class MemoryOutput:
     """An output of an open changefeed, to which topics may be added; it appends messages to a list."""
 
@@ -120,6 +135,7 @@ class MemoryOutput:
         self.name = "memory"
         self.sink: Sink = MemorySink(messages, self.topics)
         self.options = codec_options(changefeed)
+        self.schemas = SchemaManager()
         self._changefeed = changefeed
 
     def for_plan(self, plan: Plan) -> Output:
@@ -132,7 +148,7 @@ class MemoryOutput:
         for growth in plan.grown:
             self._grow(growth.topic, growth.partitions)
             self.counts[growth.topic] = growth.partitions
-        return Output(self.name, None, destinations, self.options)
+        return Output(self.name, None, destinations, self.options, schemas=self.schemas)
 
     def close(self, complete: bool = True) -> None:
         """Close the sink; raises DeliveryError for lost records. An incomplete output is discarded."""
@@ -159,6 +175,7 @@ class FixturesOutput(MemoryOutput):
     """Also writes fixture files, which appear under `directory` when the output is closed."""
 
     def __init__(self, changefeed: Changefeed, messages: list[Message], directory: Path, format: str) -> None:
+        _check_in_memory(changefeed)
         super().__init__(changefeed, messages)
         with signals.defer_signals():
             self._settings = begin(directory, format)
@@ -182,6 +199,7 @@ class KafkaOutput(MemoryOutput):
     def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
         from simulator.sinks.kafka.admin import prepare_topics
 
+        _check_in_memory(changefeed)
         super().__init__(changefeed, messages)
         self._default = {changefeed.topic: changefeed.kafka.partition_num}
         self._ready = prepare_topics(kafka_settings(changefeed), self._default)

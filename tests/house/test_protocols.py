@@ -28,7 +28,7 @@ HOMES = (
 )
 """Where a protocol may be named."""
 
-EXAMPLE = re.compile(r"protocol=[a-z-]+|debezium-disable-schema|sink\.debezium|[a-z]+(?:_[a-z]+)+")
+EXAMPLE = re.compile(r"protocol=[a-z-]+|debezium-disable-schema|sink\.debezium|avro-[a-z-]+|[a-z]+(?:_[a-z]+)+")
 """In a sink-uri that shows people what one looks like; settings and fields that are called after a protocol."""
 
 MEANS_MORE = {"csv", "avro"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.releases import V8_5
+from simulator.releases import V8_5, option_names
 from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -21,6 +21,8 @@ Values = Mapping[str, str | bytes | None]
 Change = tuple[Values | None, Values | None]
 
 LIMITED = [name for name, codec in CODECS.items() if not codec.sizes(CodecOptions(name), V8_5).large_rows]
+SHORTENED = [name for name in LIMITED if option_names.LARGE_MESSAGES <= CODECS[name].protocol.settings]
+"""Protocols with large-message-handle-option."""
 """Protocols that do not send rows above max-message-bytes as they are."""
 
 

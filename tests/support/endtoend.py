@@ -9,8 +9,9 @@ import base64
 import gzip
 import json
 import re
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from urllib.parse import parse_qs, urlsplit
 import lz4.frame
 
 from simulator import TiCDC
-from simulator.errors import SqlError
+from simulator.errors import EncodeError, SqlError
+from support import avro_messages
 from support.endtoend_simple import bootstrap_times, numbered, read_simple
 from support.same_upstream import same_upstream
 
@@ -36,8 +38,8 @@ NOT_PLAYED = -1
 BIT = re.compile(r'(?<="t":16,"f":)(\d+),"v":(\d+)')
 """Flags and value of a BIT column in Open Protocol."""
 
-HANDLE = re.compile(r'"[^"]+":{"t":\d+,"h":true,.*?}')
-"""A column of the handle key in Open Protocol."""
+HANDLE = re.compile(r'"[^"]+":{"t":\d+,"h":true,.*?}|^key .*? value ')
+"""A column of the handle key in Open Protocol; the key in Avro, as it is shown here."""
 
 SHOWN = 8
 """Differences of one feed that a failing test shows."""
@@ -62,6 +64,10 @@ class Feed:
         return READERS[protocol_of(self.recorded["uri"])]
 
     @property
+    def is_avro(self) -> bool:
+        return protocol_of(self.recorded["uri"]) == "avro"
+
+    @property
     def is_compressed(self) -> bool:
         return "large-message-handle-compression" in self.recorded["config"]
 
@@ -74,8 +80,14 @@ class Sent:
     partitions: tuple[int, ...]
     key: bytes
     value: bytes
+    has_value: bool = True
+    """Whether Kafka's value is not null."""
+
     commit_ts: int = 0
     """0 where it is not recorded."""
+
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    """The schemas of a registry by id."""
 
 
 Reader = Callable[[Sent, bool], Iterator[tuple[int, str, str]]]
@@ -119,7 +131,8 @@ def differences(feed: Feed, claims: Path) -> list[str]:
     if "error" in recorded:
         return wrong
     files = {name: base64.b64decode(content["base64"]) for name, content in recorded.get("files", {}).items()}
-    expected = _events(feed, _recorded(recorded["messages"]), files)
+    messages = _recorded(recorded)
+    expected = _events(feed, _dated(messages, sent) if feed.is_avro else messages, files)
     found = _events(feed, sent, {path.name: path.read_bytes() for path in claims.rglob("*.json")})
     return [*wrong, *_unequal(expected, found)]
 
@@ -139,23 +152,57 @@ def _played(feed: Feed, config: str) -> tuple[list[str], list[Sent]]:
                 ticdc.execute(sql)
             except SqlError as error:
                 found, text = error.number, error.text
+            except EncodeError as error:
+                # releases differ in what follows the first sentence (codecs/oversize.py)
+                if stop.startswith(f"[{error.code}]{error.text.partition('. ')[0]}"):
+                    return wrong, []
+                raise
             if stop and text.removesuffix(f" ({sql})") in stop and sql in stop:
                 return wrong, []
             if found != expected:
                 wrong.append(f"{sql[:200]}: {expected} expected, {found} {text} found")
         messages = ticdc.messages()
+        schemas = {number: schema.text for number, schema in ticdc.schemas.items()}
     if stop:
         wrong.append(f"the changefeed was expected to stop: {stop}")
     return wrong, [
-        Sent(each.topic, (each.partition,), each.key or b"", each.value or b"", each.commit_ts) for each in messages
+        Sent(
+            each.topic,
+            (each.partition,),
+            each.key or b"",
+            each.value or b"",
+            each.value is not None,
+            each.commit_ts,
+            schemas,
+        )
+        for each in messages
     ]
 
 
-def _recorded(messages: Iterable[Mapping[str, Any]]) -> Iterator[Sent]:
-    for each in messages:
+def _recorded(recorded: Mapping[str, Any]) -> Iterator[Sent]:
+    schemas = {int(number): schema["schema"] for number, schema in recorded.get("schemas", {}).items()}
+    for each in recorded["messages"]:
         partitions = range(each["partitions"]) if "partitions" in each else (each["partition"],)
         key, value = (base64.b64decode(each[part] or "") for part in ("key", "value"))
-        yield Sent(each["topic"], tuple(partitions), key, value)
+        yield Sent(each["topic"], tuple(partitions), key, value, each["value"] is not None, 0, schemas)
+
+
+def _dated(recorded: Iterable[Sent], sent: Iterable[Sent]) -> Iterator[Sent]:
+    """Recorded messages, one for each partition, with the commit-ts of the simulated ones at the same places.
+
+    Not all messages of Avro tell theirs. Watermarks are left out (`_events`), so that they shift no place.
+    """
+    times: dict[tuple[str, int], deque[int]] = defaultdict(deque)
+    for message in filter(_is_dated, sent):
+        times[message.topic, message.partitions[0]].append(message.commit_ts)
+    for message in filter(_is_dated, recorded):
+        for partition in message.partitions:
+            queue = times[message.topic, partition]
+            yield replace(message, partitions=(partition,), commit_ts=queue.popleft() if queue else 0)
+
+
+def _is_dated(message: Sent) -> bool:
+    return bool(message.key) or not message.value.startswith(avro_messages.WATERMARK)
 
 
 def _unequal(expected: Sequence[Event], found: Sequence[Event]) -> list[str]:
@@ -265,6 +312,10 @@ def _simple_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, st
     if read is not None:
         commit_ts, table, text = read
         yield commit_ts or message.commit_ts, table, text
+def _avro_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
+    shown = avro_messages.shown(message.key, message.value if message.has_value else None, message.schemas)
+    if shown is not None:
+        yield message.commit_ts, *shown
 
 
 READERS: dict[str, Reader] = {
@@ -272,6 +323,7 @@ READERS: dict[str, Reader] = {
     "canal-json": _canal_events,
     "debezium": _debezium_events,
     "simple": _simple_events,
+    "avro": _avro_events,
 }
 """By protocol: the events of a message in one form. Watermarks are left out."""
 
@@ -308,5 +360,5 @@ def _with_claims(feed: Feed, text: str, claims: Mapping[str, bytes]) -> str:
         return text
     file = json.loads(claims[place[1].rpartition("/")[2]])
     key, value = (base64.b64decode(file[part] or "") for part in ("key", "value"))
-    [(_, _, content)] = feed.read(Sent("", (), key, value), feed.is_compressed)
+    [(_, _, content)] = feed.read(Sent("", (), key, value, True, 0, {}), feed.is_compressed)
     return text.replace(place[1], content)

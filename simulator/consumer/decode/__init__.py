@@ -3,9 +3,10 @@ their mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
-from simulator.consumer.decode import canal_json, debezium, open_protocol, simple
+from simulator.consumer.decode import avro, canal_json, debezium, open_protocol, simple
 from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.decode.stream_events import *
 from simulator.consumer.decode.whole_messages import claim_check_message
@@ -17,6 +18,7 @@ DECODERS = {
     "canal-json": canal_json.DECODER,
     "debezium": debezium.DECODER,
     "simple": simple.DECODER,
+    "avro": avro.DECODER,
 }
 """By TiCDC's name of the protocol."""
 
@@ -29,13 +31,22 @@ def protocol_of(key: bytes | None, value: bytes | None) -> str:
     raise UserError(f"neither {' nor '.join(decoder.looks for decoder in DECODERS.values())}")
 
 
-def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[stream.Event, ...]:
-    """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read."""
+def decode(
+    key: bytes | None,
+    value: bytes | None,
+    protocol: str | None = None,
+    schemas: Mapping[int, str] = MappingProxyType({}),
+) -> tuple[stream.Event, ...]:
+    """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read.
+
+    `schemas` are those of the registry by id, for protocols whose messages name them.
+    """
     name = protocol or protocol_of(key, value)
     if name not in DECODERS:
         raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
     try:
-        return DECODERS[name].decode(key, value)
+        decoder = DECODERS[name]
+        return decoder.decode(key, value) if decoder.with_schemas is None else decoder.with_schemas(key, value, schemas)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         article = "an" if name[0] in "aeiou" else "a"
         missing = f"member {error} is missing" if isinstance(error, KeyError) else ""

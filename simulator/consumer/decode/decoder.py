@@ -100,3 +100,6 @@ class Decoder:
 
     is_typed: bool = True
     """Whether rows say the types and the key of their columns."""
+
+    with_schemas: Callable[[bytes | None, bytes | None, Mapping[int, str]], tuple[Event, ...]] | None = None
+    """Decodes with the schemas of a registry, texts by id, as `decode` does; None if messages name no schemas."""

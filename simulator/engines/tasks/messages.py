@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages, 
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.compression import decompress_column
+from simulator.ticdc.codecs.schema_registry import with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
 
@@ -68,7 +70,7 @@ def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
     positions: list[npt.NDArray[np.int64]] = []
     is_row = kind == ROW
     rows = events.select(["commit_ts", "row_id", "before", "after"])
-    for number in np.unique(table[is_row]):
+    for number in _by_first_row(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
         large = None if flush.large is None else pa.array(flush.large[chosen])
         parts.append(_encoded_rows(picked(rows, chosen), large, int(number), spec))
@@ -80,9 +82,24 @@ def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
     if len(parts) == 1:
         return parts[0]
     back = np.argsort(np.concatenate(positions))
-    keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
+    keys = _keys(parts)
     files = tuple(file for part in parts for file in part.files)
-    return EncodedRows(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
+    values = picked_values(pa.concat_arrays([part.values for part in parts]), back)
+    return EncodedRows(None if keys is None else picked_values(keys, back), values, files)
+
+
+def _by_first_row(numbers: Ints) -> Ints:
+    """Return the distinct numbers in the order of their first appearance."""
+    distinct, first = np.unique(numbers, return_index=True)
+    return distinct[np.argsort(first)]
+
+
+def _keys(parts: Sequence[EncodedRows]) -> pa.Array | None:
+    """Return the keys of all parts, null for those of a part without keys; None if no part has any."""
+    if all(part.keys is None for part in parts):
+        return None
+    nulls = (pa.nulls(len(part.values), pa.binary()) for part in parts)
+    return pa.concat_arrays([none if part.keys is None else part.keys for part, none in zip(parts, nulls, strict=True)])
 
 
 def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> EncodedRows:
@@ -92,9 +109,12 @@ def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spe
         selected=to.selected,
         table_id=physical_table.table_id,
         version=physical_table.version,
+        snapshot_version=physical_table.snapshot_version,
+        topic=to.topic,
         large=large,
     )
-    return CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
+    encoded = CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
+    return with_schema_ids(encoded, spec.schemas)
 
 
 def _encoded_control_events(

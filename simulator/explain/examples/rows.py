@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.explain.examples.playback import (
+    AVRO,
     CANAL,
     DEBEZIUM,
     OPEN,
@@ -148,6 +149,11 @@ CANAL_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
         ),
     ),
     "canal_compares_texts": updated_value("DOUBLE", "-0", "0", CANAL + UPDATED),
+}
+
+AVRO_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "avro_records": (ReleaseExample((insert(id=1),), uri=AVRO),),
+    "avro_null_text": inserted_value("VARCHAR(9) DEFAULT 'null'", "x", AVRO),
 }
 
 DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {

@@ -252,6 +252,7 @@ def _schema_epoch(
         0.0,
         prepared.start_ms,
         None,
+        schemas=output.schemas,
     )
     rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
     found = {name: versions.places[place] for name, place in state.position.versions.items()}

@@ -61,7 +61,8 @@ def stamp_versions(
     """Set the schema versions of some versions; tables that are not in `infos` have `first_version`."""
     for name, number in numbers.items():
         info = infos.get(object_key(*name))
-        versions.stamp(number, info.version if info else first_version)
+        known = (info.version, info.snapshot_version) if info else (first_version, first_version)
+        versions.stamp(number, *known)
 
 
 def follow_jobs(
@@ -88,7 +89,7 @@ def _known(known: dict[Key, TableInfo], emitted: EmittedJob, ids: TableIds, firs
     for place in (object_key(*old) for old in _names(emitted.job)):
         table = _object(emitted.applied.before, place)
         if place not in found and table is not None:
-            found[place] = TableInfo(table, ids.before.get(place) or _other_id(found), first_version)
+            found[place] = TableInfo(table, ids.before.get(place) or _other_id(found), first_version, first_version)
     return found
 
 
@@ -116,7 +117,8 @@ def _after(before: Mapping[Key, TableInfo], emitted: EmittedJob, ids: TableIds) 
         keeps = was is not None and job.code in KEEPING
         known_id = None if was is None or job.code in CREATING else was.table_id
         table_id = ids.after.get(place) or known_id or _other_id(before)
-        after[place] = TableInfo(table, table_id, was.version if was is not None and keeps else version)
+        kept = was.version if was is not None and keeps else version
+        after[place] = TableInfo(table, table_id, kept, emitted.commit_ts)
     return after
 
 

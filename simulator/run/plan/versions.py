@@ -98,11 +98,13 @@ class TableVersions:
             physical = _exchanged(physical, exchanged)
         return self._add(PlannedTable(table, of, emptied, True), physical)
 
-    def stamp(self, number: int, schema_version: int) -> None:
-        """Set the schema version of a version's physical tables, unless it is known."""
+    def stamp(self, number: int, schema_version: int, snapshot_version: int) -> None:
+        """Set the schema version and the snapshot's version of a version's physical tables, unless they are known."""
         for index in self.places[number].indexes:
             if not self.tables[index].version:
-                self.tables[index] = replace(self.tables[index], version=schema_version)
+                self.tables[index] = replace(
+                    self.tables[index], version=schema_version, snapshot_version=snapshot_version
+                )
 
     def table_id(self, number: int) -> int:
         """Return the id of the (whole) table."""

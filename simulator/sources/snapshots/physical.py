@@ -31,6 +31,9 @@ class PhysicalTable:
     version: int = 0
     """The schema version of the table: the TSO at which the last job that changed its definition began."""
 
+    snapshot_version: int = 0
+    """As in `TableInfo.snapshot_version` of the codecs."""
+
 
 def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
     """Return the physical tables of these tables, sorted by name, with ids from 100."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
 from simulator.ticdc.changefeed import kafka, large_messages, protocols, security
-from simulator.ticdc.changefeed.keys import FORCE_REPLICATE
+from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
@@ -21,6 +21,12 @@ from simulator.ticdc.codecs.codec import Protocol
 BOOTSTRAPS = frozenset(f"send-bootstrap-{what}" for what in ("interval-in-sec", "in-msg-count", "to-all-partition"))
 """Settings of `[sink]` that concern BOOTSTRAP."""
 
+REGISTRY_OPTIONS = (
+    "schema-registry",
+    "avro-decimal-handling-mode",
+    "avro-bigint-unsigned-handling-mode",
+    "avro-enable-watermark",
+)
 COMPATIBLE, ROW_KEY, DEBEZIUM_SCHEMA = "?content-compatible", "?output-row-key", "?debezium-disable-schema"
 
 NO_OLD_KEY = "an UPDATE of a key does not say the old key"
@@ -37,13 +43,26 @@ def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> Code
     options = _options(settings, protocol, old_values)
     check(options, settings.release)
     large_messages.check(settings, options.enable_tidb_extension)
+    _check_simulated(settings, protocol)
+    return options
+
+
+def _check_simulated(settings: ChangefeedSettings, protocol: Protocol) -> None:
     if protocol.name not in CODECS:
         raise ChangefeedError(f"protocol {protocol.name} is not simulated yet; accepted: {', '.join(CODECS)}")
     if missing := CODECS[protocol.name].not_simulated(settings.release):
         raise ChangefeedError(
             f"protocol {protocol.name} of TiCDC {settings.release.name} is not simulated yet: {missing}"
         )
-    return options
+    if CODECS[protocol.name].needs_registry and GLUE in settings.file.tables:
+        raise ChangefeedError(f"[{GLUE}] is not simulated; accepted: schema-registry, the URL of a Confluent registry")
+    if (
+        CODECS[protocol.name].needs_registry
+        and settings.file_value("integrity", "integrity-check-level") == "correctness"
+    ):
+        raise ChangefeedError(
+            f"integrity-check-level = correctness is not simulated with {protocol.name} yet; accepted: none"
+        )
 
 
 def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool) -> CodecOptions:
@@ -66,6 +85,10 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         output_old_value=bool(settings.file_value("sink.open", "output-old-value")),
         debezium_disable_schema=settings.boolean("debezium-disable-schema"),
         debezium_output_old_value=bool(settings.file_value("sink.debezium", "output-old-value")),
+        avro_decimal_handling_mode=settings.text("avro-decimal-handling-mode", "precise"),
+        avro_bigint_unsigned_handling_mode=settings.text("avro-bigint-unsigned-handling-mode", "long"),
+        avro_enable_watermark=settings.boolean("avro-enable-watermark"),
+        schema_registry=settings.text("schema-registry"),
         enable_old_value=old_values,
         output_row_key=settings.boolean("output-row-key"),
         terminator=_terminator(settings, protocol),
@@ -135,6 +158,7 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"enable-tidb-extension has no effect with {protocol.name}: it concerns {concerned} only"
     if sets_batch_size and not CODECS[options.protocol].batches:
         yield f"max-batch-size has no effect with {protocol.name}: its messages hold one row"
+    yield from _registry_warnings(settings, CODECS[options.protocol].needs_registry, options)
     if settings.parameters.get("content-compatible") and COMPATIBLE not in protocol.settings:
         yield f"content-compatible has no effect with {protocol.name} in the sink-uri"
     if settings.file.values.get(("sink.open", "output-old-value")) is not None and not may_drop_old:
@@ -169,6 +193,15 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
     yield from large_messages.warnings(settings, protocol)
     yield from security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)
+
+
+def _registry_warnings(settings: ChangefeedSettings, has_registry: bool, options: CodecOptions) -> Iterator[str]:
+    """Yield a warning for each option of protocols with a registry that has no effect."""
+    for name in () if has_registry else REGISTRY_OPTIONS:
+        if settings.get(name) is not None:
+            yield f"{name} has no effect with {options.protocol}"
+    if has_registry and options.avro_enable_watermark and not options.enable_tidb_extension:
+        yield "avro-enable-watermark has no effect without enable-tidb-extension"
 
 
 def check(options: CodecOptions, release: Release) -> None:

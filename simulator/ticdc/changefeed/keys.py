@@ -46,7 +46,6 @@ TAKES = {
 DATABASE = "it concerns database sinks only"
 STORAGE = "it concerns storage sinks only"
 PULSAR = "it concerns Pulsar only"
-AVRO = "it concerns the avro protocol only"
 INSIDE = "it changes how TiCDC works inside, not what it sends"
 NOT_YET = "this simulator does not do it yet"
 NOT_SIMULATED = "this simulator does not do it"
@@ -88,8 +87,8 @@ OAUTH = {
 
 
 AVRO_MODES = {
-    "avro-decimal-handling-mode": ConfigKey("text", "precise", AVRO),
-    "avro-bigint-unsigned-handling-mode": ConfigKey("text", "long", AVRO),
+    "avro-decimal-handling-mode": ConfigKey("text", "precise"),
+    "avro-bigint-unsigned-handling-mode": ConfigKey("text", "long"),
 }
 SINK_URI = {
     "(host)": ConfigKey("text"),
@@ -100,8 +99,8 @@ SINK_URI = {
     "enable-tidb-extension": ConfigKey("bool", False),
     "max-batch-size": ConfigKey("int", 16),
     **AVRO_MODES,
-    "avro-enable-watermark": ConfigKey("bool", False, AVRO),
-    "schema-registry": ConfigKey("text", None, AVRO),
+    "avro-enable-watermark": ConfigKey("bool", False),
+    "schema-registry": ConfigKey("text"),
     "only-output-updated-columns": ConfigKey("bool", False),
     "content-compatible": ConfigKey("bool", False),
     "output-row-key": ConfigKey("bool", False),
@@ -114,7 +113,7 @@ SINK = {
     "protocol": ConfigKey("text"),
     "dispatchers": ConfigKey("rows", []),
     "column-selectors": ConfigKey("rows", []),
-    "schema-registry": ConfigKey("text", None, AVRO),
+    "schema-registry": ConfigKey("text"),
     "encoder-concurrency": ConfigKey("int", 32, INSIDE),
     "terminator": ConfigKey("text", "\\r\\n"),
     "date-separator": ConfigKey("text", "day", STORAGE),
@@ -136,8 +135,8 @@ SINK = {
 CODEC = {
     "enable-tidb-extension": ConfigKey("bool"),
     "max-batch-size": ConfigKey("int"),
-    "avro-enable-watermark": ConfigKey("bool", None, AVRO),
-    **keys_of("text", "avro-decimal-handling-mode avro-bigint-unsigned-handling-mode", AVRO),
+    "avro-enable-watermark": ConfigKey("bool"),
+    **keys_of("text", "avro-decimal-handling-mode avro-bigint-unsigned-handling-mode"),
     "encoding-format": ConfigKey("text"),
     "output-row-key": ConfigKey("bool", None, URI_ONLY),
 }
@@ -196,7 +195,7 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "claim-check-compression": ConfigKey("text"),
     },
     "sink.kafka-config.glue-schema-registry-config": keys_of(
-        "text", "registry-name region access-key secret-access-key token", AVRO
+        "text", "registry-name region access-key secret-access-key token", NOT_SIMULATED
     ),
     "sink.pulsar-config": {
         **keys_of("text", "tls-key-file-path tls-certificate-file tls-trust-certs-file-path pulsar-version", PULSAR),

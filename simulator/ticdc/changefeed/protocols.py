@@ -10,20 +10,13 @@ from collections.abc import Callable, Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability, option_names
-from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
+from simulator.ticdc.changefeed.keys import GLUE
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Protocol
 
 OTHERS = (
     Protocol(name="canal", old_values=lambda release: "forced"),
-    Protocol(
-        name="avro",
-        aliases=frozenset({"flat-avro"}),
-        refusals={FORCE_REPLICATE: "force-replicate must be disabled, when using avro protocol"},
-        tidb_extension=lambda release: not release.kafka_refuses_tidb_extension,  # from 6.0
-        topics_name_tables=True,
-    ),
     Protocol(name="maxwell", old_values=lambda release: "forced"),
     Protocol(name="craft"),
     Protocol(
@@ -104,6 +97,14 @@ def _check_avro(settings: ChangefeedSettings) -> None:
         raise codec_config_error('avro-decimal-handling-mode value could only be "string" or "precise"')
     if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
         raise codec_config_error('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
+    modes = (settings.text(f"avro-{name}-handling-mode") for name in ("decimal", "bigint-unsigned"))
+    checked = settings.file_value("integrity", "integrity-check-level") == "correctness"
+    if checked and not (settings.boolean("enable-tidb-extension") and all(mode == "string" for mode in modes)):
+        raise codec_config_error(
+            "Avro protocol with row level checksum, should set "
+            '"enable-tidb-extension" to "true", and set "avro-decimal-handling-mode" to "string" and '
+            '"avro-bigint-unsigned-handling-mode" to "string"'
+        )
 
 
 def _check_simple(settings: ChangefeedSettings) -> None:

@@ -116,6 +116,9 @@ class Codec:
     """What of the protocol is not simulated in a release, which is refused then; empty if all is."""
 
     frame: Frame = frame_one_row_each
+    needs_registry: bool = False
+    """Whether messages name schemas that a registry has."""
+
     batches: bool = False
     """Whether a message holds several rows; if so, rows that may share one are passed together."""
 

@@ -57,6 +57,18 @@ class CodecOptions:
     debezium_output_old_value: bool = True
     """`[sink.debezium] output-old-value`: whether a Debezium UPDATE has `before`."""
 
+    avro_decimal_handling_mode: str = "precise"
+    """Avro only: whether a DECIMAL is a number of the logical type decimal (`precise`) or a `string`."""
+
+    avro_bigint_unsigned_handling_mode: str = "long"
+    """Avro only: whether a BIGINT UNSIGNED is a `long`, which wraps from 2^63 on, or a `string`."""
+
+    avro_enable_watermark: bool = False
+    """Avro only, with enable_tidb_extension: whether DDL statements and watermarks are sent."""
+
+    schema_registry: str = field(default="", repr=False)
+    """Avro only: the URL of the schema registry."""
+
     enable_old_value: bool = True
     """`enable-old-value`: without it an UPDATE has only its new values and a DELETE only its handle key."""
 
@@ -95,6 +107,7 @@ _SETTINGS = {
     "debezium_disable_schema": option_names.DEBEZIUM_SCHEMA,
     "debezium_output_old_value": option_names.DEBEZIUM_OLD,
     "output_row_key": option_names.ROW_KEY,
+    "avro_enable_watermark": option_names.AVRO_WATERMARK,
 }
 """Options that only some releases have, and the settings in `Release.options` any of which enables each."""
 

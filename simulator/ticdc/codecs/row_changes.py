@@ -56,6 +56,12 @@ class RowChanges:
     version: int = 0
     """The schema version of the table, as in `TableInfo.version`."""
 
+    snapshot_version: int = 0
+    """As in `TableInfo.snapshot_version`."""
+
+    topic: str = ""
+    """The topic of the rows."""
+
     large: pa.Array | None = None
     """bool: rows that are treated as too large whatever their size; None means none."""
 
@@ -73,6 +79,18 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
+class Schema:
+    """A schema as it is registered."""
+
+    subject: str
+    text: str
+    """Its JSON."""
+
+    version: int = 0
+    """The version of the table that TiCDC remembers with the schema; 0 if it is not known."""
+
+
+@dataclass(frozen=True)
 class EncodedRows:
     """Keys and values of rows, one entry a row, not framed yet."""
 
@@ -80,10 +98,15 @@ class EncodedRows:
     """binary; None if the protocol's messages have no key."""
 
     values: pa.Array
-    """binary"""
+    """binary; null for an entry without value"""
 
     files: tuple[StoredFile, ...] = ()
     """Files that must be stored before these entries are sent."""
+
+    key_schema: Schema | None = None
+    """The schema of the keys, whose id is still missing in them; None if they name none."""
+
+    value_schema: Schema | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +132,9 @@ class TableInfo:
     version: int
     """TiDB's UpdateTS: the TSO at which the last job that changed the definition began. RENAME, TRUNCATE TABLE and
     EXCHANGE PARTITION keep it (tidb: pkg/ddl/table.go)."""
+
+    snapshot_version: int = 0
+    """TiCDC's Version: the commit-ts of the last job that touched the table; 0 if it is not known."""
 
 
 @dataclass(frozen=True)

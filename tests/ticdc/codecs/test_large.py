@@ -13,7 +13,7 @@ from pathlib import Path
 import cramjam
 import lz4.frame
 import pytest
-from support.codec_rows import LIMITED, Change, parsed, rows, unframed
+from support.codec_rows import SHORTENED, Change, parsed, rows, unframed
 
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5, find
@@ -43,7 +43,7 @@ def encoded(protocol: str, given: RowChanges | list[Change], **more: object) -> 
 
 
 @pytest.mark.parametrize("compression", ["lz4", "snappy"])
-@pytest.mark.parametrize("protocol", LIMITED)
+@pytest.mark.parametrize("protocol", SHORTENED)
 def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -> None:
     """Rows, statements, and Canal-JSON's watermarks; a resolved event of Open Protocol has no value."""
     codec, asked = CODECS[protocol], options(protocol, large_message_handle_compression=compression)
@@ -82,14 +82,14 @@ def test_snappy_blocks_are_raw_and_any_reader_takes_them(size: int) -> None:
         decompress(b"\xff" * 9, "snappy")
 
 
-@pytest.mark.parametrize("protocol", LIMITED)
+@pytest.mark.parametrize("protocol", SHORTENED)
 def test_a_row_that_is_short_enough_once_compressed_stays_whole(protocol: str) -> None:
     """Sizes are measured after compression."""
     made = encoded(protocol, [LONG], large_message_handle_compression="lz4")
     assert b"x" * 3000 in decompress(made.values[0].as_py(), "lz4")
 
 
-@pytest.mark.parametrize("protocol", LIMITED)
+@pytest.mark.parametrize("protocol", SHORTENED)
 @pytest.mark.parametrize("compression", ["none", "snappy"])
 def test_handle_key_only_cuts_large_rows_down_and_says_so(protocol: str, compression: str) -> None:
     """The others stay as they are, in their order."""
@@ -113,7 +113,7 @@ def test_handle_key_only_cuts_large_rows_down_and_says_so(protocol: str, compres
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4"])
-@pytest.mark.parametrize("protocol", LIMITED)
+@pytest.mark.parametrize("protocol", SHORTENED)
 def test_claim_check_stores_the_whole_message_and_says_where(protocol: str, compression: str) -> None:
     """The file holds key and value of a complete message of that row alone, compressed as on Kafka."""
     noise = os.urandom(900).hex()
@@ -171,7 +171,7 @@ def test_the_new_architecture_repeats_ohk_before_a_location() -> None:
 
 
 @pytest.mark.parametrize("how", [HANDLE, CLAIM])
-@pytest.mark.parametrize("protocol", LIMITED)
+@pytest.mark.parametrize("protocol", SHORTENED)
 def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(protocol: str, how: dict[str, object]) -> None:
     """The size is that of the message that was cut down."""
     table = create_table("CREATE TABLE shop.t (id VARCHAR(3000) PRIMARY KEY, v TEXT)")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import cramjam
 import pytest
-from support.codec_rows import LIMITED, Change, rows
+from support.codec_rows import SHORTENED, Change, rows
 from support.playing import assert_contract, play
 
 from simulator.cli import run
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RELEASE = find("v7.3.0")
-OF_RELEASE = [name for name in LIMITED if CODECS[name].protocol.exists(RELEASE)]
+OF_RELEASE = [name for name in SHORTENED if CODECS[name].protocol.exists(RELEASE)]
 TABLE = create_table("CREATE TABLE shop.t (v LONGTEXT, id INT, day DATE, PRIMARY KEY (day, id))")
 ROW = {"v": "x" * 3000, "id": "7", "day": "2020-02-20"}
 COMMIT_TS = 1 << 40

@@ -1,0 +1,13 @@
+"""TiCDC's Avro."""
+
+from simulator.consumer.decode.avro import messages
+from simulator.consumer.decode.decoder import Decoder
+
+DECODER = Decoder(
+    lambda key, value: messages.decode(key, value, {}),
+    lambda key, value: ((key, value),),
+    messages.looks_like,
+    "Avro (a byte 0 and the id of a schema)",
+    with_schemas=messages.decode,
+)
+"""A message is one event."""

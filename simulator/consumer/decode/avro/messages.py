@@ -1,0 +1,171 @@
+"""Decodes TiCDC's Avro messages (docs: ticdc-avro-protocol; Avro's specification, "Binary Encoding").
+
+A message is one event. Schema, table and columns have the names of the schema, in which characters that Avro does not
+allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from simulator.consumer.decode.go_json import integer, parse, text
+from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+
+HEADER = struct.Struct(">bI")
+DDL, WATERMARK = b"\x01", b"\x02"
+WATERMARK_BYTES = 9
+OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
+EXTENSION = ("_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time")
+
+
+@dataclass(frozen=True)
+class AvroRecord:
+    """A record, decoded."""
+
+    schema: str
+    table: str
+    values: Image
+    columns: Mapping[str, ColumnInfo]
+    extension: Mapping[str, Value]
+
+
+def looks_like(key: bytes | None, value: bytes | None) -> bool:
+    if key is None and value is not None and value[:1] in (DDL, WATERMARK):
+        return value[1:2] == b"{" or len(value) == WATERMARK_BYTES
+    parts = [part for part in (key, value) if part is not None]
+    return bool(parts) and all(part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
+
+
+def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
+    """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
+    if key is None and value is not None and value[:1] in (DDL, WATERMARK):
+        return (_statement(value[1:]) if value[:1] == DDL else _watermark(value),)
+    keys, row = (None if part is None else _record(part, schemas) for part in (key, value))
+    named = row or keys
+    if named is None:
+        raise ValueError("neither key nor value")
+    names = frozenset(keys.values if keys else ())
+    columns = {
+        name: ColumnInfo(info.type, key=name in names, binary=info.binary) for name, info in named.columns.items()
+    }
+    if row is None:
+        return (RowEvent(None, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),)
+    operation = OPERATIONS[str(row.extension.get("_tidb_op", "c"))]
+    ts = row.extension.get("_tidb_commit_ts")
+    before: Image | None = {} if operation == "UPDATE" else None
+    commit_ts = None if ts is None else int(ts)
+    return (RowEvent(commit_ts, row.schema, row.table, operation, before, row.values, columns),)
+
+
+def _statement(content: bytes) -> DdlEvent:
+    fields = parse(content)
+    schema, table, query = (text(fields[name]) for name in ("schema", "table", "query"))
+    return DdlEvent(integer(fields["commitTs"]), schema, table, query, integer(fields["type"]))
+
+
+def _watermark(value: bytes) -> Watermark:
+    if len(value) != WATERMARK_BYTES:
+        raise ValueError(f"a watermark of {len(value)} bytes: {WATERMARK_BYTES} are expected")
+    return Watermark(int.from_bytes(value[1:], "big"))
+
+
+def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
+    if len(message) < HEADER.size:
+        raise ValueError(f"a message of {len(message)} bytes has no schema id")
+    magic, number = HEADER.unpack_from(message)
+    if magic or number not in schemas:
+        raise ValueError(f"schema {number} is not known" if not magic else f"magic byte {magic}: 0 is expected")
+    schema = _parsed(schemas[number])
+    reader = Reader(message, HEADER.size)
+    fields = [(str(field["name"]), field["type"]) for field in schema["fields"]]
+    values = {name: reader.value(type) for name, type in fields}
+    if reader.place != len(message):
+        raise ValueError(f"{len(message) - reader.place} bytes follow the record")
+    columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
+    return AvroRecord(
+        schema["namespace"].rpartition(".")[2],
+        schema["name"],
+        {name: values[name] for name in columns},
+        columns,
+        {name: values[name] for name in EXTENSION if name in values},
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parsed(schema: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(schema)
+    return parsed
+
+
+def _info(type: Any) -> ColumnInfo:
+    """Return the column of a field, whose type is TiDB's name in the schema."""
+    inner = next(each for each in type if each != "null") if isinstance(type, list) else type
+    name = inner["connect.parameters"]["tidb_type"]
+    return ColumnInfo(name, binary=name == "BLOB")
+
+
+@dataclass
+class Reader:
+    """Reads the values of a record one after the other."""
+
+    content: bytes
+    place: int
+
+    def value(self, type: Any) -> Value:
+        """Return the next value as TiDB text, or as bytes."""
+        if isinstance(type, list):
+            branch = type[self.long()]
+            return None if branch == "null" else self.value(branch)
+        name = type if isinstance(type, str) else type["type"]
+        if name in ("int", "long"):
+            return str(self.long())
+        if name == "float":
+            return _plain(struct.unpack("<f", self.take(4))[0], 9)
+        if name == "double":
+            return _plain(struct.unpack("<d", self.take(8))[0], 17)
+        content = self.take(self.long())
+        return content.decode("utf-8", "surrogateescape") if name == "string" else _bytes(content, type)
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes."""
+        end = self.place + size
+        if size < 0 or end > len(self.content):
+            raise ValueError("the record ends too soon")
+        part, self.place = self.content[self.place : end], end
+        return part
+
+    def long(self) -> int:
+        """Return the next zigzag number."""
+        number, shift = 0, 0
+        while True:
+            byte = self.take(1)[0]
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number >> 1 ^ -(number & 1)
+
+
+def _plain(number: float, digits: int) -> str:
+    """Return the shortest text of a number of 32 or 64 bits, without an exponent."""
+    shortest = next(
+        text for text in (f"{number:.{each}g}" for each in range(1, digits + 1)) if _same(float(text), number, digits)
+    )
+    return format(Decimal(shortest), "f")
+
+
+def _same(read: float, number: float, digits: int) -> bool:
+    return read == number if digits == 17 else struct.pack("<f", read) == struct.pack("<f", number)
+
+
+def _bytes(content: bytes, type: Any) -> Value:
+    parameters = type["connect.parameters"]
+    if type.get("logicalType") == "decimal":
+        unscaled = int.from_bytes(content, "big", signed=True)
+        return format(Decimal(unscaled).scaleb(-type["scale"]), "f")
+    return str(int.from_bytes(content, "big")) if parameters["tidb_type"] == "BIT" else content

@@ -1,0 +1,141 @@
+"""Keys and values of Avro's rows, its DDL statements and watermarks.
+
+A row is encoded by columns: fields follow each other without separators, so that a message is its header and the pieces
+of its columns. The registry's id is put into the header later (`schema_registry`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import binary, stored_buffers
+from simulator.columns.row_image import Image
+from simulator.releases import Release
+from simulator.ticdc import table_info
+from simulator.ticdc.codecs.avro import numbers, schemas
+from simulator.ticdc.codecs.avro.columns import value_pieces
+from simulator.ticdc.codecs.avro.schemas import AvroField
+from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
+from simulator.ticdc.codecs.json_members import Piece
+from simulator.ticdc.codecs.json_text import join, quoted
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
+from simulator.ticdc.codecs.row_changes import (
+    DdlEvent,
+    EncodedRows,
+    OperationRows,
+    RowChanges,
+    Schema,
+    encode_by_operation,
+    frame_one_row_each,
+)
+from simulator.ticdc.codecs.schema_registry import HEADER
+from simulator.tso import LOGICAL_BITS
+
+DDL, CHECKPOINT = b"\x01", b"\x02"
+"""First bytes of messages that are no rows."""
+
+OPERATIONS = {"INSERT": b"\x02c", "UPDATE": b"\x02u"}
+"""`_tidb_op` in Avro."""
+
+
+def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
+    """Return keys and values of the rows with their schemas; the value of a DELETE is null.
+
+    Raise EncodeError for a value or a schema that TiCDC refuses, and for a row above max-message-bytes.
+    """
+    options = avro_options(options, release)
+    count = len(table_info.visible_columns(rows.table))
+    key_fields = schemas.fields(rows.table, options, release, rows.selected, True)
+    key_schema, value_schema, keys = None, None, None
+    if key_fields:
+        key_schema = _schema(rows, "-key", key_fields, False, release)
+        keys = encode_by_operation(rows, count, lambda changes: _key(changes, key_fields))
+    if rows.after.null_count < len(rows.after):
+        value_fields = schemas.fields(rows.table, options, release, rows.selected, False)
+        value_schema = _schema(rows, "-value", value_fields, options.enable_tidb_extension, release)
+        values = encode_by_operation(rows, count, lambda changes: _value(changes, value_fields, options))
+        data, offsets = stored_buffers(values)
+        values = binary(data, offsets, rows.after)
+    else:
+        values = pa.nulls(len(rows.after), pa.binary())
+    limit = SizeLimit(overhead=RECORD_OVERHEAD, shorten=_whole, frame=frame_one_row_each)
+    encoded = apply_size_limit(EncodedRows(keys, values), rows, options, release, limit)
+    return replace(encoded, key_schema=key_schema, value_schema=value_schema)
+
+
+def _whole(rows: RowChanges, locations: pa.Array | None) -> EncodedRows:
+    raise NotImplementedError("TiCDC shortens no rows of Avro")
+
+
+def _schema(rows: RowChanges, suffix: str, found: Sequence[AvroField], extended: bool, release: Release) -> Schema:
+    subject = rows.topic.replace(".", "_") + suffix
+    return Schema(subject, schemas.schema_text(rows.table, found, extended, release), rows.snapshot_version)
+
+
+def _key(changes: OperationRows, key_fields: Sequence[AvroField]) -> pa.Array:
+    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    return join(HEADER, *_pieces(key_fields, image), null=b"")
+
+
+def _value(changes: OperationRows, value_fields: Sequence[AvroField], options: CodecOptions) -> pa.Array:
+    if changes.operation == "DELETE":
+        return pa.repeat(pa.scalar(b"", pa.binary()), len(changes.rows.commit_ts))
+    pieces = [HEADER, *_pieces(value_fields, changes.after())]
+    if options.enable_tidb_extension:
+        commit_ts = changes.rows.commit_ts.to_numpy()
+        pieces.append(OPERATIONS[changes.operation])
+        pieces += [numbers.longs(ts, changes.rows.commit_ts) for ts in (commit_ts, commit_ts >> LOGICAL_BITS)]
+    return join(*pieces, null=b"")
+
+
+def _pieces(found: Sequence[AvroField], image: Image) -> list[Piece]:
+    pieces: list[Piece] = []
+    for field in found:
+        cells = image.cells(field.place)
+        if not field.column.not_null:
+            pieces.append(_branch(cells, field.default_first))
+        pieces += value_pieces(cells, field.column.type, field.type)
+    return pieces
+
+
+def _branch(cells: pa.Array, default_first: bool) -> Piece:
+    """Return the position of each value's type in the union of its type and null."""
+    of_value, of_null = (b"\x00", b"\x02") if default_first else (b"\x02", b"\x00")
+    if not cells.null_count:
+        return of_value
+    return pc.if_else(cells.is_valid(), pa.scalar(of_value, pa.binary()), pa.scalar(of_null, pa.binary()))
+
+
+def sends_ddl(options: CodecOptions, release: Release) -> bool:
+    """Return whether DDL statements and watermarks are sent."""
+    options = avro_options(options, release)
+    return options.enable_tidb_extension and options.avro_enable_watermark
+
+
+def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
+    """Return the message of a DDL statement: byte 1 and JSON."""
+    short = release.short_control_escapes
+    query, schema, table = (quoted(text, short) for text in (event.query, event.schema, event.table))
+    text = b'{"query":%s,"type":%d,"schema":%s,"table":%s,"commitTs":%d}'
+    return None, DDL + text % (query, event.type_code, schema, table, event.commit_ts)
+
+
+def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, bytes] | None:
+    """Return the message of a watermark: byte 2 and the TSO."""
+    return (None, CHECKPOINT + ts.to_bytes(8, "big")) if sends_ddl(options, release) else None
+
+
+@lru_cache(maxsize=256)
+def avro_options(options: CodecOptions, release: Release) -> CodecOptions:
+    """Return the options as the release applies them to Avro, whose values are never compressed or shortened."""
+    return replace(
+        supported_options(options, release),
+        large_message_handle_option="none",
+        large_message_handle_compression="none",
+        claim_check_seed=0,
+    )

@@ -1,0 +1,196 @@
+"""The schemas of keys and values, as TiCDC registers them, and what goavro refuses in them.
+
+A schema is a record `{"type":"record","name":table,"namespace":"default.schema","fields":[…]}`. A field is `{"default":…,
+"name":…,"type":…}`. A nullable column is a union of its type and null; null is first unless the column has a default.
+Names keep letters, digits and `_`; every other character becomes `_`, and a leading digit gets one before it.
+
+Sources: tiflow v8.5.7: pkg/sink/codec/avro/avro.go; github.com/linkedin/goavro v2.11.1: record.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+
+from simulator.errors import EncodeError
+from simulator.releases import Release
+from simulator.ticdc import table_info
+from simulator.ticdc.codecs.avro.columns import AvroType, avro_type
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.codecs.wire_numbers import go_float
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column, Table
+
+NAMESPACE = "default"
+"""The changefeed's namespace."""
+
+EXTENSION = (
+    b'{"default":"","name":"_tidb_op","type":"string"}',
+    b'{"default":0,"name":"_tidb_commit_ts","type":"long"}',
+    b'{"default":0,"name":"_tidb_commit_physical_time","type":"long"}',
+)
+"""Fields of a value with enable-tidb-extension."""
+
+_REFUSED = "CDC:ErrAvroSchemaAPIError"
+
+
+@dataclass(frozen=True)
+class AvroField:
+    """A column as a field of records."""
+
+    place: int
+    """Position of the column among the visible columns."""
+
+    column: Column
+    name: str
+    type: AvroType
+    default: bytes | None
+    """The JSON of the default; None for null or no default."""
+
+    default_first: bool
+    """Whether the type is before null in the union of a nullable column, as it has a default."""
+
+    @property
+    def schema(self) -> bytes:
+        """The JSON of the field in a schema."""
+        name, type, nullable = quoted(self.name), self.type.schema, not self.column.not_null
+        if nullable:
+            union = b"[%s,%s]" % ((type, b'"null"') if self.default_first else (b'"null"', type))
+            default = b"null" if self.default is None else self.default
+            return b'{"default":%s,"name":%s,"type":%s}' % (default, name, union)
+        if self.default is None:
+            return b'{"name":%s,"type":%s}' % (name, type)
+        return b'{"default":%s,"name":%s,"type":%s}' % (self.default, name, type)
+
+
+def clean(name: str) -> str:
+    """Return a name with the characters that Avro allows."""
+    cleaned = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{cleaned}" if re.match("[0-9]", name) else cleaned
+
+
+def record_name(table: Table) -> str:
+    """Return the full name of a table's records."""
+    return f"{clean(NAMESPACE)}.{clean(table.schema)}.{clean(table.name)}"
+
+
+def fields(
+    table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None, keys: bool
+) -> tuple[AvroField, ...]:
+    """Return the fields of values, or of `keys`, in the order of the table; `selected` is what column selectors leave."""
+    return _fields(table, tuple(column.origin_default for column in table.columns), options, release, selected, keys)
+
+
+@lru_cache(maxsize=1024)
+def _fields(
+    table: Table,
+    origin_defaults: tuple[str | None, ...],
+    options: CodecOptions,
+    release: Release,
+    selected: frozenset[str] | None,
+    keys: bool,
+) -> tuple[AvroField, ...]:
+    """Return the fields; `origin_defaults` are not in the equality of tables."""
+    handle = table_info.handle_columns(table, release)
+    return tuple(
+        _field(place, column, options, release)
+        for place, column in enumerate(table_info.visible_columns(table))
+        if (selected is None or column.name in selected) and (not keys or column.name in handle)
+    )
+
+
+@lru_cache(maxsize=1024)
+def schema_text(table: Table, found: Sequence[AvroField], extended: bool, release: Release) -> str:
+    """Return the JSON of a schema; raise EncodeError if goavro refuses it."""
+    _check(table, found, extended, release)
+    members = b",".join([*(field.schema for field in found), *(EXTENSION if extended else ())])
+    namespace, _, name = record_name(table).rpartition(".")
+    return (
+        b'{"type":"record","name":%s,"namespace":%s,"fields":[%s]}' % (quoted(name), quoted(namespace), members)
+    ).decode()
+
+
+def _field(place: int, column: Column, options: CodecOptions, release: Release) -> AvroField:
+    type, default = avro_type(column.type, options), None
+    if not type.logical:
+        default = _default(column, type)
+    # goavro reads the text "null" as no value (record.go)
+    as_null = default is None or default == b'"null"' and release.avro_null_text
+    return AvroField(place, column, clean(column.name), type, default, not as_null)
+
+
+def _default(column: Column, type: AvroType) -> bytes | None:
+    """Return the JSON of a column's default, or None if it has none; expressions are texts."""
+    text = column.origin_default if column.default is None else column.default
+    if text is None and column.type.name == "year" and column.not_null and not column.default_dropped:
+        text = "0"  # TiDB: pkg/ddl/add_column.go setYearDefaultValue
+    if text is None:
+        return None
+    if column.default_expression and text.upper().startswith("CURRENT_TIMESTAMP"):
+        text = "CURRENT_TIMESTAMP"
+    if type.name == "string":
+        return quoted(text)
+    if type.name == "bytes":
+        return quoted(base64.b64encode(_stored_bytes(column, text)).decode())
+    return _number(column, type, text)
+
+
+def _stored_bytes(column: Column, text: str) -> bytes:
+    """Return the bytes of a default of BIT or of a byte string, whose text is Latin-1."""
+    if types.family(column.type) == "bit":
+        return int(text).to_bytes((max(column.type.length, 1) + 7) // 8, "big")
+    return text.encode("latin-1")
+
+
+def _number(column: Column, type: AvroType, text: str) -> bytes:
+    """Return a number's JSON; raise EncodeError for an expression."""
+    kind = "ParseInt" if type.name in ("int", "long") else "ParseFloat"
+    try:
+        if kind == "ParseInt":
+            number = int(text)
+            return b"%d" % (number - (1 << 64) if number >> 63 == 1 else number)
+        cells = pa.array([str(float(text)).encode()], pa.binary())
+        written: bytes = go_float(cells, column.type, widened=True)[0].as_py()
+        return written
+    except ValueError as error:
+        problem = f'strconv.{kind}: parsing "{text}": invalid syntax'
+        raise EncodeError(problem, "CDC:ErrAvroEncodeFailed") from error
+
+
+def _check(table: Table, found: Sequence[AvroField], extended: bool, release: Release) -> None:
+    """Raise EncodeError for the first field that goavro refuses."""
+    record, names = record_name(table), set[str]()
+    for number, (name, problem) in enumerate(_names_and_problems(found, extended), 1):
+        if name in names:
+            raise EncodeError(
+                f'schema manager API error, %s: Record "{record}" field {number} ought to have unique name: "{name}"',
+                _REFUSED,
+            )
+        if problem:
+            text = f'Record "{record}" field "{name}": default value ought to encode using field schema: {problem}'
+            raise EncodeError(f"schema manager API error, %s: {text}", _REFUSED)
+        names.add(name)
+
+
+def _names_and_problems(found: Sequence[AvroField], extended: bool) -> Iterator[tuple[str, str]]:
+    for field in found:
+        yield field.name, _default_problem(field)
+    if extended:
+        yield from ((name, "") for name in ("_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"))
+
+
+def _default_problem(field: AvroField) -> str:
+    """Return why goavro cannot encode the default of a union, or an empty text."""
+    if field.column.not_null or not field.default_first:
+        return ""
+    if field.default == b'"null"':
+        return "cannot encode binary bytes: expected: string; received: <nil>"
+    if field.type.name == "long" and field.default and float(field.default) >= 2.0**63:
+        return f"cannot encode binary long: provided Go float64 would lose precision: {float(field.default):f}"
+    return ""

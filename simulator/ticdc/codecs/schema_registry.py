@@ -1,0 +1,103 @@
+"""Schema registries: an id for each schema, which messages hold instead of it.
+
+A message begins with a byte 0 and the id of its schema in 4 bytes (Confluent's wire format). TiCDC remembers the last
+schema of a subject with the version of its table, and asks the registry only for another version. So the second of two
+tables with one topic and one version gets the schema of the first (tiflow v8.5.7: pkg/sink/codec/avro/
+confluent_schema_registry.go GetCachedOrRegister).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import pyarrow as pa
+
+from simulator.columns.cells import binary, stored_buffers
+from simulator.errors import EncodeError
+from simulator.ticdc.codecs.row_changes import EncodedRows, Schema
+
+HEADER = bytes(5)
+"""The bytes before a record, with the id 0, which no registry gives."""
+
+
+class SchemaRegistry(Protocol):
+    """A registry, of this process or elsewhere."""
+
+    def register(self, subject: str, text: str) -> int:
+        """Return the id of a schema, which is registered under the subject unless it is there."""
+
+
+@dataclass
+class LocalRegistry:
+    """A registry of this process: ids from 1, one for each text, in the order of registration."""
+
+    ids: dict[str, int] = field(default_factory=dict)
+    """Ids by the text of schemas."""
+
+    subjects: dict[int, list[str]] = field(default_factory=dict)
+    """The subjects of each id, in the order of registration."""
+
+    def register(self, subject: str, text: str) -> int:
+        number = self.ids.setdefault(text, len(self.ids) + 1)
+        subjects = self.subjects.setdefault(number, [])
+        if subject not in subjects:
+            subjects.append(subject)
+        return number
+
+
+@dataclass
+class SchemaManager:
+    """A registry behind TiCDC's memory of each subject's last schema."""
+
+    registry: SchemaRegistry = field(default_factory=LocalRegistry)
+    last: dict[str, tuple[Schema, int]] = field(default_factory=dict)
+    """The last schema of each subject, and its id."""
+
+    known: dict[int, Schema] = field(default_factory=dict)
+    """The schemas by id, each as it was registered first."""
+
+    def id_of(self, schema: Schema) -> int:
+        """Return the id for messages; raise EncodeError if TiCDC would encode with the schema of another table."""
+        if schema.subject in self.last:
+            known, number = self.last[schema.subject]
+            if known.version == schema.version != 0:
+                _require_same_fields(schema, known)
+                return number
+        number = self.registry.register(schema.subject, schema.text)
+        self.last[schema.subject] = schema, number
+        self.known.setdefault(number, schema)
+        return number
+
+
+def _require_same_fields(schema: Schema, known: Schema) -> None:
+    if schema.text == known.text:
+        return
+    ours, other = json.loads(schema.text), json.loads(known.text)
+    if ours["fields"] != other["fields"]:
+        raise EncodeError(
+            f"TiCDC would encode rows of {ours['name']} with the schema of {other['name']}: both have the subject "
+            f"{schema.subject} and the schema version {schema.version}; give each table a topic of its own, "
+            "{schema}_{table}"
+        )
+
+
+def with_schema_ids(encoded: EncodedRows, manager: SchemaManager) -> EncodedRows:
+    """Return the rows with the ids of their schemas in keys and values; rows without schemas as they are."""
+    keys, values = encoded.keys, encoded.values
+    if encoded.key_schema is not None and keys is not None:
+        keys = _with_id(keys, manager.id_of(encoded.key_schema))
+    if encoded.value_schema is not None:
+        values = _with_id(values, manager.id_of(encoded.value_schema))
+    return replace(encoded, keys=keys, values=values)
+
+
+def _with_id(cells: pa.Array, number: int) -> pa.Array:
+    """Return the cells with the id in their headers; nulls stay nulls."""
+    data, offsets = stored_buffers(cells)
+    starts = offsets[:-1][offsets[1:] > offsets[:-1]]
+    written = data.copy()
+    for place, byte in enumerate(number.to_bytes(4, "big"), 1):
+        written[starts + place] = byte
+    return binary(written, offsets, cells)
