@@ -312,6 +312,8 @@ def _simple_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, st
     if read is not None:
         commit_ts, table, text = read
         yield commit_ts or message.commit_ts, table, text
+
+
 def _avro_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
     shown = avro_messages.shown(message.key, message.value if message.has_value else None, message.schemas)
     if shown is not None:
