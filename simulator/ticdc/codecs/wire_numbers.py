@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, raw, surrogate_unescaped
+from simulator.columns.cells import latin1, raw, stored_buffers, surrogate_unescaped
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs.json_text import decimal
 from simulator.tidb.model import types
@@ -24,12 +24,19 @@ def go_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Arr
     on.
     """
     text = _shortest(cells, type, widened)
+    if not _has_exponents(text):
+        return text.cast(pa.binary())
     return _expand_exponents(text, pc.match_substring_regex(text, r"e\+(1\d|20)$"))
+
+
+def _has_exponents(text: pa.Array) -> bool:
+    return b"e" in stored_buffers(text)[0].tobytes()
 
 
 def padded_float(cells: pa.Array, type: ColumnType) -> pa.Array:
     """Return the same as jsoniter writes it: two digits in a negative exponent."""
-    return pc.replace_substring_regex(go_float(cells, type), r"e-(\d)$", r"e-0\1")
+    text = go_float(cells, type)
+    return pc.replace_substring_regex(text, r"e-(\d)$", r"e-0\1") if _has_exponents(text) else text
 
 
 def plain_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Array:

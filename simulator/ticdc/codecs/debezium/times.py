@@ -16,7 +16,22 @@ from simulator.columns.row_image import restore_nulls
 Numbers = npt.NDArray[np.int64]
 
 MICROS_PER_SECOND = 1_000_000
-DAYS_IN_MONTH = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+
+
+def _days_to_january(year: Numbers) -> Numbers:
+    """Return the days from 1970 to the first day of a year of the Gregorian calendar, also before its introduction."""
+    past = year - 1
+    days: Numbers = 365 * year + past // 4 - past // 100 + past // 400 - 719527
+    return days
+
+
+_YEARS = np.arange(10_000)
+_MOVED = np.where(_YEARS < 70, _YEARS + 2000, np.where(_YEARS < 100, _YEARS + 1900, _YEARS))
+_JANUARY = {False: _days_to_january(_YEARS), True: _days_to_january(_MOVED)}
+_LEAP = ((_YEARS % 4 == 0) & ((_YEARS % 100 != 0) | (_YEARS % 400 == 0))).astype(np.int32)
+_MONTHS = np.array([[0, 31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] + [0] * 87 for leap in (0, 1)])
+_LAST, _BEFORE = _MONTHS.ravel(), (np.cumsum(_MONTHS, axis=1) - _MONTHS).ravel()
+"""By leap year and month, two digits, also those of months that do not exist: the last day, the days before."""
 
 
 def read_dates(cells: pa.Array, moves: bool) -> tuple[Numbers, Mask]:
@@ -25,32 +40,17 @@ def read_dates(cells: pa.Array, moves: bool) -> tuple[Numbers, Mask]:
     The days of others mean nothing. NULL is a date that does not exist. With `moves` the years below 100 are those of
     1970 to 2069.
     """
-    digits = _matrix(cells, 10)
+    digits = _digits(cells, 10)
     year, month, day = _number(digits, 0, 4), _number(digits, 5, 7), _number(digits, 8, 10)
-    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    has_month = (month >= 1) & (month <= 12)
-    last = DAYS_IN_MONTH[np.where(has_month, month, 0)] + ((month == 2) & leap)
-    if moves:
-        year = np.where(year < 70, year + 2000, np.where(year < 100, year + 1900, year))
-    return days_since_1970(year, month, day), has_month & (day >= 1) & (day <= last)
-
-
-def days_since_1970(year: Numbers, month: Numbers, day: Numbers) -> Numbers:
-    """Return the days from 1970-01-01 to a date of the Gregorian calendar, also before its introduction."""
-    years = year - (month <= 2)
-    era = years // 400
-    year_of_era = years - era * 400
-    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
-    result: Numbers = era * 146097 + day_of_era - 719468
-    return result
+    place = _LEAP[year] * 100 + month
+    return _JANUARY[moves][year] + _BEFORE[place] + day - 1, (day >= 1) & (day <= _LAST[place])
 
 
 def read_clock(cells: pa.Array, decimals: int) -> Numbers:
     """Return the microseconds since midnight of DATETIME texts with so many decimals."""
-    digits = _matrix(cells, 19 + (decimals + 1 if decimals > 0 else 0))
+    digits = _digits(cells, 19 + (decimals + 1 if decimals > 0 else 0))
     seconds = (_number(digits, 11, 13) * 60 + _number(digits, 14, 16)) * 60 + _number(digits, 17, 19)
-    return seconds * MICROS_PER_SECOND + _fraction(digits, decimals)
+    return seconds.astype(np.int64) * MICROS_PER_SECOND + _fraction(digits, decimals)
 
 
 def durations(cells: pa.Array, decimals: int) -> pa.Array:
@@ -60,31 +60,31 @@ def durations(cells: pa.Array, decimals: int) -> pa.Array:
     hours = pc.binary_slice(given, 0, -tail).cast(pa.string())
     negative = pc.starts_with(hours, "-").to_numpy(zero_copy_only=False)
     hours = pc.utf8_ltrim(hours, "-").cast(pa.int64()).to_numpy()
-    digits = _matrix(pc.binary_slice(given, -tail), tail)
+    digits = _digits(pc.binary_slice(given, -tail), tail)
     seconds = hours * 3600 + _number(digits, 1, 3) * 60 + _number(digits, 4, 6)
     micros = seconds * MICROS_PER_SECOND + _fraction(digits, decimals)
     return restore_nulls(pa.array(np.where(negative, -micros, micros), pa.int64()), cells)
 
 
-def _matrix(cells: pa.Array, width: int) -> Bytes:
-    """Return the first `width` bytes of each text as digits; zeros for NULL."""
+def _digits(cells: pa.Array, width: int) -> Bytes:
+    """Return the first `width` bytes of all texts as digits, a row for each place; zeros for NULL."""
     filled = pc.fill_null(cells, b"0" * width)
-    data, offsets = stored_buffers(filled)
+    data, _ = stored_buffers(filled)
     if len(data) != width * len(cells):
         data, _ = stored_buffers(pc.binary_slice(filled, 0, width))
-    return data.reshape(len(cells), width) - np.uint8(0x30)
+    return np.ascontiguousarray(data.reshape(len(cells), width).T) - np.uint8(0x30)
 
 
 def _fraction(digits: Bytes, decimals: int) -> Numbers:
     """Return the last `decimals` digits as microseconds."""
     if decimals <= 0:
-        return np.zeros(len(digits), np.int64)
-    width = digits.shape[1]
-    result: Numbers = _number(digits, width - decimals, width) * 10 ** (6 - decimals)
-    return result
+        return np.zeros(digits.shape[1], np.int64)
+    fraction: Numbers = _number(digits, len(digits) - decimals, len(digits)).astype(np.int64) * 10 ** (6 - decimals)
+    return fraction
 
 
-def _number(digits: Bytes, start: int, end: int) -> Numbers:
-    powers = 10 ** np.arange(end - start - 1, -1, -1)
-    result: Numbers = digits[:, start:end].astype(np.int64) @ powers
-    return result
+def _number(digits: Bytes, start: int, end: int) -> npt.NDArray[np.int32]:
+    number: npt.NDArray[np.int32] = digits[start].astype(np.int32)
+    for place in range(start + 1, end):
+        number = number * 10 + digits[place]
+    return number

@@ -133,9 +133,9 @@ def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -
     texts = pc.binary_join_element_wise(
         pc.binary_slice(cells, 0, 10), b"T", pc.binary_slice(cells, 11, 64), pa.scalar(b"Z"), pa.scalar(b"")
     )
-    _, exists = times.read_dates(cells, moves=False)
-    if exists.all():
+    is_zero = pc.starts_with(cells, b"0000-00-00")
+    if not pc.any(is_zero).as_py():
         return texts
     fraction = b"." + b"0" * type.decimal if type.decimal > 0 and not moves else b""
     zero = pa.scalar(b"1970-01-01T00:00:00" + fraction + b"Z" if not_null or moves else None, pa.binary())
-    return pc.if_else(pa.array(exists), texts, pc.if_else(cells.is_null(), pa.scalar(None, pa.binary()), zero))
+    return pc.if_else(is_zero, zero, texts)
