@@ -142,6 +142,7 @@ class TiCDC:
             (job for result in results for job in result.jobs),
             self._changefeed.codec.protocol,
             [replace(each, records=each.records - sent) for each in live.faults.injections if each.records >= sent],
+            {number: schema.text for number, schema in self.schemas.items()},
         )
 
     def messages(self, watermark: bool = True) -> list[Message]:

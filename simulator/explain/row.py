@@ -18,6 +18,7 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.claim_check import file_uri
+from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.ddl.allow import is_eligible
 from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS, dispatch_hashes, route, router, sent_table
 from simulator.ticdc.dispatch import choose_partitions as partitions_of
@@ -216,7 +217,8 @@ def _encoded(
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
         *(pa.array([encode_image(image)], pa.binary()) for image in (change.before, change.after)),
     )
-    return CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
+    encoded = CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
+    return with_schema_ids(encoded, SchemaManager())
 
 
 def _messages(encoded: EncodedRows, options: CodecOptions, release: Release) -> tuple[tuple[bytes | None, bytes], ...]:

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 
 import pyarrow as pa
 
 from simulator import tso
-from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
 from simulator.errors import ExpectationError
 from simulator.faults.pipeline import Injection
@@ -57,6 +58,18 @@ class SentEvent:
     """The line of `inspect`, without the time."""
 
 
+@dataclass(frozen=True)
+class MessageReader:
+    """Decodes messages of a protocol."""
+
+    protocol: str
+    schemas: Mapping[int, str]
+
+    def events(self, message: Message) -> tuple[Event, ...]:
+        """Return the events of a message."""
+        return decode(message.key, message.value, self.protocol, self.schemas)
+
+
 def check(
     expected: Iterable[PlannedExpectation],
     start_ms: int,
@@ -64,12 +77,14 @@ def check(
     jobs: Iterable[EmittedJob],
     protocol: str,
     injections: Sequence[Injection] = (),
+    schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> None:
     """Check all expectations; raises ExpectationError with a line and a diff for each failure.
 
     Events that are sent again because of a fault count for the fault's step; `injections` are the faults that began.
+    `schemas` are those that messages name, by id.
     """
-    failures = list(_failures(expected, start_ms, messages, tuple(jobs), protocol, injections))
+    failures = list(_failures(expected, start_ms, messages, tuple(jobs), MessageReader(protocol, schemas), injections))
     if failures:
         raise ExpectationError(*failures)
 
@@ -79,15 +94,15 @@ def _failures(
     start_ms: int,
     messages: Sequence[Message],
     jobs: Sequence[EmittedJob],
-    protocol: str,
+    read: MessageReader,
     injections: Sequence[Injection],
 ) -> Iterator[str]:
     earliest = _earliest(len(messages), injections)
-    sent = _sent(messages, protocol, earliest)
+    sent = _sent(messages, read, earliest)
     carried = [
         max(since, tso.physical(message.commit_ts))
         for since, message in zip(earliest, messages, strict=True)
-        if _has_events(message, protocol)
+        if _has_events(message, read)
     ]
     since_ms = start_ms
     for each in expected:
@@ -123,11 +138,11 @@ def _earliest(count: int, injections: Sequence[Injection]) -> list[int]:
     return times
 
 
-def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -> list[SentEvent]:
+def _sent(messages: Iterable[Message], read: MessageReader, earliest: Sequence[int]) -> list[SentEvent]:
     """Return the events in the order of commit-ts; a statement that is sent to several partitions counts once."""
     events: dict[object, SentEvent] = {}
     for since, message in zip(earliest, messages, strict=True):
-        for number, event in enumerate(decode(message.key, message.value, protocol)):
+        for number, event in enumerate(read.events(message)):
             if isinstance(event, Watermark):
                 continue
             at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
@@ -139,8 +154,8 @@ def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -
     return sorted(events.values(), key=lambda event: event.order)
 
 
-def _has_events(message: Message, protocol: str) -> bool:
-    return any(isinstance(event, RowEvent | DdlEvent) for event in decode(message.key, message.value, protocol))
+def _has_events(message: Message, read: MessageReader) -> bool:
+    return any(isinstance(event, RowEvent | DdlEvent) for event in read.events(message))
 
 
 def _in_wanted_order(expected: Sequence[str], events: Sequence[SentEvent]) -> list[str]:

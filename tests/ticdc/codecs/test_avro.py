@@ -1,0 +1,127 @@
+"""Avro beside the recorded feeds: numbers read back by a reader of its own, what TiCDC refuses, and what is refused here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
+from simulator.errors import ChangefeedError, EncodeError, UserError
+from simulator.ticdc.changefeed import load
+from simulator.ticdc.codecs.avro import numbers
+from simulator.ticdc.codecs.row_changes import Schema
+from simulator.ticdc.codecs.schema_registry import SchemaManager
+
+URI = "kafka://127.0.0.1:9092/t?protocol=avro&schema-registry=http://127.0.0.1:8081"
+EXTENDED = URI + "&enable-tidb-extension=true"
+EDGES = [0, 1, -1, 63, 64, -64, -65, 127, 128, -128, -129, 255, 256, 1 << 31, -(1 << 31), (1 << 63) - 1, -(1 << 63)]
+
+
+def texts(values: list[object]) -> pa.Array:
+    return pa.array([None if value is None else str(value).encode() for value in values], pa.binary())
+
+
+def zigzag(number: int) -> bytes:
+    rest, out = (number << 1) ^ (number >> 63), b""
+    while rest > 0x7F:
+        out, rest = out + bytes([rest & 0x7F | 0x80]), rest >> 7
+    return out + bytes([rest])
+
+
+def test_a_long_is_a_zigzag_number() -> None:
+    assert [*map(zigzag, EDGES), None] == numbers.integers(texts([*EDGES, None]), False).to_pylist()
+
+
+@pytest.mark.parametrize("zeros", [0, 40])
+def test_a_decimal_is_the_shortest_twos_complement(zeros: int) -> None:
+    """Narrow numbers are read as 128 bits, wide ones as 256."""
+    values = [number * 10**zeros for number in EDGES]
+    found = numbers.decimals(texts([f"{value}.00" for value in values] + [None]), 2).to_pylist()
+
+    assert [value * 100 for value in values] == [int.from_bytes(each, "big", signed=True) for each in found[:-1]]
+    assert all(len(each) == 1 or each[0] not in (0, 255) or each[0] >> 7 != each[1] >> 7 for each in found[:-1])
+    assert found[-1] is None
+
+
+def test_bits_have_no_zeros_before_them() -> None:
+    assert [b"\0", b"\x01", b"\x01\0", None] == numbers.bit_strings(texts([0, 1, 256, None])).to_pylist()
+
+
+def test_events_are_read_back_with_the_schemas_of_the_registry() -> None:
+    with TiCDC("v8.0.0", sink_uri=EXTENDED + "&avro-enable-watermark=true") as ticdc:
+        ticdc.execute("USE test; CREATE TABLE t (id INT PRIMARY KEY, v DECIMAL(9,2), b BLOB)")
+        ticdc.execute("INSERT INTO t VALUES (1, -1.5, x'00ff'); UPDATE t SET v = NULL; DELETE FROM t")
+        events = ticdc.events()
+
+    rows = [event for event in events if isinstance(event, RowEvent)]
+    assert [(row.op, row.after) for row in rows] == [
+        ("INSERT", {"id": "1", "v": "-1.50", "b": b"\x00\xff"}),
+        ("UPDATE", {"id": "1", "v": None, "b": b"\x00\xff"}),
+        ("DELETE", None),
+    ]
+    assert rows[2].before == {"id": "1"}
+    assert any(isinstance(event, DdlEvent) for event in events)
+    assert isinstance(events[-1], Watermark)
+
+
+def test_without_its_watermarks_only_rows_are_sent() -> None:
+    with TiCDC("v8.0.0", sink_uri=EXTENDED) as ticdc:
+        ticdc.execute("USE test; CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)")
+
+        assert 1 == len(ticdc.messages())
+
+
+@pytest.mark.parametrize(
+    ("definition", "values", "code"),
+    [
+        ("`a b` INT, `a-b` INT", "1, 2, 3", "CDC:ErrAvroSchemaAPIError"),
+        ("a VARCHAR(9) DEFAULT 'null'", "1, 'x'", "CDC:ErrAvroSchemaAPIError"),
+        ("a ENUM('x')", "1, ''", "CDC:ErrAvroEncodeFailed"),
+    ],
+)
+def test_the_changefeed_stops_where_ticdc_does(definition: str, values: str, code: str) -> None:
+    with TiCDC("v8.0.0", sink_uri=URI) as ticdc:
+        ticdc.execute(f"SET sql_mode = ''; USE test; CREATE TABLE t (id INT PRIMARY KEY, {definition})")
+        with pytest.raises(EncodeError) as caught:
+            ticdc.execute(f"INSERT INTO t VALUES ({values})")
+
+    assert code == caught.value.code
+
+
+def test_a_schema_is_remembered_by_subject_and_version() -> None:
+    """As the second of two tables has the schema of the first, other columns cannot be encoded."""
+    first, same, other = (
+        Schema("t-key", f'{{"name": "{name}", "fields": [{fields}]}}', 7)
+        for name, fields in (("a", "1"), ("b", "1"), ("c", "2"))
+    )
+    manager = SchemaManager()
+
+    assert [1, 1] == [manager.id_of(first), manager.id_of(same)]
+    with pytest.raises(EncodeError, match="with the schema of a"):
+        manager.id_of(other)
+    assert 2 == manager.id_of(Schema("t-key", other.text, 8))
+
+
+@pytest.mark.parametrize(
+    ("release", "architecture", "config", "text"),
+    [
+        ("v8.5.4", "new", "", "its form in the new architecture"),
+        ("v8.0.0", None, '[integrity]\nintegrity-check-level = "correctness"', "row level checksum"),
+    ],
+)
+def test_what_is_not_simulated_is_refused(release: str, architecture: str | None, config: str, text: str) -> None:
+    with pytest.raises(ChangefeedError, match=text):
+        TiCDC(release, architecture, sink_uri=URI, config=config + "\n")
+
+
+def test_fixtures_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="in memory only"):
+        TiCDC("v8.0.0", sink_uri=URI, fixtures=tmp_path / "out")
+
+
+def test_a_registry_is_needed() -> None:
+    with pytest.raises(ChangefeedError, match="requires parameter"):
+        load("kafka://127.0.0.1:9092/t?protocol=avro")
