@@ -146,8 +146,10 @@ def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) 
     """Return the events of each message as a JSON list, for people who read fixtures.
 
     An event is `{"key": …, "value": …}`, or the value alone if the protocol has no keys. Terminators are left out, and
-    `?` stands for each byte that is not UTF-8.
+    `?` stands for each byte that is not UTF-8. For binary messages there is a null.
     """
+    if CODECS[options.protocol].is_binary(options):
+        return pa.repeat(pa.scalar("null"), len(first_row) - 1)
     texts = decompress_column(encoded.values, options.large_message_handle_compression)
     if options.terminator:
         texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")

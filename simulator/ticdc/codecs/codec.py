@@ -119,6 +119,9 @@ class Codec:
     needs_registry: bool = False
     """Whether messages name schemas that a registry has."""
 
+    is_binary: Callable[[CodecOptions], bool] = lambda options: False
+    """Whether keys or values are no text, so that fixtures do not show them to people."""
+
     batches: bool = False
     """Whether a message holds several rows; if so, rows that may share one are passed together."""
 

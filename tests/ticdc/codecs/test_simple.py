@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,3 +139,13 @@ def test_forms_of_other_releases_are_refused_by_name(release: str) -> None:
 def test_an_unknown_encoding_is_refused_as_ticdc_does() -> None:
     with pytest.raises(ChangefeedError, match="unsupported encoding format type: xml for the simple protocol"):
         feed(more="&encoding-format=xml")
+
+
+def test_fixtures_of_avro_are_lines_of_json(tmp_path: Path) -> None:
+    """Without a reading of the events."""
+    with TiCDC(sink_uri=f"{URI}&encoding-format=avro", fixtures=tmp_path / "out") as ticdc:
+        ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
+    lines = [json.loads(line) for path in (tmp_path / "out").rglob("*.jsonl") for line in path.open()]
+    assert lines and {line["events"] for line in lines} == {None}
+    events = [event for line in lines for event in decode(None, base64.b64decode(line["value"]))]
+    assert any(isinstance(event, RowEvent) for event in events)

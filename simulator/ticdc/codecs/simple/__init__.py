@@ -120,6 +120,7 @@ SIMPLE = Codec(
     protocol=Protocol(name="simple", title="Simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE),
     not_simulated=_not_simulated,
     encode=_encode,
+    is_binary=lambda options: options.encoding_format == "avro",
     ddl=_ddl,
     watermark=_watermark,
     bootstrap=_bootstrap,
