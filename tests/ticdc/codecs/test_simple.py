@@ -145,7 +145,11 @@ def test_fixtures_of_avro_are_lines_of_json(tmp_path: Path) -> None:
     """Without a reading of the events."""
     with TiCDC(sink_uri=f"{URI}&encoding-format=avro", fixtures=tmp_path / "out") as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
-    lines = [json.loads(line) for path in (tmp_path / "out").rglob("*.jsonl") for line in path.open()]
+    lines = [
+        json.loads(line)
+        for path in (tmp_path / "out").rglob("*.jsonl")
+        for line in path.read_text("utf-8").splitlines()
+    ]
     assert lines and {line["events"] for line in lines} == {None}
     events = [event for line in lines for event in decode(None, base64.b64decode(line["value"]))]
     assert any(isinstance(event, RowEvent) for event in events)
