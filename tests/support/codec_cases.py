@@ -32,8 +32,9 @@ CLOCK = 1_735_689_600_000
 
 
 def releases_of(protocol: str) -> list[Release]:
-    """The releases that have the protocol; Open Protocol is the default before it has a name."""
-    return [release for release in EVERY if protocol == "open-protocol" or protocol in release.protocols]
+    """The releases of which the protocol is simulated; Open Protocol is the default before it has a name."""
+    having = [release for release in EVERY if protocol == "open-protocol" or protocol in release.protocols]
+    return [release for release in having if not CODECS[protocol].not_simulated(release)]
 
 
 @st.composite

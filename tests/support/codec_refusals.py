@@ -5,6 +5,7 @@ A refusal that is not foretold here, and one that is foretold and does not come,
 
 from __future__ import annotations
 
+import calendar
 import json
 import re
 from collections.abc import Collection, Sequence
@@ -21,7 +22,38 @@ def refusal(case: Case) -> str:
     """How the error for the rows begins, whatever their size; empty where the release writes them all."""
     if case.is_open:
         return _nothing_left(case)
+    if case.options.protocol == "debezium":
+        return _debezium(case)
     return _unsigned_null(case) or _selection(case)
+
+
+def _debezium(case: Case) -> str:
+    """Up to 8.5.2 a column that is taken out crashes it (pkg/sink/codec/debezium/codec.go writeDebeziumFieldValues). From
+    8.5.1 on it stops at a DATETIME without month or day, up to 8.5.4 at NULL for a default of an ENUM or SET."""
+    visible = [column.name for column in case.made.table.columns if column.generated != "virtual"]
+    taken_out = case.selected is not None and not set(visible) <= case.selected
+    if taken_out and not is_classic_from(case.release, 8, 5, 3):
+        return "panic: invalid memory address"
+    if not is_classic_from(case.release, 8, 5, 1):
+        return ""
+    sent = [column for column in case.made.table.columns if column.name in visible]
+    sent = [column for column in sent if case.selected is None or column.name in case.selected]
+    images = [image for change in case.changes for image in change if image is not None]
+    for column in sent:
+        texts = [image[column.name] for image in images]
+        if column.type.name == "datetime" and any(_lacks_day(str(text)) for text in texts if text is not None):
+            return "[types:1292]Incorrect datetime value"
+        is_named = column.type.name in ("enum", "set") and column.default is not None
+        if is_named and None in texts and not is_classic_from(case.release, 8, 5, 5):
+            return "unexpected column value type string"
+    return ""
+
+
+def _lacks_day(text: str) -> bool:
+    """Whether a date other than zero does not exist."""
+    year, month, day = (int(part) for part in text[:10].split("-"))
+    exists = 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year or 4, month)[1]
+    return (year, month, day) != (0, 0, 0) and not exists
 
 
 def _unsigned_null(case: Case) -> str:
