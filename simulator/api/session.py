@@ -24,7 +24,7 @@ from simulator.releases import Release
 from simulator.run import expectations, library
 from simulator.run import scenario as scenarios
 from simulator.run.open_changefeed import OpenChangefeed
-from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
+from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput, StorageOutput
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
@@ -88,7 +88,7 @@ class TiCDC:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
         self._live = OpenChangefeed(
-            _output(self._changefeed, self._sent, fixtures, fixtures_format, send),
+            _output(self._changefeed, release_facts, self._sent, fixtures, fixtures_format, send),
             self._changefeed,
             release_facts,
             None if start_ts is None else tso.start_ts(str(start_ts)),
@@ -135,6 +135,9 @@ class TiCDC:
         sent = live.faults.records
         start_ms = live.position.now_ms
         results = live.play(*loaded.steps)
+        expectations.require_messages(
+            self._changefeed, (expected for result in results for expected in result.expected)
+        )
         expectations.check(
             (expected for result in results for expected in result.expected),
             start_ms,
@@ -152,6 +155,8 @@ class TiCDC:
         `watermark` is false.
         """
         live = self._open()
+        if self._changefeed.storage is not None:
+            raise UserError("there are no messages: the changefeed writes files to its storage, on close the last ones")
         if watermark:
             live.resolve()
         taken, bases = list(self._sent), self._first_offsets()
@@ -349,8 +354,17 @@ def _toml(value: object) -> str:
 
 
 def _output(
-    changefeed: Changefeed, sent: list[Message], fixtures: str | Path | None, fixtures_format: str, send: bool
+    changefeed: Changefeed,
+    release: Release,
+    sent: list[Message],
+    fixtures: str | Path | None,
+    fixtures_format: str,
+    send: bool,
 ) -> MemoryOutput:
+    if changefeed.storage is not None:
+        if fixtures is not None:
+            raise UserError("fixtures hold the messages of Kafka: a storage sink writes the files of its sink-uri")
+        return StorageOutput(changefeed, release)
     if fixtures is not None:
         return FixturesOutput(changefeed, sent, Path(fixtures), fixtures_format)
     return KafkaOutput(changefeed, sent) if send else MemoryOutput(changefeed, sent)

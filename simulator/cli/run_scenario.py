@@ -15,7 +15,7 @@ from simulator.channel import DriverHost
 from simulator.cli import resuming, truth
 from simulator.cli.output import check_file
 from simulator.cli.run_report import Display, Summary
-from simulator.cli.sending import check_client, check_sink, to_kafka
+from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
 from simulator.consumer.event_lines import lines
 from simulator.consumer.records import records_of_batch
@@ -62,6 +62,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     check_client(options)
+    check_storage(changefeed, options)
     resuming.check(options)
     check_file("--summary", options["summary"])
     script = scenario.run_spec(settings, options.get("first"), options.get("last"))
@@ -87,7 +88,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     master = _master(options["master"], planned)
     place = driver_host(master)
     with ExitStack() as stack:
-        output = stack.enter_context(output_of(planned, changefeed, options, place))
+        output = stack.enter_context(output_of(planned, changefeed, release, options, place))
         display.warn(output.notes)
         checkpoint_writer = stack.enter_context(
             resuming.with_checkpoint(options, planned, output, changefeed, release, script.seed, display)
@@ -128,6 +129,7 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     """Check the scenario's expectations before anything is sent; raises ExpectationError."""
     if not planned.expected:
         return
+    expectations.require_messages(changefeed, planned.expected)
     messages: list[Message] = []
     injections: Sequence[Injection] = ()
     if any(each.expectation.about_messages for each in planned.expected):
@@ -173,7 +175,12 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
 
 @contextmanager
 def output_of(
-    planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: DriverHost, shared: bool = False
+    planned: Plan,
+    changefeed: Changefeed,
+    release: Release,
+    options: dict[str, Any],
+    place: DriverHost,
+    shared: bool = False,
 ) -> Iterator[Output]:
     """Yield the output of the options; `shared` as with `outputs.to_fixtures`."""
     if options["fixtures"] is not None:
@@ -187,6 +194,8 @@ def output_of(
             finally:
                 if server.refused is not None:
                     raise server.refused
+    elif changefeed.storage is not None:
+        yield outputs.to_storage(planned, changefeed, release)
     else:
         yield to_kafka(planned, changefeed, options)
 

@@ -50,6 +50,17 @@ def check_client(options: Mapping[str, Any]) -> None:
         raise UserError("--plain-producer is about kafka-python: --driver confluent has one way to send")
 
 
+KAFKA_ONLY = ("console", "fixtures", "driver", "plain_producer", "checkpoint", "resume")
+
+
+def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
+    """Check that a storage sink has no options of Kafka; raises UserError."""
+    given = [name for name in KAFKA_ONLY if changefeed.storage is not None and options.get(name)]
+    if given:
+        option = f"--{given[0].replace('_', '-')}"
+        raise UserError(f"{option} is about Kafka's messages: the sink-uri is that of a storage, which has files")
+
+
 def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
     """Return `outputs.to_kafka` with the requested client; adds notes about topics with messages of other runs."""
     from simulator.sinks.kafka.read import offset_ranges

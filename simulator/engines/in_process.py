@@ -26,10 +26,13 @@ from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 
+WAITING = ("kafka", "storage")
+"""Sinks with barriers: DDL and checkpoints come after all older rows are delivered."""
+
 ROWS = 16_384
 """Rows per batch."""
 
-ENDED_AT_WATERMARK = ("kafka", "console")
+ENDED_AT_WATERMARK = ("kafka", "storage", "console")
 """Sinks whose records outlive a stopped run: it ends complete up to a watermark."""
 
 MOST_BYTES = 256 << 20
@@ -41,7 +44,7 @@ ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
 def run(work: Work) -> list[TaskReport]:
     """Do the work of a run; raises SimulatorError for bad input."""
     try:
-        rows, owned, spec = ordered_rows(work, work.spec.sink == "kafka")
+        rows, owned, spec = ordered_rows(work, work.spec.sink in WAITING)
         with stop_gracefully() if spec.sink in ENDED_AT_WATERMARK else nullcontext(None) as stop:
             faults = work.faults or NoFaults(spec)
             faults.begin(spec)

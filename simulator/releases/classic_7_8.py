@@ -50,6 +50,8 @@ V7_1_0 = replace(
 V7_1_1 = replace(
     V7_1_0,
     name="v7.1.1",
+    storage_sink=True,
+    storage_origin_default=True,
     rebuilds_exchange=True,
     options=V7_1_0.options | option_names.OAUTH,
     force_replicate_needs_old_value=False,
@@ -180,7 +182,12 @@ V7_5_3 = replace(
 V7_5_5 = replace(V7_5_3, name="v7.5.5", simple_partition_ids=True)
 
 V7_5_6 = replace(
-    V7_5_5, name="v7.5.6", event_filter_rename="old-name", simple_origin_defaults=False, avro_null_text=True
+    V7_5_5,
+    name="v7.5.6",
+    event_filter_rename="old-name",
+    simple_origin_defaults=False,
+    storage_origin_default=False,
+    avro_null_text=True,
 )
 
 V7_5_7 = replace(
@@ -288,7 +295,7 @@ V8_5_1 = replace(
     debezium_scaled_float_is_double=True,
 )
 
-V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False, avro_null_text=True)
+V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False, storage_origin_default=False, avro_null_text=True)
 
 V8_5_3 = replace(V8_5_2, name="v8.5.3", dispatch_ignores_case=True, debezium_selects_columns=True)
 

@@ -13,6 +13,7 @@ V8_5_4 = replace(
     classic_7_8.V8_5_4,
     architecture="new",
     simple_sorts_columns=False,
+    storage_sink=False,
     short_control_escapes=False,
     generated_get_key_bits=False,
     handle_joins_unique=True,

@@ -51,6 +51,15 @@ class SettingBehaviours:
         # TiCDC has the second from 4.0.5 and the third from 4.0.3 (ddl-white-list before); we accept them from 4.0.0.
         first=frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"}),
     )
+    storage_sink: bool = SETTING(
+        "Whether the storage sink is simulated: its files have schema files in `meta` ((7.1.1+ of the classic "
+        "architecture: %s)); earlier releases have `schema.json`, and the new architecture is not there yet",
+        "pkg/sink/cloudstorage/path.go",
+    )
+    storage_origin_default: bool = SETTING(
+        "Whether a column without a default has that of rows older than the column in schema files ((7.1.1 to 7.5.5, 7.6 to 8.5.1: %s))",
+        "cdc/entry/mounter.go GetDDLDefaultDefinition, cdc/model/schema_storage.go GetColumnDefaultValue",
+    )
     protocols: frozenset[str] = SETTING(
         "Names that `protocol` takes, in any case ((canal-json from 4.0.9, open-protocol by that name from 5.4: %s, "
         "%s))",

@@ -35,7 +35,8 @@ from simulator.sources.diff import ChangeClock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs import CODECS, DdlEvent
+from simulator.ticdc.storage import schema_events
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,11 @@ def run(
 def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Work:
     """Return the work of an engine for a plan."""
     marks = _marks(plan, output, release)
+    barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.sink, np.zeros(0, np.int64))
     spec = TaskSpec(
         plan.tables,
         plan.routes,
-        plan.statements,
+        tuple(event for event, _ in _statements(plan, output)),
         marks,
         replace(output.options, claim_check_seed=seed),
         release,
@@ -91,8 +93,9 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
         speed,
         plan.timeline.start_ms,
         listener.driver if listener else None,
-        tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
+        tuple(barriers.tolist()),
         schemas=output.schemas,
+        storage=output.storage,
     )
     scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
     rules = RowRules(
@@ -194,11 +197,22 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     """Return the statements and watermarks of the run, with their destinations."""
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
-    placed = tuple(
-        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic, event.commit_ts), options, release))
-        for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
-    )
-    return ControlEvents(placed, plan.timeline, codec.has_watermarks(options, release), release.watermark_after_ddl, to)
+    stored = output.storage is not None
+    placed = []
+    for index, (event, topic) in enumerate(_statements(plan, output)):
+        partitions = to.of_topic(topic, event.commit_ts)
+        receiving = partitions[:1] if stored else codec.ddl_partitions(partitions, options, release)
+        placed.append(PlacedDdl(event.commit_ts, index, receiving))
+    has_watermarks = stored or codec.has_watermarks(options, release)
+    return ControlEvents(tuple(placed), plan.timeline, has_watermarks, release.watermark_after_ddl, to)
+
+
+def _statements(plan: Plan, output: Output) -> list[tuple[DdlEvent, str]]:
+    """Return the statements with their topics; a storage has one of its own for the other table of an exchange."""
+    pairs = zip(plan.statements, plan.statement_topics, strict=True)
+    if output.storage is None:
+        return list(pairs)
+    return [(each, topic) for event, topic in pairs for each in schema_events([event])]
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:

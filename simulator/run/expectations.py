@@ -19,12 +19,13 @@ import pyarrow as pa
 from simulator import tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
-from simulator.errors import ExpectationError
+from simulator.errors import ExpectationError, UserError
 from simulator.faults.pipeline import Injection
 from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.statements import EmittedJob
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
@@ -68,6 +69,12 @@ class MessageReader:
     def events(self, message: Message) -> tuple[Event, ...]:
         """Return the events of a message."""
         return decode(message.key, message.value, self.protocol, self.schemas)
+
+
+def require_messages(changefeed: Changefeed, expected: Iterable[PlannedExpectation]) -> None:
+    """Raise UserError for expectations about messages of a changefeed that writes files."""
+    if changefeed.storage is not None and any(each.expectation.about_messages for each in expected):
+        raise UserError("a step `expect` is about messages, and this changefeed writes files to a storage")
 
 
 def check(

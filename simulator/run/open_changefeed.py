@@ -25,7 +25,6 @@ from simulator.run.outputs import MemoryOutput
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
 from simulator.run.steps.sql import execute_statement, with_upstream
-from simulator.sinks.records import require_delivered
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
@@ -61,7 +60,7 @@ class OpenChangefeed:
         """The number of leading results that are merged, or precede a snapshot."""
 
         self.output = output
-        self._resolved_interval_ms = resolved_interval_ms
+        self._resolved_interval_ms = changefeed.checkpoint_interval_ms(resolved_interval_ms)
         self._seed = seed
         self._resolved_ms = 0
         self._reporter = Reporter(None)
@@ -193,6 +192,4 @@ class OpenChangefeed:
         send.feed(
             rows, owned, spec, self.output.sink, lambda: True, self._reporter, None, self.faults, None, self._bootstraps
         )
-        self.output.sink.drain()
-        if self.output.sink.failed:
-            require_delivered(self.output.sink.accounts())
+        self.output.settle()

@@ -13,17 +13,21 @@ from pathlib import Path
 from simulator import signals
 from simulator.channel import DriverAddress
 from simulator.errors import UserError
+from simulator.releases import Release
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
+from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.files.directory import begin, commit, discard
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
-from simulator.ticdc.changefeed import Changefeed
+from simulator.sinks.storage.settings import StorageSettings
+from simulator.ticdc.changefeed import Changefeed, Storage
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.schema_registry import SchemaManager
-from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.dispatch import Destinations, sent_table
+from simulator.ticdc.storage import StoredTable, stored_table
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,11 @@ class Output:
     options: CodecOptions
     notes: tuple[str, ...] = ()
     schemas: SchemaManager = field(default_factory=SchemaManager)
+
+    @property
+    def storage(self) -> Storage | None:
+        """The layout of a storage sink; None for another one."""
+        return self.settings.storage if isinstance(self.settings, StorageSettings) else None
 
 
 @contextmanager
@@ -122,6 +131,28 @@ def _check_in_memory(changefeed: Changefeed) -> None:
         )
 
 
+def to_storage(plan: Plan, changefeed: Changefeed, release: Release) -> Output:
+    """Write to the changefeed's storage; raises UserError if it cannot be written to."""
+    settings = storage_settings(changefeed)
+    ExternalStorage(settings.storage.uri, "sink-uri").require_writable("sink-uri")
+    counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
+    tables = tuple(_stored_tables(plan, settings.storage, release))
+    return Output("storage", replace(settings, tables=tables), _destinations(plan, counts), codec_options(changefeed))
+
+
+def storage_settings(changefeed: Changefeed) -> StorageSettings:
+    """Return the settings of the storage sink, without tables."""
+    assert changefeed.storage is not None
+    return StorageSettings(changefeed.storage, CODECS[changefeed.codec.protocol].file_extension, ())
+
+
+def _stored_tables(plan: Plan, storage: Storage, release: Release, known: int = 0) -> Iterator[StoredTable]:
+    """Yield where the rows of the plan's physical tables are stored, without the first `known`."""
+    for physical, to in zip(plan.tables[known:], plan.routes[known:], strict=True):
+        table = sent_table(to, physical.table)
+        yield stored_table(table, physical.snapshot_version, physical.partition_id, storage, release)
+
+
 class MemoryOutput:
     """An output of an open changefeed, to which topics may be added; it appends messages to a list."""
 
@@ -148,7 +179,17 @@ class MemoryOutput:
         for growth in plan.grown:
             self._grow(growth.topic, growth.partitions)
             self.counts[growth.topic] = growth.partitions
-        return Output(self.name, None, destinations, self.options, schemas=self.schemas)
+        return Output(self.name, self._settings_for(plan), destinations, self.options, schemas=self.schemas)
+
+    def _settings_for(self, plan: Plan) -> object:
+        """Return the settings of the sink that tasks need."""
+        return None
+
+    def settle(self) -> None:
+        """Wait for what a step sent; raises DeliveryError."""
+        self.sink.drain()
+        if self.sink.failed:
+            require_delivered(self.sink.accounts())
 
     def close(self, complete: bool = True) -> None:
         """Close the sink; raises DeliveryError for lost records. An incomplete output is discarded."""
@@ -219,3 +260,28 @@ class KafkaOutput(MemoryOutput):
         from simulator.sinks.kafka.admin import grow_topic
 
         grow_topic(self._ready.settings, topic, partitions)
+
+
+class StorageOutput(MemoryOutput):
+    """Writes files to the changefeed's storage, at DDL and at checkpoints; keeps no messages in memory.
+
+    Raises UserError if the storage cannot be written to.
+    """
+
+    def __init__(self, changefeed: Changefeed, release: Release) -> None:
+        super().__init__(changefeed, [])
+        self._tables: list[StoredTable] = []
+        self._release = release
+        self._stored = replace(storage_settings(changefeed), tables=self._tables)
+        ExternalStorage(self._stored.storage.uri, "sink-uri").require_writable("sink-uri")
+        self.name = "storage"
+        self.sink = SINKS["storage"](self._stored, self.topics)
+
+    def settle(self) -> None:
+        """Raise DeliveryError for a file that could not be written; rows wait for the next checkpoint."""
+        if self.sink.failed:
+            require_delivered(self.sink.accounts())
+
+    def _settings_for(self, plan: Plan) -> object:
+        self._tables += _stored_tables(plan, self._stored.storage, self._release, len(self._tables))
+        return self._stored

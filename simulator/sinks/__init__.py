@@ -14,6 +14,7 @@ from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import MemorySink
 from simulator.sinks.records import Sink, WaitListener, ignore_waiting
+from simulator.sinks.storage.settings import StorageSettings
 from simulator.sinks.synchronous import CountingSink
 
 
@@ -41,11 +42,18 @@ def _console(driver: DriverAddress, topics: Sequence[str], waiting: WaitListener
     return ConsoleSink(driver, topics)
 
 
+def _storage(settings: StorageSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:
+    from simulator.sinks.storage.sink import StorageSink
+
+    return StorageSink(settings, topics)
+
+
 SINKS: dict[str, Callable[..., Sink]] = {
     "kafka": _kafka,
     "jsonl": _jsonl,
     "parquet": _parquet,
     "console": _console,
+    "storage": _storage,
     "memory": lambda messages, topics, waiting=ignore_waiting: MemorySink(messages, topics),
     "counting": lambda settings, topics, waiting=ignore_waiting: CountingSink(),
 }

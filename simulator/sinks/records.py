@@ -40,6 +40,10 @@ class Records:
     events: pa.Array | None = None
     """string: JSON text of the list of decoded events, for sinks that people read."""
 
+    table: pa.Array | None = None
+    """int32, in a storage alone: index into the run's physical tables; -1 for a file that is no row, whose path is the
+    key."""
+
 
 @dataclass(frozen=True)
 class DeliveryReport:

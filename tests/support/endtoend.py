@@ -23,6 +23,7 @@ from simulator import TiCDC
 from simulator.errors import EncodeError, SqlError
 from support import avro_messages
 from support.endtoend_simple import bootstrap_times, numbered, read_simple
+from support.endtoend_storage import recorded_files, unequal_files, written_files
 from support.same_upstream import same_upstream
 
 DEFAULT = Path(__file__).parent.parent / "endtoend"
@@ -57,6 +58,11 @@ class Feed:
     @property
     def id(self) -> str:
         return f"{self.case}-{self.recorded['name']}"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is that of a storage sink."""
+        return str(self.recorded["uri"]).startswith("file:")
 
     @property
     def read(self) -> Reader:
@@ -107,15 +113,16 @@ class Event:
 
 
 def feeds(directory: Path) -> list[Feed]:
-    """All feeds that went to Kafka in a protocol of READERS."""
+    """All feeds that went to a storage, or to Kafka in a protocol of READERS."""
     found = []
     for path in sorted(directory.glob("*.json.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             case = json.load(file)
         name = path.name.removesuffix(".json.gz")
         for feed in case["feeds"]:
-            if feed["uri"].startswith("kafka:") and protocol_of(feed["uri"]) in READERS:
-                found.append(Feed(name, case["release"], case["statements"], feed))
+            played = Feed(name, case["release"], case["statements"], feed)
+            if played.is_stored or protocol_of(feed["uri"]) in READERS:
+                found.append(played)
     return found
 
 
@@ -124,12 +131,16 @@ def protocol_of(uri: str) -> str:
     return parse_qs(urlsplit(uri).query)["protocol"][0]
 
 
-def differences(feed: Feed, claims: Path) -> list[str]:
-    """Where the simulator differs from the recording. It writes claim-check files into the directory `claims`."""
-    recorded = feed.recorded
-    wrong, sent = _played(feed, recorded["config"].replace("file:///claims", claims.as_uri()))
+def differences(feed: Feed, directory: Path) -> list[str]:
+    """Where the simulator differs from the recording. It writes files of claim-check or of a storage sink into the
+    directory."""
+    recorded, claims = feed.recorded, directory
+    uri = recorded["uri"].replace(urlsplit(recorded["uri"]).path, directory.as_posix(), 1 if feed.is_stored else 0)
+    wrong, sent = _played(feed, uri, recorded["config"].replace("file:///claims", claims.as_uri()))
     if "error" in recorded:
         return wrong
+    if feed.is_stored:
+        return [*wrong, *unequal_files(recorded_files(recorded["files"]), written_files(directory))]
     files = {name: base64.b64decode(content["base64"]) for name, content in recorded.get("files", {}).items()}
     messages = _recorded(recorded)
     expected = _events(feed, _dated(messages, sent) if feed.is_avro else messages, files)
@@ -137,11 +148,10 @@ def differences(feed: Feed, claims: Path) -> list[str]:
     return [*wrong, *_unequal(expected, found)]
 
 
-def _played(feed: Feed, config: str) -> tuple[list[str], list[Sent]]:
+def _played(feed: Feed, uri: str, config: str) -> tuple[list[str], list[Sent]]:
     """Statements that were answered otherwise than by TiDB, and the messages."""
     wrong: list[str] = []
     stop = feed.recorded.get("error", "")
-    uri = feed.recorded["uri"]
     with same_upstream(feed.case), TiCDC(feed.release, sink_uri=uri, config=config or None, databases=()) as ticdc:
         ticdc.execute("SET time_zone = '+00:00'; SET timestamp = 1700000000")
         for statement in feed.statements:
@@ -161,7 +171,7 @@ def _played(feed: Feed, config: str) -> tuple[list[str], list[Sent]]:
                 return wrong, []
             if found != expected:
                 wrong.append(f"{sql[:200]}: {expected} expected, {found} {text} found")
-        messages = ticdc.messages()
+        messages = [] if feed.is_stored else ticdc.messages()
         schemas = {number: schema.text for number, schema in ticdc.schemas.items()}
     if stop:
         wrong.append(f"the changefeed was expected to stop: {stop}")

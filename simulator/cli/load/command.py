@@ -20,7 +20,7 @@ from simulator.cli.run_scenario import output_of
 from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
-from simulator.errors import SimulatorError, uri_without_secrets
+from simulator.errors import SimulatorError, UserError, uri_without_secrets
 from simulator.load import truth
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
@@ -113,7 +113,9 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
             claim_check.require_writable(request.changefeed.codec.claim_check_storage_uri)
         shared = request.master != IN_PROCESS
         with ExitStack() as put_away:
-            opened = output_of(request.prepared.plan, request.changefeed, options, driver_host(request.master), shared)
+            opened = output_of(
+                request.prepared.plan, request.changefeed, request.release, options, driver_host(request.master), shared
+            )
             output = put_away.enter_context(opened)
             display.warn(output.notes)
             ended = _run(request, output, put_away, report_options, metrics, display)
@@ -169,6 +171,8 @@ def _read_request(
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
+    if changefeed.storage is not None:
+        raise UserError("load does not write to a storage yet: give a sink-uri of Kafka")
     prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)

@@ -13,14 +13,26 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import BOOTSTRAP, DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
 from simulator.engines.tasks.task import TaskSpec
+from simulator.releases import Release
 from simulator.sinks.records import Records
-from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages, RowChanges, StoredFile, TableInfo
+from simulator.ticdc.changefeed import Storage
+from simulator.ticdc.codecs import (
+    CODECS,
+    CodecOptions,
+    DdlEvent,
+    EncodedRows,
+    Messages,
+    RowChanges,
+    StoredFile,
+    TableInfo,
+)
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.compression import decompress_column
 from simulator.ticdc.codecs.schema_registry import with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
+from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,13 @@ def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskS
         messages.values,
         flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
         _readable(encoded, messages.first_row, spec.options) if spec.sink == "jsonl" else None,
+        _stored_tables(flush.events) if spec.storage else None,
     )
+
+
+def _stored_tables(events: pa.RecordBatch) -> pa.Array:
+    """Return the physical table of each row, -1 for what is no row."""
+    return pa.array(np.where(ints(events, "kind") == ROW, ints(events, "table"), -1), pa.int32())
 
 
 def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
@@ -132,6 +150,8 @@ def _encoded_control_events(
 def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpec) -> KeyValue | None:
     """Return key and value of a DDL statement, a watermark, or a table's BOOTSTRAP; None if the protocol has none."""
     codec, options, release = CODECS[spec.options.protocol], spec.options, spec.release
+    if spec.storage is not None:
+        return _storage_file(spec.storage, spec.statements[number] if kind == DDL else None, commit_ts, release)
     if kind == DDL:
         return codec.ddl(spec.statements[number], options, release)
     if kind == BOOTSTRAP and codec.bootstrap is not None:
@@ -140,6 +160,14 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
         info = TableInfo(table, physical_table.table_id, physical_table.version)
         return codec.bootstrap(info, commit_ts, options, release)
     return codec.watermark(commit_ts, options, release)
+
+
+def _storage_file(storage: Storage, statement: DdlEvent | None, ts: int, release: Release) -> KeyValue:
+    """Return path and content of a statement's schema file, or of the checkpoint."""
+    if statement is None:
+        return METADATA.encode(), checkpoint_text(ts)
+    path, text = schema_event_file(statement, storage, release)
+    return path.encode("utf-8", "surrogateescape"), text
 
 
 def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) -> pa.Array:

@@ -14,6 +14,7 @@ from simulator.engines.tasks.control_events import ControlEvents
 from simulator.releases import Release
 from simulator.sinks.latencies import Latencies
 from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.dispatch import Destinations, Route
@@ -47,6 +48,9 @@ class TaskSpec:
 
     schemas: SchemaManager = field(default_factory=SchemaManager)
     """Gives the ids of schemas, in protocols that have any."""
+
+    storage: Storage | None = None
+    """The layout of a storage, for which DDL and watermarks become files; None for Kafka."""
 
     @property
     def destinations(self) -> Destinations:

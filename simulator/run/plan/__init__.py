@@ -110,7 +110,9 @@ def plan(script: RunSpec, changefeed: Changefeed, release: Release) -> Plan:
     positions, results, met = _steps(script, context)
     _check(context.versions, context.rules, positions[1])
     sent = positions[script.first :]
-    timeline = WatermarkSchedule(sent[0].now_ms, sent[-1].now_ms, script.resolved_interval_ms)
+    timeline = WatermarkSchedule(
+        sent[0].now_ms, sent[-1].now_ms, changefeed.checkpoint_interval_ms(script.resolved_interval_ms)
+    )
     return assemble_plan(sent, results[script.first :], context, timeline, older=met[script.first])
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_text
 from simulator.releases import V8_5, Release
-from simulator.ticdc.changefeed import encoder, kafka, rejections, security, toml_rules
-from simulator.ticdc.changefeed.keys import key
+from simulator.ticdc.changefeed import encoder, kafka, rejections, security, storage, toml_rules
+from simulator.ticdc.changefeed.keys import STORAGE_SCHEMES, key
 from simulator.ticdc.changefeed.model import (
     Changefeed,
     ColumnSelector,
@@ -21,6 +21,7 @@ from simulator.ticdc.changefeed.model import (
     EventFilter,
     Kafka,
     Sasl,
+    Storage,
     Tls,
     partition_count,
 )
@@ -40,8 +41,9 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     parsed, content = parse_uri(sink_uri, release), parse_file(toml_text, name, release)
     settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), content, release)
     rejections.reject(settings)
-    if parsed.scheme not in SCHEMES:
-        raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
+    if parsed.scheme not in (*SCHEMES, *STORAGE_SCHEMES):
+        accepted = ", ".join((*SCHEMES, *STORAGE_SCHEMES))
+        raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {accepted}")
     return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
 
 
@@ -72,13 +74,15 @@ def load_file(sink_uri: str, path: str | Path | None = None, release: Release = 
 
 def _changefeed(settings: ChangefeedSettings) -> Changefeed:
     force_replicate = bool(settings.file_value("(top level)", "force-replicate"))
-    topic, kafka_settings = kafka.topic(settings), kafka.kafka(settings)
+    stored = storage.storage(settings) if storage.is_storage(settings) else None
+    topic = storage.TOPIC if stored else kafka.topic(settings)
+    kafka_settings = storage.workers_as_kafka(stored) if stored else kafka.kafka(settings)
     codec, dispatchers = encoder.encoder_options(settings, force_replicate), toml_rules.dispatchers(settings)
     filter_rules, ignored = settings.file_value("filter", "rules"), settings.file_value("filter", "ignore-txn-start-ts")
     ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()
     warnings = [
         *settings.uri.warnings,
-        *settings.file.warnings,
+        *(storage.warnings(settings, stored) if stored else settings.file.warnings),
         *settings.warnings(),
         *encoder.warnings(settings, codec, kafka_settings),
         *toml_rules.dispatcher_warnings(dispatchers, settings.release),
@@ -97,6 +101,9 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
         event_filters=toml_rules.event_filters(settings),
         dispatchers=dispatchers,
         column_selectors=toml_rules.column_selectors(settings),
-        output_raw_change_event=bool(settings.file_value("sink.kafka-config", "output-raw-change-event")),
+        output_raw_change_event=bool(
+            settings.file_value(storage.CLOUD if stored else "sink.kafka-config", "output-raw-change-event")
+        ),
         warnings=tuple(warnings),
+        storage=stored,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
-from simulator.ticdc.changefeed import kafka, large_messages, protocols, security
+from simulator.ticdc.changefeed import kafka, large_messages, protocols, security, storage
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
@@ -27,6 +27,9 @@ REGISTRY_OPTIONS = (
     "avro-bigint-unsigned-handling-mode",
     "avro-enable-watermark",
 )
+
+NO_LIMIT = (1 << 63) - 1
+"""The size of a row in a storage (tiflow: cdc/sink/dmlsink/cloudstorage/cloud_storage_dml_sink.go)."""
 COMPATIBLE, ROW_KEY, DEBEZIUM_SCHEMA = "?content-compatible", "?output-row-key", "?debezium-disable-schema"
 
 NO_OLD_KEY = "an UPDATE of a key does not say the old key"
@@ -43,6 +46,7 @@ def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> Code
     options = _options(settings, protocol, old_values)
     check(options, settings.release)
     large_messages.check(settings, options.enable_tidb_extension)
+    _check_sink(settings, protocol)
     _check_simulated(settings, protocol)
     return options
 
@@ -96,6 +100,8 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         send_bootstrap_interval_in_sec=_sink_number(settings, "send-bootstrap-interval-in-sec"),
         send_bootstrap_in_msg_count=_sink_number(settings, "send-bootstrap-in-msg-count"),
         send_bootstrap_to_all_partition=bool(settings.file_value("sink", "send-bootstrap-to-all-partition")),
+        stores_rows=storage.is_storage(settings),
+        csv=storage.csv_options(settings),
     )
 
 
@@ -104,7 +110,18 @@ def _sink_number(settings: ChangefeedSettings, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
+def _check_sink(settings: ChangefeedSettings, protocol: Protocol) -> None:
+    """Raise ChangefeedError if no encoder of the protocol is for the sink (pkg/sink/codec/builder)."""
+    text = f"unknown '{protocol.name}' message protocol for sink"
+    if storage.is_storage(settings) and "storage" not in protocol.sinks:
+        raise ChangefeedError(f"storage sink config invalid: {text}", storage.INVALID)
+    if not storage.is_storage(settings) and "kafka" not in protocol.sinks:
+        raise ChangefeedError(f"{text}; it is for storage sinks", "CDC:ErrSinkUnknownProtocol")
+
+
 def _terminator(settings: ChangefeedSettings, protocol: Protocol) -> str:
+    if storage.is_storage(settings):
+        return storage.terminator(settings)
     terminator = settings.file.values.get(("sink", "terminator")) or "\r\n"
     return str(terminator) if settings.release.canal_ends_rows and "sink.terminator" in protocol.settings else ""
 
@@ -112,6 +129,8 @@ def _terminator(settings: ChangefeedSettings, protocol: Protocol) -> str:
 def _limits(settings: ChangefeedSettings) -> tuple[int, int]:
     batch_size = settings.number("max-batch-size", settings.default("max-batch-size"))
     message_bytes = settings.number("max-message-bytes", settings.default("max-message-bytes"))
+    if storage.is_storage(settings):
+        return batch_size, NO_LIMIT
     if settings.release.batch_size_sets_bytes and settings.get("max-batch-size") is not None:
         return settings.default("max-batch-size"), batch_size
     return batch_size, message_bytes

@@ -107,7 +107,14 @@ SINK_URI = {
     "debezium-disable-schema": ConfigKey("bool", False),
     "encoding-format": ConfigKey("text", "json"),
     "max-retry": ConfigKey("int", 5, "the client tries again by rules of its own"),
+    "worker-count": ConfigKey("int", 16),
+    "flush-interval": ConfigKey("text", "5s"),
+    "file-size": ConfigKey("int", 67108864),
 }
+STORAGE_SCHEMES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
+STORAGE_PARAMETERS = frozenset(("worker-count", "flush-interval", "file-size"))
+"""Parameters that storage sinks alone have, beside those of the storage itself."""
+
 SINK = {
     "transaction-atomicity": ConfigKey("text"),
     "protocol": ConfigKey("text"),
@@ -176,8 +183,12 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
     },
     "sink.column-selectors": keys_of("texts", "matcher columns"),
     "sink.csv": {
-        **keys_of("text", "delimiter quote null binary-encoding-method", STORAGE),
-        **keys_of("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE),
+        "delimiter": ConfigKey("text", ",", STORAGE),
+        "quote": ConfigKey("text", '"', STORAGE),
+        "null": ConfigKey("text", "\\N", STORAGE),
+        "binary-encoding-method": ConfigKey("text", "base64", STORAGE),
+        **keys_of("bool", "include-commit-ts output-old-value output-handle-key", STORAGE, False),
+        "output-field-header": ConfigKey("bool", False, NOT_YET),
     },
     "sink.open": {"output-old-value": ConfigKey("bool", True)},
     "sink.debezium": {"output-old-value": ConfigKey("bool", True)},
@@ -220,8 +231,11 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         **keys_of("bool", "enable-batch-dml enable-multi-statement enable-cache-prepared-statement", DATABASE),
     },
     "sink.cloud-storage-config": {
-        **keys_of("int", "worker-count file-size file-expiration-days flush-concurrency", STORAGE),
-        **keys_of("text", "flush-interval file-cleanup-cron-spec", STORAGE),
+        **keys_of("int", "worker-count file-size", STORAGE),
+        "flush-interval": ConfigKey("text", None, STORAGE),
+        "file-cleanup-cron-spec": ConfigKey("text", None, NOT_YET),
+        "file-expiration-days": ConfigKey("int", None, NOT_YET),
+        "flush-concurrency": ConfigKey("int", None, INSIDE),
         **keys_of("bool", "output-column-id output-raw-change-event use-table-id-as-path", STORAGE),
     },
     "consistent": {
@@ -255,6 +269,7 @@ FILE_PLACE: Mapping[str, str] = {
     **dict.fromkeys(KAFKA, "sink.kafka-config"),
     **dict.fromkeys(CODEC, "sink.kafka-config.codec-config"),
     **dict.fromkeys(SINK_URI.keys() & SINK.keys(), "sink"),
+    **dict.fromkeys(STORAGE_PARAMETERS, "sink.cloud-storage-config"),
 }
 """The table of the file that can hold a key of the sink-uri."""
 

@@ -143,14 +143,36 @@ class Kafka:
 
 
 @dataclass(frozen=True)
+class Storage:
+    """The settings of a storage sink."""
+
+    uri: str = field(repr=False)
+    """The sink-uri as written."""
+
+    worker_count: int = 16
+    flush_interval_ms: int = 5000
+    """Simulated time between the flushes of all files, and so between checkpoints."""
+
+    file_size: int = 64 << 20
+    """The bytes from which on a file is flushed at once."""
+
+    date_separator: str = "day"
+    """`none`, `year`, `month` or `day`."""
+
+    enable_partition_separator: bool = True
+    file_index_width: int = 20
+    output_column_id: bool = False
+
+
+@dataclass(frozen=True)
 class Changefeed:
     """A changefeed that TiCDC accepts and the simulator supports."""
 
     scheme: str
-    """`kafka` or `kafka+ssl`."""
+    """`kafka`, `kafka+ssl`, or that of a storage: `file`, `s3`, …"""
 
     topic: str
-    """The default topic."""
+    """The default topic; a storage has one topic, whose partitions are the sink's workers."""
 
     codec: CodecOptions
     kafka: Kafka
@@ -169,10 +191,17 @@ class Changefeed:
     warnings: tuple[str, ...] = ()
     """One line each: unknown keys, keys without effect, conflicts between URI and file."""
 
+    storage: Storage | None = None
+    """The settings of a storage sink; None for Kafka."""
+
     sink_uri: str = field(default="", compare=False, repr=False)
     """The sink-uri as written; `config` is the text of the file."""
 
     config: str = field(default="", compare=False, repr=False)
+
+    def checkpoint_interval_ms(self, resolved_interval_ms: int) -> int:
+        """Return the simulated time between checkpoints: those of a storage wait for its files."""
+        return max(resolved_interval_ms, self.storage.flush_interval_ms) if self.storage else resolved_interval_ms
 
 
 def partition_count(number: int | None, actual: int, topic: str = "", one_error_code: bool = False) -> int:

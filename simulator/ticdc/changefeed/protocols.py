@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
-from simulator.releases import Release, availability, option_names
+from simulator.releases import Release, availability
 from simulator.ticdc.changefeed.keys import GLUE
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS
@@ -19,14 +19,6 @@ OTHERS = (
     Protocol(name="canal", old_values=lambda release: "forced"),
     Protocol(name="maxwell", old_values=lambda release: "forced"),
     Protocol(name="craft"),
-    Protocol(
-        name="csv",
-        refusals=dict.fromkeys(
-            option_names.DELETE_ONLY,
-            "CSV protocol always output all columns for the delete event, "
-            "do not set `delete-only-output-handle-key-columns` to true",
-        ),
-    ),
     Protocol(name="debezium-avro"),
 )
 """Protocols that the simulator does not encode. Their settings are checked as TiCDC checks them."""

@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import option_names
-from simulator.ticdc.changefeed import go, large_messages, protocols
-from simulator.ticdc.changefeed.keys import GLUE, KEYS, Value
+from simulator.ticdc.changefeed import go, large_messages, protocols, storage
+from simulator.ticdc.changefeed.keys import GLUE, KEYS, STORAGE_SCHEMES, Value
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
-STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
 MAX_BATCH = 8192
 """MaxEventCollectorBatchCount."""
 
@@ -43,7 +42,7 @@ def _protocol(settings: ChangefeedSettings) -> None:
     if scheme in DATABASES and protocol is not None:
         text = f"protocol {protocol} is incompatible with {scheme} scheme"
         raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
-    if scheme in QUEUES or scheme in STORAGES:
+    if scheme in QUEUES or scheme in STORAGE_SCHEMES:
         protocols.protocol(settings)
 
 
@@ -97,6 +96,8 @@ def _rest(settings: ChangefeedSettings) -> None:
     refusal = protocol and protocol.refusals.get("sink.delete-only-output-handle-key-columns")
     if refusal and settings.file_value("sink", "delete-only-output-handle-key-columns"):
         raise _sink(refusal)
+    if storage.is_storage(settings):
+        storage.check(settings)
 
 
 def _integrity(settings: ChangefeedSettings) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, TAKES, Value, option
+from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, STORAGE_PARAMETERS, STORAGE_SCHEMES, TAKES, Value, option
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", **dict.fromkeys(BITS, "0")}
@@ -35,6 +35,8 @@ class SinkUri:
     """All parameters as written, decoded."""
 
     warnings: tuple[str, ...] = ()
+    text: str = field(default="", repr=False)
+    """The URI as written."""
 
 
 def parse_uri(text: str, release: Release) -> SinkUri:
@@ -53,8 +55,9 @@ def parse_uri(text: str, release: Release) -> SinkUri:
         addresses = brokers(parts.netloc)
     except ValueError as error:
         raise _invalid(text, str(error)) from error
-    remarks = (*_unread(parts), *_remarks(pairs, release))
-    return SinkUri(parts.scheme.lower(), addresses, unquote(parts.path).strip("/"), texts, remarks)
+    scheme = parts.scheme.lower()
+    remarks = (*_unread(parts), *_remarks(pairs, scheme, release))
+    return SinkUri(scheme, addresses, unquote(parts.path).strip("/"), texts, remarks, text.strip())
 
 
 def brokers(netloc: str) -> tuple[str, ...]:
@@ -108,9 +111,13 @@ def _unread(parts: SplitResult) -> Iterator[str]:
         yield "sink-uri: what follows # is ignored; in a value # is written as %23"
 
 
-def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
-    keys = [name for name in KEYS["sink-uri"] if not name.startswith("(")]
-    names = [name for name, _ in pairs]
+def _remarks(pairs: list[tuple[str, str]], scheme: str, release: Release) -> list[str]:
+    is_storage = scheme in STORAGE_SCHEMES
+    keys = [
+        name for name in KEYS["sink-uri"] if not name.startswith("(") and (is_storage or name not in STORAGE_PARAMETERS)
+    ]
+    # a storage has parameters of its own, such as access-key
+    names = [name for name, _ in pairs if not is_storage or name in keys]
     unknown = [
         f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, keys)}"
         for name in dict.fromkeys(names)

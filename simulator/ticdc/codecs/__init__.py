@@ -5,7 +5,8 @@ from __future__ import annotations
 from simulator.ticdc.codecs.avro import AVRO
 from simulator.ticdc.codecs.canal_json import CANAL_JSON
 from simulator.ticdc.codecs.codec import Codec
-from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions, CsvOptions
+from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.codecs.debezium import DEBEZIUM
 from simulator.ticdc.codecs.open_protocol import OPEN_PROTOCOL
 from simulator.ticdc.codecs.row_changes import (
@@ -19,4 +20,4 @@ from simulator.ticdc.codecs.row_changes import (
 )
 from simulator.ticdc.codecs.simple import SIMPLE
 
-CODECS = {codec.protocol.name: codec for codec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, SIMPLE, AVRO)}
+CODECS = {codec.protocol.name: codec for codec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, SIMPLE, AVRO, CSV)}

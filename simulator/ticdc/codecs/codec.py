@@ -52,6 +52,9 @@ class Protocol:
     topics_name_tables: bool = False
     """Whether a topic expression must have {schema} and {table}."""
 
+    sinks: frozenset[str] = frozenset({"kafka"})
+    """The sinks that take it: `kafka`, `storage`."""
+
     is_fallback: bool = False
     """Whether releases that accept unknown protocols use this one instead."""
 
@@ -109,6 +112,9 @@ class Codec:
     """A simulated protocol. Functions with a default are those of a protocol without the property."""
 
     protocol: Protocol
+    file_extension: str = ""
+    """The end of the names of its files in a storage; empty if it is for Kafka alone."""
+
     encode: Callable[[RowChanges, CodecOptions, Release], EncodedRows]
     """Encode row changes of one table into keys and values; raises EncodeError."""
 

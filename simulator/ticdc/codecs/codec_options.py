@@ -9,6 +9,23 @@ from simulator.releases import Release, option_names
 
 
 @dataclass(frozen=True)
+class CsvOptions:
+    """`[sink.csv]` by TiCDC's names, with underscores."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    """The quote character; empty for escapes instead."""
+
+    null: str = "\\N"
+    include_commit_ts: bool = False
+    binary_encoding_method: str = "base64"
+    """`base64` or `hex`."""
+
+    output_old_value: bool = False
+    output_handle_key: bool = False
+
+
+@dataclass(frozen=True)
 class CodecOptions:
     """The encoder's options by TiCDC's names, with underscores (tiflow v8.5 pkg/sink/codec/common/config.go)."""
 
@@ -76,7 +93,12 @@ class CodecOptions:
     """Whether `_tidb` of Canal-JSON has `rowkey` (new architecture)."""
 
     terminator: str = ""
-    """The end of a row of Canal-JSON in releases that send `[sink] terminator` to Kafka."""
+    """The end of a row in a storage, and of Canal-JSON in releases that send `[sink] terminator` to Kafka."""
+
+    stores_rows: bool = False
+    """Whether rows go to a storage, not to Kafka."""
+
+    csv: CsvOptions = CsvOptions()
 
     encoding_format: str = "json"
     """Simple only: `json` or `avro`."""

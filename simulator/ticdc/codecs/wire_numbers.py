@@ -48,6 +48,27 @@ def plain_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.
     return _expand_exponents(text, pc.match_substring(text, "e"))
 
 
+def percent_v_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Array:
+    """Return FLOAT and DOUBLE as Go's `%v` does: the shortest digits, an exponent below 1e-4 and from 1e6 on."""
+    numbers, text = to_float64(cells), _shortest(cells, type, widened)
+    size = pc.abs(numbers)
+    unusual = pc.or_(pc.greater_equal(size, 1e6), pc.and_(pc.less(size, 1e-4), pc.greater(size, 0.0)))
+    if not pc.any(unusual).as_py():
+        return text.cast(pa.binary())
+    rare = _with_exponents(text.filter(unusual))
+    return pc.replace_with_mask(text, pc.fill_null(unusual, False), rare).cast(pa.binary())
+
+
+def _with_exponents(text: pa.Array) -> pa.Array:
+    """Return Arrow's text of numbers with Go's exponents; Arrow has none from 1e-6 up to 1e10."""
+    for digits in range(6, 10):
+        text = pc.replace_substring_regex(text, rf"^(-?\d)(\d{{{digits}}})(?:\.(\d+))?$", rf"\1.\2\3e+0{digits}")
+    for zeros in (4, 5):
+        text = pc.replace_substring_regex(text, rf"^(-?)0\.0{{{zeros}}}([1-9])(\d*)$", rf"\1\2.\3e-0{zeros + 1}")
+    text = pc.replace_substring_regex(text, r"(\.\d*?)0+e", r"\1e")
+    return pc.replace_substring_regex(pc.replace_substring(text, ".e", "e"), r"e([+-])(\d)$", r"e\10\2")
+
+
 def _shortest(cells: pa.Array, type: ColumnType, widened: bool) -> pa.Array:
     numbers = to_float64(cells)
     if types.type_code(type) != _FLOAT:

@@ -72,11 +72,17 @@ class Router:
     enable_old_value: bool = True
     selectors: tuple[Selector, ...] = ()
     routes: TableRoutes = TableRoutes()
+    by_table: bool = False
+    """Whether the rows of a table go to one partition, as in a storage sink."""
 
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     """Return a changefeed's compiled rules; raise ChangefeedError for a matcher, topic or column that TiCDC rejects."""
     codec, rules, sensitive = changefeed.codec, changefeed.dispatchers, changefeed.case_sensitive
+    if changefeed.storage is not None:
+        # the rows of a table go to one worker; rules and selectors do nothing (tiflow v8.0.0:
+        # cdc/sink/dmlsink/cloudstorage/defragmenter.go)
+        return Router((), changefeed.topic, changefeed.scheme, release, codec.enable_old_value, by_table=True)
     options = (codec.protocol, sensitive, changefeed.scheme, release, codec.enable_old_value)
     selectors = compile_selectors(changefeed.column_selectors, sensitive)
     compiled = compile_rules(rules, changefeed.topic, *options)
@@ -105,7 +111,7 @@ def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, 
     for index, (matcher, rule) in enumerate(router.rules):
         if matcher.match(schema, table):
             return index, rule
-    return None, IMPLICIT
+    return None, BY_TABLE if router.by_table else IMPLICIT
 
 
 def topic_of(router: Router, schema: str, table: str) -> str:
@@ -203,3 +209,4 @@ def _verify_dispatcher(router: Router, table: Table) -> None:
 
 
 IMPLICIT = DispatchRule(("*.*",), "default")
+BY_TABLE = DispatchRule(("*.*",), "table")

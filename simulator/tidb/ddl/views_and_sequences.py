@@ -12,6 +12,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.ddl.tidb_errors import tidb_error
+from simulator.tidb.parser.queries.field_names import field_names
 
 T = TypeVar("T")
 
@@ -26,7 +27,8 @@ def create_view(statement: syntax.CreateView, text: str, session: Session) -> Ex
             if statement.or_replace:
                 raise tidb_error("ddl:1347", *name, "VIEW")
             raise tidb_error("schema:1050", ".".join(name))
-        view = ViewInfo(name.schema, name.name, statement.query.text, statement.columns)
+        names = statement.columns or _field_names(statement, catalog, session)
+        view = ViewInfo(name.schema, name.name, statement.query.text, names)
         return replace(catalog, views={**catalog.views, place: view})
 
     return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)
@@ -36,6 +38,17 @@ def _checked_key(catalog: Catalog, name: syntax.TableName) -> Key:
     """Return the key of a name. Raises DdlError for an unknown database."""
     catalog.existing_database(name.schema)
     return place_of(*name)
+
+
+def _field_names(statement: syntax.CreateView, catalog: Catalog, session: Session) -> tuple[str, ...]:
+    """Return the names of the columns of a view that does not name them."""
+
+    def columns_of(schema: str, name: str) -> tuple[str, ...]:
+        place = place_of(schema or session.database, name)
+        view = catalog.views.get(place)
+        return view.columns if view else tuple(column.name for column in catalog.tables[place].columns)
+
+    return field_names(statement.query.text, columns_of)
 
 
 def drop_view(statement: syntax.DropView, text: str, session: Session) -> ExecutionResult:

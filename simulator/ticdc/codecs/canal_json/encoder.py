@@ -217,7 +217,7 @@ def canal_options(options: CodecOptions, release: Release) -> CodecOptions:
         large_message_handle_option=options.large_message_handle_option if handles_large else "none",
         max_message_bytes=options.max_message_bytes if release.canal_size_limit else sys.maxsize,
         output_row_key=options.output_row_key and extended,
-        terminator=options.terminator if release.canal_ends_rows else "",
+        terminator=options.terminator if release.canal_ends_rows or options.stores_rows else "",
     )
 
 

@@ -1,0 +1,121 @@
+"""Directories in which files are stored: of this machine, on S3, or at any URI that fsspec opens.
+
+A file appears whole or not at all: it is written under another name first if the storage does not write atomically.
+Parameters of a URI are those of TiCDC (tidb: br/pkg/storage/parse.go).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pyarrow as pa
+
+from simulator.errors import UserError, uri_without_secrets
+from simulator.files import file_system, has_driver
+
+ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
+
+ATOMIC = frozenset(("s3", "gcs", "gs", "abfs", "az", "memory"))
+"""fsspec's protocols that write files atomically."""
+
+FSSPEC_SCHEMES = {"": "file", "local": "file", "gcs": "gs", "azure": "az", "azblob": "az"}
+"""TiCDC's schemes that have another name in fsspec."""
+
+OPTIONS = {
+    "s3": {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "endpoint": "endpoint_url"},
+    "gs": {"credentials-file": "token", "endpoint": "endpoint_url"},
+    "az": {"account-name": "account_name", "account-key": "account_key", "sas-token": "sas_token"},
+}
+"""Parameters of TiCDC's storage URIs and the corresponding options of fsspec's drivers."""
+
+Part: TypeAlias = "bytes | memoryview | pa.Buffer"
+
+
+class ExternalStorage:
+    """An opened storage."""
+
+    def __init__(self, uri: str, setting: str) -> None:
+        """Open a URI or path; `setting` is its name in errors. Raises UserError, one line."""
+        self.shown = uri_without_secrets(uri)
+        parts = urlsplit(uri)
+        scheme = FSSPEC_SCHEMES.get(parts.scheme, parts.scheme)
+        parameters = dict(parse_qsl(parts.query.replace("+", "%2B")))
+        options = {ours: parameters[theirs] for theirs, ours in OPTIONS.get(scheme, {}).items() if theirs in parameters}
+        path = unquote(parts.path) if parts.scheme else os.path.abspath(uri)
+        try:
+            self._driver, self._root = file_system(f"{scheme}://{parts.netloc}{path}", **options)
+        except Exception as error:  # each driver has errors of its own
+            accepted = f"; accepted: {ACCEPTED}" if not has_driver(scheme) else ""
+            raise UserError(f"{setting} {self.shown} cannot be opened: {reason(error)}{accepted}") from error
+        protocols = (self._driver.protocol,) if isinstance(self._driver.protocol, str) else self._driver.protocol
+        self._is_local, self._is_atomic = "file" in protocols, not ATOMIC.isdisjoint(protocols)
+
+    def write(self, name: str, parts: Sequence[Part]) -> None:
+        """Store a file, replacing an existing one; raises the driver's errors, ValueError for a name outside."""
+        path = self._path(name)
+        if self._is_atomic:
+            self._driver.pipe_file(path, b"".join(parts))
+            return
+        directory = posixpath.dirname(path)
+        self._driver.makedirs(directory, exist_ok=True)
+        temporary = posixpath.join(directory, f".{uuid.uuid4()}")
+        try:
+            with self._driver.open(temporary, "wb") if not self._is_local else open(temporary, "wb") as file:
+                for part in parts:
+                    file.write(part)
+            self._move(temporary, path)
+        except BaseException:
+            with suppress(Exception):
+                self._driver.rm_file(temporary)
+            raise
+
+    def read(self, name: str, length: int | None = None) -> bytes | None:
+        """Return the content of a file or its first bytes; None if there is no such file."""
+        try:
+            data: bytes = self._driver.cat_file(self._path(name), end=length)
+        except FileNotFoundError:
+            return None
+        return data
+
+    def names(self, directory: str) -> frozenset[str]:
+        """Return the names of the files in a directory; none if it does not exist."""
+        try:
+            self._driver.invalidate_cache()
+            found = self._driver.ls(self._path(directory), detail=False)
+        except FileNotFoundError:
+            return frozenset()
+        return frozenset(posixpath.basename(path) for path in found)
+
+    def require_writable(self, setting: str) -> None:
+        """Write and remove a small file; raise UserError, one line, if that fails."""
+        probe = f".ticdc-sim-{uuid.uuid4()}"
+        try:
+            self.write(probe, [b"probe"])
+            self._driver.rm_file(self._path(probe))
+        except Exception as error:  # each driver has errors of its own
+            raise UserError(f"{setting} {self.shown} cannot be written to: {reason(error)}") from error
+
+    def _path(self, name: str) -> str:
+        if posixpath.normpath(name).startswith(("/", "../")):
+            raise ValueError("its name leads out of the storage")
+        return posixpath.join(self._root, name)
+
+    def _move(self, old: str, new: str) -> None:
+        if self._is_local:
+            os.replace(old, new)
+            return
+        if self._driver.exists(new):
+            self._driver.rm_file(new)
+        self._driver.mv(old, new)
+
+
+def reason(error: Exception) -> str:
+    """Return an error of a driver on one line."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return text.splitlines()[0]

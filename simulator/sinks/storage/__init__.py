@@ -1,0 +1,1 @@
+"""The sink that writes files: csv or canal-json, schema files, the checkpoint."""

@@ -1,0 +1,21 @@
+"""What the tasks of a run know about its storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simulator.ticdc.changefeed import Storage
+from simulator.ticdc.storage import StoredTable
+
+
+@dataclass(frozen=True)
+class StorageSettings:
+    """The storage, its layout, and the tables of the run."""
+
+    storage: Storage
+    extension: str
+    """`.csv` or `.json`."""
+
+    tables: Sequence[StoredTable]
+    """Parallel to the run's physical tables; a changefeed that stays open appends to it."""

@@ -1,0 +1,180 @@
+"""The storage sink: rows wait in this process until a flush, then become files.
+
+A flush comes at DDL and at each checkpoint, when `drain` is called, and for one table when its rows reach `file-size`.
+As in TiCDC the index of a directory is written before the file that it names (tiflow v8.0.0:
+cdc/sink/dmlsink/cloudstorage/dml_worker.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.columns.change_frame import by_table, picked_values
+from simulator.sinks.external_storage import ExternalStorage, reason
+from simulator.sinks.latencies import Latencies
+from simulator.sinks.records import DeliveryReport, PartitionCounters, Records, positions_by_partition, sizes
+from simulator.sinks.storage.rows import RowsFile, WaitingRows
+from simulator.sinks.storage.settings import StorageSettings
+from simulator.ticdc.storage import (
+    METADATA,
+    SCHEMA_FILE,
+    StoredTable,
+    data_directory,
+    data_name,
+    data_number,
+    date_text,
+    index_path,
+)
+
+Directory = tuple[str, str, int, int | None]
+"""Schema, table, version and partition."""
+
+NO_TABLE = -1
+
+
+class StorageSink:
+    """Writes rows, schema files and checkpoints to a storage."""
+
+    resent = 0
+
+    def __init__(self, settings: StorageSettings, topics: Sequence[str]) -> None:
+        self._settings, self._layout = settings, settings.storage
+        self._files = ExternalStorage(settings.storage.uri, "sink-uri")
+        self._counters = PartitionCounters()
+        self._waiting: dict[int, WaitingRows] = {}
+        self._versions: dict[int, int] = {}
+        """The version in the path of each table's rows: that of the schema file in use."""
+
+        self._numbers: dict[Directory, tuple[str, int]] = {}
+        """The date and the number of the last file."""
+
+        self._partitions: dict[int, tuple[int, int]] = {}
+        """Topic and partition of each table."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a file could not be written."""
+        return self._counters.failed
+
+    @property
+    def in_flight(self) -> int:
+        return sum(waiting.size for waiting in self._waiting.values())
+
+    def latencies(self) -> Latencies:
+        """Return no latencies: there are no acknowledgements."""
+        return Latencies()
+
+    def write(self, records: Records) -> None:
+        """Keep the rows, write schema files and checkpoints."""
+        for topic, partition, places in positions_by_partition(records):
+            counter = self._counters[topic, partition]
+            if counter.error is None:
+                try:
+                    self._take(records, places, (topic, partition))
+                except OSError as error:
+                    counter.error = str(error)
+                    continue
+                chosen = pa.array(places)
+                size = int(sizes(records.value.take(chosen)).sum())
+                counter.delivered(len(places), size, None, records.commit_ts[int(places[-1])].as_py())
+
+    def drain(self) -> None:
+        """Write the files of all rows."""
+        for table, waiting in self._waiting.items():
+            counter = self._counters[self._partitions[table]]
+            if waiting.size and counter.error is None:
+                try:
+                    self._store(table, waiting.take())
+                except OSError as error:
+                    counter.error = str(error)
+
+    def accounts(self) -> list[DeliveryReport]:
+        """Return what has been written so far, or waits for a flush."""
+        return self._counters.accounts()
+
+    def close(self) -> list[DeliveryReport]:
+        """Write the files of all rows; return the reports."""
+        self.drain()
+        return self._counters.accounts()
+
+    def _take(self, records: Records, places: np.ndarray, partition: tuple[int, int]) -> None:
+        """Handle the records of one partition, in order: what is no row comes after the rows before it."""
+        assert records.table is not None
+        table = np.asarray(records.table, np.int64)[places]
+        commit_ts = np.asarray(records.commit_ts, np.int64)[places]
+        controls = np.flatnonzero(table == NO_TABLE)
+        start = 0
+        for end in (*controls.tolist(), len(places)):
+            for number, at in by_table(table[start:end]):
+                rows = places[start + at]
+                self._partitions[number] = partition
+                waiting = self._waiting.setdefault(number, WaitingRows(self._layout.file_size))
+                for file in waiting.add(picked_values(records.value, rows), commit_ts[start + at]):
+                    self._store(number, file)
+            if end < len(places):
+                self._write_control(records, int(places[end]), partition[1])
+            start = end + 1
+
+    def _write_control(self, records: Records, place: int, partition: int) -> None:
+        """Write a schema file or the checkpoint, after all rows of this task; other tasks wait at barriers."""
+        self.drain()
+        if self.failed:
+            return
+        path = records.key[place].as_py().decode("utf-8", "surrogateescape")
+        if path != METADATA or partition == 0:
+            self._write(path, [records.value[place].as_buffer()])
+
+    def _store(self, number: int, file: RowsFile) -> None:
+        """Write the rows of a table as its next file, and its schema file first if there is none."""
+        table = self._settings.tables[number]
+        if number not in self._versions:
+            self._versions[number] = self._schema_version(table)
+        date = date_text(self._layout.date_separator, tso.physical(file.last_commit_ts))
+        version = self._versions[number]
+        directory = data_directory(table, version, date)
+        name = self._next_name((table.schema, table.name, version, table.partition_id), directory, date)
+        self._write(index_path(directory), [f"{name}\n".encode()])
+        self._write(f"{directory}/{name}", file.parts)
+
+    def _schema_version(self, table: StoredTable) -> int:
+        """Return the version of the schema file of a table's rows: its own, or the last one with the same columns.
+
+        If there is none, it is written (tiflow: CheckOrWriteSchema).
+        """
+        directory, _, name = table.schema_path.rpartition("/")
+        names = self._files.names(directory)
+        if name in names:
+            return table.version
+        same = [found for found in map(SCHEMA_FILE.fullmatch, names) if found and found[0].endswith(table.checksum)]
+        if same:
+            return max(int(found[1]) for found in same)
+        self._write(table.schema_path, [table.schema_text])
+        return table.version
+
+    def _next_name(self, place: Directory, directory: str, date: str) -> str:
+        """Return the name of the next file; numbers begin anew at a new date, and go on after files of earlier runs."""
+        last_date, last = self._numbers.get(place) or (date, self._last_number(directory))
+        self._numbers[place] = (date, number := (last if last_date == date else 0) + 1)
+        return data_name(number, self._layout.file_index_width, self._settings.extension)
+
+    def _last_number(self, directory: str) -> int:
+        """Return the number of the last file of a directory, by its index; 0 without any."""
+        index = self._files.read(index_path(directory))
+        if index is None:
+            return 0
+        name = index.decode("utf-8", "replace").removesuffix("\n")
+        try:
+            number = data_number(name, self._settings.extension)
+        except ValueError as error:
+            raise OSError(f"{index_path(directory)}: {error}") from error
+        return number if self._files.read(f"{directory}/{name}", 1) else number - 1
+
+    def _write(self, path: str, parts: Sequence[bytes | memoryview | pa.Buffer]) -> None:
+        try:
+            self._files.write(path, parts)
+        except Exception as error:  # each driver has errors of its own
+            raise OSError(f"sink-uri {self._files.shown}: {path} cannot be written: {reason(error)}") from error

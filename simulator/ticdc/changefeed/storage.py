@@ -1,0 +1,147 @@
+"""The settings of a storage sink, checked as TiCDC checks them.
+
+Sources: tiflow v8.0.0: pkg/config/sink.go validateAndAdjust, pkg/sink/cloudstorage/config.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.errors import ChangefeedError
+from simulator.ticdc.changefeed import go
+from simulator.ticdc.changefeed.keys import STORAGE, STORAGE_SCHEMES
+from simulator.ticdc.changefeed.model import Kafka, Storage
+from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.ticdc.codecs.codec_options import CsvOptions
+
+TOPIC = "storage"
+"""The one topic of a storage; its partitions are the sink's workers."""
+
+CSV, CLOUD = "sink.csv", "sink.cloud-storage-config"
+INVALID = "CDC:ErrStorageSinkInvalidConfig"
+SEPARATORS = ("none", "year", "month", "day")
+MAX_WORKERS = 512
+FLUSH_INTERVALS = (2000, 600_000)
+"""Least and greatest milliseconds."""
+
+FILE_SIZES = (1 << 20, 512 << 20)
+INDEX_WIDTHS = (6, 20)
+
+
+def is_storage(settings: ChangefeedSettings) -> bool:
+    """Return whether the sink-uri is that of a storage."""
+    return settings.uri.scheme in STORAGE_SCHEMES
+
+
+def storage(settings: ChangefeedSettings) -> Storage:
+    """Return the settings of the sink; raise ChangefeedError for those that TiCDC rejects."""
+    if not settings.release.storage_sink:
+        raise ChangefeedError(f"the storage sink of TiCDC {settings.release.name} is not simulated yet")
+    if settings.uri.scheme == "noop":
+        raise ChangefeedError("the scheme noop is not simulated: it writes nothing; accepted: file, s3, gcs, azure")
+    workers = settings.number("worker-count", Storage.worker_count)
+    if workers <= 0:
+        raise _invalid(f"invalid worker-count {workers}, it must be greater than 0")
+    interval = settings.text("flush-interval")
+    try:
+        seconds = go.parse_duration(interval) if interval else Storage.flush_interval_ms / 1000
+    except ValueError as error:
+        raise _invalid(str(error)) from error
+    size = settings.get("file-size")
+    width = settings.file_value("sink", "file-index-digit")
+    return Storage(
+        settings.uri.text,
+        min(workers, MAX_WORKERS),
+        _within(int(seconds * 1000), FLUSH_INTERVALS),
+        Storage.file_size if size is None else _within(int(str(size)), FILE_SIZES),
+        str(settings.file_value("sink", "date-separator") or "none"),
+        bool(settings.file_value("sink", "enable-partition-separator")),
+        width if isinstance(width, int) and INDEX_WIDTHS[0] <= width <= INDEX_WIDTHS[1] else INDEX_WIDTHS[1],
+        bool(settings.file_value(CLOUD, "output-column-id")),
+    )
+
+
+def workers_as_kafka(storage: Storage) -> Kafka:
+    """Return the workers as the partitions of a topic."""
+    return Kafka(brokers=(), partition_num=storage.worker_count)
+
+
+def check(settings: ChangefeedSettings) -> None:
+    """Raise ChangefeedError for settings of the file that TiCDC rejects with a storage sink."""
+    separator = settings.file_value("sink", "date-separator")
+    if separator and str(separator).lower() not in SEPARATORS:
+        accepted = f"accepted: {', '.join(SEPARATORS)}"
+        raise _sink(f"date separator in storage sink is invalid: {separator}; {accepted}")
+    options = csv_options(settings)
+    if len(options.quote.encode()) > 1:
+        raise _csv("quote contains more than one character")
+    if options.quote in ("\r", "\n"):
+        raise _csv("quote cannot be line break character")
+    if not options.delimiter:
+        raise _csv("delimiter cannot be empty")
+    if len(options.delimiter.encode()) > 3:
+        raise _csv(
+            "delimiter contains more than three characters, note that escape sequences can only be used in double "
+            "quotes in toml configuration items."
+        )
+    if "\r" in options.delimiter or "\n" in options.delimiter:
+        raise _csv("delimiter contains line break characters")
+    if options.quote and options.quote in options.delimiter:
+        raise _csv("quote and delimiter has common characters which is not allowed")
+    if options.binary_encoding_method not in ("hex", "base64"):
+        raise _csv("binary-encoding-method can only be hex or base64")
+
+
+def csv_options(settings: ChangefeedSettings) -> CsvOptions:
+    """Return `[sink.csv]`."""
+
+    def text(name: str) -> str:
+        return str(settings.file_value(CSV, name))
+
+    def flag(name: str) -> bool:
+        return bool(settings.file_value(CSV, name))
+
+    return CsvOptions(
+        text("delimiter"),
+        text("quote"),
+        text("null"),
+        flag("include-commit-ts"),
+        text("binary-encoding-method"),
+        flag("output-old-value"),
+        flag("output-handle-key"),
+    )
+
+
+def terminator(settings: ChangefeedSettings) -> str:
+    """Return the end of a row."""
+    written = settings.file.values.get(("sink", "terminator"))
+    return "\r\n" if written is None else str(written)
+
+
+def warnings(settings: ChangefeedSettings, storage: Storage) -> Iterator[str]:
+    """Yield the warnings of the file without those of other sinks, and one for each setting that TiCDC changes."""
+    yield from (remark for remark in settings.file.warnings if not remark.endswith(STORAGE))
+    size, workers = settings.get("file-size"), settings.get("worker-count")
+    if isinstance(size, int) and size != storage.file_size:
+        yield f"file-size {size} becomes {storage.file_size}: TiCDC takes {FILE_SIZES[0]} to {FILE_SIZES[1]}"
+    if isinstance(workers, int) and workers > MAX_WORKERS:
+        yield f"worker-count {workers} becomes {MAX_WORKERS}"
+    interval = settings.text("flush-interval")
+    if interval and int(go.parse_duration(interval) * 1000) != storage.flush_interval_ms:
+        yield f"flush-interval {interval} becomes {storage.flush_interval_ms // 1000}s: TiCDC takes 2s to 10m"
+
+
+def _within(number: int, limits: tuple[int, int]) -> int:
+    return max(limits[0], min(number, limits[1]))
+
+
+def _invalid(text: str) -> ChangefeedError:
+    return ChangefeedError(f"storage sink config invalid: {text}", INVALID)
+
+
+def _csv(text: str) -> ChangefeedError:
+    return _sink(f"csv config {text}")
+
+
+def _sink(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")

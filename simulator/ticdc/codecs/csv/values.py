@@ -1,0 +1,115 @@
+"""Values of CSV columns: numbers as Go's `%v` writes them, strings in quotes or escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import binary, latin1, stored_buffers, surrogate_unescaped
+from simulator.errors import EncodeError
+from simulator.releases import Release
+from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.codec_options import CsvOptions
+from simulator.ticdc.codecs.wire_numbers import percent_v_float
+from simulator.tidb.model import types
+from simulator.tidb.model.types import ColumnType
+
+NUMBERS = frozenset(("integer", "bit", "year"))
+MARK = b"\xfe"
+"""Stands for a delimiter while other characters are escaped; no text has the byte."""
+
+
+@dataclass(frozen=True)
+class Quoting:
+    """How strings are written."""
+
+    quote: bytes
+    delimiter: bytes
+    escaped_delimiter: bytes
+    """A backslash before each byte; TiCDC writes a byte above 0x7F as the character of that code."""
+
+    @staticmethod
+    @lru_cache
+    def of(options: CsvOptions) -> Quoting:
+        delimiter = options.delimiter.encode()
+        return Quoting(options.quote.encode(), delimiter, "".join(f"\\{chr(byte)}" for byte in delimiter).encode())
+
+    def constant(self, text: bytes) -> bytes:
+        """Return one string as it is written."""
+        written: bytes = self.strings(pa.array([text], pa.binary()))[0].as_py()
+        return written
+
+    def strings(self, cells: pa.Array) -> pa.Array:
+        """Return strings, given as their bytes, as they are written; nulls stay nulls."""
+        if not self.quote:
+            return self._escaped(cells)
+        if _holds(cells, self.quote):
+            cells = pc.replace_substring(cells, self.quote, self.quote * 2)
+        quote = pa.scalar(self.quote, pa.binary())
+        return pc.binary_join_element_wise(quote, cells, quote, pa.scalar(b"", pa.binary()))
+
+    def _escaped(self, cells: pa.Array) -> pa.Array:
+        found = [each for each in (self.delimiter, b"\\", b"\n", b"\r") if _holds(cells, each)]
+        if not found:
+            return cells
+        if self.delimiter in found:
+            self._refuse_overlaps(cells)
+            cells = pc.replace_substring(cells, self.delimiter, MARK)
+        for plain, escaped in ((b"\\", b"\\\\"), (b"\n", b"\\n"), (b"\r", b"\\r"), (MARK, self.escaped_delimiter)):
+            cells = pc.replace_substring(cells, plain, escaped)
+        return cells
+
+    def _refuse_overlaps(self, cells: pa.Array) -> None:
+        """Raise EncodeError where a delimiter begins inside another one, or ends in a character to escape."""
+        for step in range(1, len(self.delimiter)):
+            inside = self.delimiter[step:]
+            ends = self.delimiter + self.delimiter[len(inside) :] if self.delimiter.startswith(inside) else b""
+            if inside.startswith(b"\\") or ends and pc.any(pc.match_substring(cells, ends)).as_py():
+                raise EncodeError(
+                    f"TiCDC panics on a value in which the delimiter {self.delimiter.decode()!r} overlaps another "
+                    "character to escape (csv_message.go formatWithEscapes); set [sink.csv] quote",
+                    "CDC:ErrUnexpected",
+                )
+
+
+def _holds(cells: pa.Array, text: bytes) -> bool:
+    data, _ = stored_buffers(cells)
+    return text in data.tobytes()
+
+
+def column_text(cells: pa.Array, type: ColumnType, options: CsvOptions, quoting: Quoting, release: Release) -> pa.Array:
+    """Return a column's TiDB text as its cells in CSV."""
+    family = types.family(type)
+    if family in NUMBERS:
+        return with_null(cells, options)
+    if family == "float":
+        return with_null(percent_v_float(cells, type, release.float_widened), options)
+    if types.is_binary(type):
+        coded = _hex(latin1(cells)) if options.binary_encoding_method == "hex" else base64(latin1(cells))
+        return with_null(quoting.strings(coded), options)
+    if quoting.quote:
+        return with_null(quoting.strings(surrogate_unescaped(cells)), options)
+    return with_null(surrogate_unescaped_escapes(cells, quoting), options)
+
+
+def surrogate_unescaped_escapes(cells: pa.Array, quoting: Quoting) -> pa.Array:
+    """Return text escaped; bytes that are no UTF-8 take their places after that, so that MARK is unique."""
+    return surrogate_unescaped(quoting.strings(cells))
+
+
+def with_null(cells: pa.Array, options: CsvOptions) -> pa.Array:
+    """Return the cells with the text for NULL."""
+    return pc.fill_null(cells, options.null.encode()) if cells.null_count else cells
+
+
+_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+
+def _hex(cells: pa.Array) -> pa.Array:
+    data, offsets = stored_buffers(cells)
+    coded = np.stack((_DIGITS[data >> 4], _DIGITS[data & 15]), axis=1).reshape(-1)
+    return binary(coded, offsets * 2, cells)

@@ -1,0 +1,152 @@
+"""Schema files: a table's columns as JSON, with a checksum in the file's name.
+
+Sources: tiflow v8.0.0: pkg/sink/cloudstorage/table_definition.go, path.go; tidb: pkg/parser/mysql/util.go.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from simulator.releases import Release
+from simulator.ticdc.codecs.json_text import quoted
+from simulator.tidb.ddl.catalog import ViewInfo
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+
+Member = tuple[str, bytes]
+"""Name and JSON text of a member of an object."""
+
+INDENT = b"    "
+LENGTHS = {name: row.length for name, row in types.TYPES.items()} | {"float": 12, "double": 22, "varchar": 5}
+"""Lengths of types that store none (GetDefaultFieldLengthAndDecimal)."""
+
+WITHOUT_LENGTH = frozenset(("date", "time", "datetime", "enum", "set", "json", "vector"))
+"""Families of types whose columns have no ColumnPrecision."""
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """What a schema file says."""
+
+    schema: str
+    table: Table | ViewInfo | None
+    """None for a statement on a database."""
+
+    version: int
+    query: str = ""
+    type_code: int = 0
+
+    def text(self, release: Release, with_ids: bool) -> bytes:
+        """Return the content of the file."""
+        columns = [column for _, column in self._columns(release, with_ids)]
+        return _object(
+            [
+                ("Table", quoted(self._name)),
+                ("Schema", quoted(self.schema)),
+                ("Version", b"1"),
+                ("TableVersion", b"%d" % self.version),
+                ("Query", quoted(self.query)),
+                ("Type", b"%d" % self.type_code),
+                ("TableColumns", _array(columns) if columns else b"null"),
+                ("TableColumnsTotal", b"%d" % len(columns)),
+            ]
+        )
+
+    def checksum(self, release: Release, with_ids: bool) -> int:
+        """Return the CRC-32 of the names and columns, whatever their order."""
+        columns = [column for _, column in sorted(self._columns(release, with_ids))]
+        text = _object(
+            [
+                ("Table", quoted(self._name)),
+                ("Schema", quoted(self.schema)),
+                ("Version", b"0"),
+                ("TableColumns", _array(columns)),
+                ("TableColumnsTotal", b"%d" % len(columns)),
+            ]
+        )
+        return zlib.crc32(text)
+
+    def path(self, release: Release, with_ids: bool) -> str:
+        """Return the path of the file below the storage's URI."""
+        name = f"schema_{self.version}_{self.checksum(release, with_ids):010d}.json"
+        return "/".join([self.schema, *([self._name] if self.table else []), "meta", name])
+
+    @property
+    def _name(self) -> str:
+        return self.table.name if self.table else ""
+
+    def _columns(self, release: Release, with_ids: bool) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the text of each column."""
+        if isinstance(self.table, ViewInfo):
+            for name in self.table.columns:
+                yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
+        elif self.table is not None:
+            for column in self.table.columns:
+                members = _members(column, column.name in self.table.primary_key, release, with_ids)
+                yield column.name, _object(members, 2)
+
+
+def _members(column: Column, is_primary: bool, release: Release, with_id: bool) -> Iterator[Member]:
+    type = column.type
+    if with_id:
+        yield "ColumnId", _text(column.id)
+    yield "ColumnName", quoted(column.name)
+    yield "ColumnType", quoted(types.bare_name(type).upper() + " UNSIGNED" * types.is_unsigned(type))
+    default = _default(column, release)
+    if default is not None:
+        yield "ColumnDefault", quoted(default)
+    family = types.family(type)
+    if family not in WITHOUT_LENGTH:
+        yield "ColumnPrecision", _text(LENGTHS[type.name] if type.length < 0 else type.length)
+    if family == "decimal" or type.decimal > 0 and family in ("float", "time", "datetime"):
+        yield "ColumnScale", _text(max(type.decimal, 0))
+    if column.not_null:
+        yield "ColumnNullable", b'"false"'
+    if is_primary:
+        yield "ColumnIsPk", b'"true"'
+
+
+def _default(column: Column, release: Release) -> str | None:
+    """Return the default as TiDB stores it."""
+    default = column.default
+    if default is None and column.type.name == "year" and column.not_null and not column.generated:
+        return "0000"  # tidb v8.0.0: pkg/ddl/ddl_api.go setYearDefaultValue
+    if default is None and release.storage_origin_default:
+        default = column.origin_default
+        return None if default is None else _stored(default, column.type)
+    if default is None or not column.default_expression:
+        return None if default is None else _stored(default, column.type)
+    return "CURRENT_TIMESTAMP" if default.upper().startswith("CURRENT_TIMESTAMP") else default
+
+
+def _stored(default: str, type: ColumnType) -> str:
+    """Return a value as TiDB stores it.
+
+    That of a BIT is its bytes, of which those that are no UTF-8 become U+FFFD; a FLOAT or DOUBLE has no zeros at its
+    end (tidb v8.0.0: pkg/ddl/ddl_api.go getDefaultValue).
+    """
+    if types.family(type) == "bit":
+        number = int(default)
+        return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big").decode("utf-8", "surrogateescape")
+    if types.family(type) == "float" and "." in default and "e" not in default.lower():
+        return default.rstrip("0").rstrip(".")
+    return default
+
+
+def _text(number: int) -> bytes:
+    return b'"%d"' % number
+
+
+def _object(members: Iterable[Member], depth: int = 0) -> bytes:
+    """Return a JSON object as json.MarshalIndent writes it."""
+    lines = (INDENT * (depth + 1) + b'"%s": %s' % (name.encode(), text) for name, text in members)
+    return b"{\n" + b",\n".join(lines) + b"\n" + INDENT * depth + b"}"
+
+
+def _array(objects: Iterable[bytes]) -> bytes:
+    """Return the array of columns."""
+    entries = [INDENT * 2 + text for text in objects]
+    return b"[\n" + b",\n".join(entries) + b"\n" + INDENT + b"]" if entries else b"[]"

@@ -1,0 +1,114 @@
+"""The storage sink: where files lie, when they are cut, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simulator import TiCDC
+from simulator.errors import ChangefeedError, UserError
+
+RELEASE = "v8.0.0"
+TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))"
+
+
+def written(directory: Path) -> dict[str, str]:
+    """The files below a directory, without schema files and dates."""
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes().decode()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and "/meta/schema_" not in path.as_posix()
+    }
+
+
+def played(directory: Path, *statements: str, uri: str = "", config: str = "", wait: str = "") -> dict[str, str]:
+    """What a changefeed writes for statements on shop.item."""
+    sink_uri = f"{directory.as_uri()}?protocol=csv&flush-interval=2s{uri}"
+    with TiCDC(RELEASE, sink_uri=sink_uri, config=config or None, databases=("shop",)) as ticdc:
+        for statement in (TABLE, *statements):
+            ticdc.execute(statement)
+            if wait:
+                ticdc.wait(wait)
+    return written(directory)
+
+
+def test_the_checkpoint_is_above_all_rows(tmp_path: Path) -> None:
+    files = played(tmp_path, "INSERT INTO shop.item VALUES (1, 'pen')", config="[sink.csv]\ninclude-commit-ts = true\n")
+
+    (row,) = (text for path, text in files.items() if path.endswith(".csv"))
+    assert int(row.split(",")[3]) < json.loads(files["metadata"])["checkpoint-ts"]
+
+
+def test_a_flush_interval_of_simulated_time_makes_a_file(tmp_path: Path) -> None:
+    """And the index names the last one."""
+    insert = "INSERT INTO shop.item VALUES ({0}, 'pen')"
+    files = played(tmp_path, *(insert.format(number) for number in (1, 2, 3)), wait="3s")
+
+    names = [path.rpartition("/")[2] for path in files if path.endswith(".csv")]
+    assert [f"CDC{number:020d}.csv" for number in (1, 2, 3)] == names
+    assert [f"{names[-1]}\n"] == [text for path, text in files.items() if path.endswith("CDC.index")]
+
+
+def test_a_file_ends_behind_the_transaction_that_reaches_file_size(tmp_path: Path) -> None:
+    rows = "INSERT INTO shop.item WITH RECURSIVE n (i) AS (SELECT {0} UNION ALL SELECT i + 1 FROM n WHERE i < {1}) "
+    rows += "SELECT i, REPEAT('x', 20) FROM n"
+    statements = [rows.format(first, first + 999) for first in range(0, 60000, 1000)]
+    files = played(tmp_path, "SET cte_max_recursion_depth = 100000", *statements, uri="&file-size=1048576")
+
+    sizes = [len(text) for path, text in files.items() if path.endswith(".csv")]
+    assert len(sizes) == 3
+    assert all(1 << 20 <= size < (1 << 20) + 50_000 for size in sizes[:-1])
+
+
+def test_numbers_go_on_after_those_of_an_earlier_changefeed(tmp_path: Path) -> None:
+    sink_uri = f"{tmp_path.as_uri()}?protocol=csv"
+    for number in (1, 2):
+        with TiCDC(RELEASE, sink_uri=sink_uri, databases=("shop",)) as ticdc:
+            ticdc.execute(TABLE)
+            ticdc.execute(f"INSERT INTO shop.item VALUES ({number}, 'pen')")
+
+    names = [path.rpartition("/")[2] for path in written(tmp_path) if path.endswith(".csv")]
+    assert ["CDC00000000000000000001.csv", "CDC00000000000000000002.csv"] == names
+
+
+def test_strings_without_quotes_are_escaped(tmp_path: Path) -> None:
+    insert = r"INSERT INTO shop.item VALUES (1, 'a|b\\c\r\nd')"
+    files = played(tmp_path, insert, config="[sink.csv]\nquote = ''\ndelimiter = '|'\n")
+
+    assert ["I|item|shop|1|a\\|b\\\\c\\r\\nd\r\n"] == [text for path, text in files.items() if path.endswith(".csv")]
+
+
+@pytest.mark.parametrize(
+    ("uri", "config", "expected"),
+    [
+        ("file:///tmp/x?protocol=open-protocol", "", "unknown 'open-protocol' message protocol for sink"),
+        ("file:///tmp/x?protocol=csv&worker-count=0", "", "invalid worker-count 0, it must be greater than 0"),
+        ("file:///tmp/x?protocol=csv&flush-interval=2", "", 'missing unit in duration "2"'),
+        (
+            "file:///tmp/x?protocol=csv",
+            "[sink]\ndate-separator = 'hour'\n",
+            "date separator in storage sink is invalid",
+        ),
+        ("file:///tmp/x?protocol=csv", "[sink.csv]\nquote = ','\n", "quote and delimiter has common characters"),
+        ("file:///tmp/x?protocol=csv", "[sink.csv]\ndelimiter = ''\n", "delimiter cannot be empty"),
+        ("kafka://127.0.0.1:9092/t?protocol=csv", "", "unknown 'csv' message protocol for sink"),
+    ],
+)
+def test_settings_that_ticdc_refuses(uri: str, config: str, expected: str) -> None:
+    with pytest.raises(ChangefeedError, match=expected):
+        TiCDC(RELEASE, sink_uri=uri, config=config or None)
+
+
+def test_a_storage_that_cannot_be_written_to_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(UserError, match="cannot be written to: Not a directory"):
+        TiCDC(RELEASE, sink_uri=f"{(tmp_path / 'file').as_uri()}/below?protocol=csv")
+
+
+def test_there_are_no_messages(tmp_path: Path) -> None:
+    with TiCDC(RELEASE, sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
+        with pytest.raises(UserError, match="writes files to its storage"):
+            ticdc.messages()
