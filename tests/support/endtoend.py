@@ -23,7 +23,7 @@ from simulator import TiCDC
 from simulator.errors import EncodeError, SqlError
 from support import avro_messages
 from support.endtoend_simple import bootstrap_times, numbered, read_simple
-from support.endtoend_storage import recorded_files, unequal_files, written_files
+from support.endtoend_storage import Lengths, recorded_files, transaction_lengths, unequal_files, written_files
 from support.same_upstream import same_upstream
 
 DEFAULT = Path(__file__).parent.parent / "endtoend"
@@ -54,6 +54,8 @@ class Feed:
     release: str
     statements: Sequence[Mapping[str, Any]]
     recorded: Mapping[str, Any]
+    lengths: Lengths = field(default_factory=dict)
+    """The transactions of a storage sink's files."""
 
     @property
     def id(self) -> str:
@@ -120,7 +122,8 @@ def feeds(directory: Path) -> list[Feed]:
             case = json.load(file)
         name = path.name.removesuffix(".json.gz")
         for feed in case["feeds"]:
-            played = Feed(name, case["release"], case["statements"], feed)
+            lengths = transaction_lengths(case["feeds"]) if feed["uri"].startswith("file:") else {}
+            played = Feed(name, case["release"], case["statements"], feed, lengths)
             if played.is_stored or protocol_of(feed["uri"]) in READERS:
                 found.append(played)
     return found
@@ -140,7 +143,7 @@ def differences(feed: Feed, directory: Path) -> list[str]:
     if "error" in recorded:
         return wrong
     if feed.is_stored:
-        return [*wrong, *unequal_files(recorded_files(recorded["files"]), written_files(directory))]
+        return [*wrong, *unequal_files(recorded_files(recorded["files"]), written_files(directory), feed.lengths)]
     files = {name: base64.b64decode(content["base64"]) for name, content in recorded.get("files", {}).items()}
     messages = _recorded(recorded)
     expected = _events(feed, _dated(messages, sent) if feed.is_avro else messages, files)
