@@ -50,6 +50,7 @@ CSV = Codec(
     file_extension=".csv",
     encode=encode,
     ddl=_ddl,
+    sends_ddl=lambda options, release: False,
     sizes=_sizes,
     with_unknown_type=_unknown_type,
 )
