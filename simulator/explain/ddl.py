@@ -16,6 +16,7 @@ from simulator.run.plan.table_infos import TableIds, follow_jobs
 from simulator.sources.snapshots import FIRST_ID
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.ddl.classify import Decision, decide
 from simulator.ticdc.ddl.events import JobEvent
 from simulator.ticdc.ddl.jobs_text import execute_text
@@ -185,7 +186,10 @@ def _event(event: JobEvent, sent: DdlEvent, rules: ChangefeedRules) -> EventExpl
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
-    codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
+    """Return the event's message; max-message-bytes holds for the changefeed's own protocol alone."""
+    codec, options = CODECS[protocol], changefeed.codec
+    if protocol != options.protocol:
+        options = replace(options, protocol=protocol, max_message_bytes=CodecOptions.max_message_bytes)
     key, value = codec.message(codec.ddl(event, options, release), options, release)
     partitions = tuple(codec.ddl_partitions(range(changefeed.kafka.partitions), options, release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

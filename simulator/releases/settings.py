@@ -57,8 +57,9 @@ class SettingBehaviours:
         "pkg/sink/cloudstorage/path.go",
     )
     storage_origin_default: bool = SETTING(
-        "Whether a column without a default has that of rows older than the column in schema files ((7.1.1 to 7.5.5, 7.6 to 8.5.1: %s))",
-        "cdc/entry/mounter.go GetDDLDefaultDefinition, cdc/model/schema_storage.go GetColumnDefaultValue",
+        "Whether a column without a default has that of rows older than the column in schema files ((7.1.1 to 7.5.5, 7.6 to 8.5.1: %s, %s))",
+        "cdc/entry/mounter.go GetDDLDefaultDefinition",
+        "cdc/model/schema_storage.go GetColumnDefaultValue",
     )
     protocols: frozenset[str] = SETTING(
         "Names that `protocol` takes, in any case ((canal-json from 4.0.9, open-protocol by that name from 5.4: %s, "

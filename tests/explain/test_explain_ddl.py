@@ -74,6 +74,12 @@ def test_a_statement_that_is_sent_has_a_message_of_each_protocol() -> None:
     assert [column["name"] for column in after] == [*(column["name"] for column in before), "c"]
 
 
+def test_max_message_bytes_of_the_changefeed_does_not_concern_messages_of_other_protocols() -> None:
+    uri = "kafka://127.0.0.1:9092/main?protocol=open-protocol&max-message-bytes=300"
+    (job,) = explained("alter table ORDERS add c int", uri=uri).jobs
+    assert [len(message.value) > 300 for message in job.events[0].messages] == [False, False, True]
+
+
 def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:
     (job,) = explained("drop table loose", "v5.3.0", config="").jobs
     assert [message.partitions for message in job.events[0].messages] == [(0, 1), (0, 1)]

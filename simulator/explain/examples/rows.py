@@ -9,6 +9,7 @@ from simulator.explain.examples.playback import (
     CANAL,
     DEBEZIUM,
     OPEN,
+    REGISTRY,
     ExampleRow,
     ReleaseExample,
     delete,
@@ -152,8 +153,8 @@ CANAL_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
 }
 
 AVRO_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
-    "avro_records": (ReleaseExample((insert(id=1),), uri=AVRO),),
-    "avro_null_text": inserted_value("VARCHAR(9) DEFAULT 'null'", "x", AVRO),
+    "avro_records": (ReleaseExample((insert(id=1),), uri=AVRO, config=REGISTRY),),
+    "avro_null_text": table_with_column("VARCHAR(9) DEFAULT 'null'", insert(id=1, a="x"), uri=AVRO, config=REGISTRY),
 }
 
 DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
