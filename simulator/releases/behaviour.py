@@ -33,6 +33,9 @@ class Behaviour:
     values: Mapping[str, str]
     """The meaning of values that are words."""
 
+    protocol: str = ""
+    """The protocol whose messages it concerns, if a release can lack it."""
+
     name: str = ""
     """The field's name."""
 
@@ -63,13 +66,14 @@ class Behaviour:
         return _without_releases(self.values.get(value, ""))
 
 
-def section(chapter: str, name: str) -> Callable[..., Any]:
+def section(chapter: str, name: str, protocol: str = "") -> Callable[..., Any]:
     """Return a function that makes the fields of a section as Behaviour describes them; `first` is 4.0.0's value."""
 
     def behaviour(
         text: str, *sources: str, then: str = ".", values: Mapping[str, str] | None = None, first: object = False
     ) -> Any:
-        return field(default=first, metadata={"behaviour": Behaviour(chapter, name, text, sources, then, values or {})})
+        described = Behaviour(chapter, name, text, sources, then, values or {}, protocol)
+        return field(default=first, metadata={"behaviour": described})
 
     return behaviour
 

@@ -57,10 +57,15 @@ def full_name(release: Release) -> str:
 
 
 def differences(before: Release, after: Release) -> tuple[ReleaseDifference, ...]:
-    """Return the behaviours in which the second release differs, those on the wire first."""
+    """Return the behaviours in which the second release differs, those on the wire first.
+
+    What concerns a protocol that one of them lacks is left out: `protocols` itself differs.
+    """
+    common = {"", *before.protocols & after.protocols}
     every = (
         ReleaseDifference(behaviour, *(getattr(release, behaviour.name) for release in (before, after)))
         for behaviour in behaviours()
+        if behaviour.protocol in common
     )
     return tuple(difference for difference in every if difference.before != difference.after)
 

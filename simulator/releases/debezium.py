@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
-DEBEZIUM = section(ON_THE_WIRE, "messages of Debezium")
+DEBEZIUM = section(ON_THE_WIRE, "messages of Debezium", "debezium")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

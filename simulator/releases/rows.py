@@ -9,7 +9,7 @@ from simulator.releases.behaviour import ON_THE_WIRE, section
 ROWS = section(ON_THE_WIRE, "rows")
 OPEN = section(ON_THE_WIRE, "rows in Open Protocol")
 CANAL = section(ON_THE_WIRE, "rows in Canal-JSON")
-AVRO = section(ON_THE_WIRE, "rows in Avro")
+AVRO = section(ON_THE_WIRE, "rows in Avro", "avro")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator.releases.behaviour import section
 
-SIMPLE = section("Simple", "rows and table schemas")
+SIMPLE = section("Simple", "rows and table schemas", "simple")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
