@@ -22,9 +22,12 @@ def refusal(case: Case) -> str:
     """How the error for the rows begins, whatever their size; empty where the release writes them all."""
     if case.is_open:
         return _nothing_left(case)
-    if case.options.protocol == "debezium":
-        return _debezium(case)
-    return _unsigned_null(case) or _selection(case)
+    match case.options.protocol:
+        case "debezium":
+            return _debezium(case)
+        case "canal-json":
+            return _unsigned_null(case) or _selection(case)
+    return ""
 
 
 def _debezium(case: Case) -> str:
