@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.api.python_values import PythonValue, Result, python_values, result_of
-from simulator.consumer.decode import Event, decode
+from simulator.consumer.decode import Event
+from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import Record
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.releases import Release
@@ -87,6 +88,7 @@ class TiCDC:
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
+        self._reader = MessageReader(self._changefeed.codec.protocol)
         self._live = OpenChangefeed(
             _output(self._changefeed, release_facts, self._sent, fixtures, fixtures_format, send),
             self._changefeed,
@@ -143,7 +145,7 @@ class TiCDC:
             start_ms,
             self._sent[before:],
             (job for result in results for job in result.jobs),
-            self._changefeed.codec.protocol,
+            self._reader,
             [replace(each, records=each.records - sent) for each in live.faults.injections if each.records >= sent],
             {number: schema.text for number, schema in self.schemas.items()},
         )
@@ -154,6 +156,12 @@ class TiCDC:
         They end with a watermark above everything so far in every partition, if the protocol has watermarks, unless
         `watermark` is false.
         """
+        taken = self._taken(watermark)
+        for message in taken:
+            self._reader.skip(message)
+        return taken
+
+    def _taken(self, watermark: bool) -> list[Message]:
         live = self._open()
         if self._changefeed.storage is not None:
             raise UserError("there are no messages: the changefeed writes files to its storage, on close the last ones")
@@ -168,9 +176,9 @@ class TiCDC:
 
     def events(self) -> list[Event]:
         """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
-        protocol, messages = self._changefeed.codec.protocol, self.messages()
+        messages = self._taken(watermark=True)
         schemas = {number: schema.text for number, schema in self.schemas.items()}
-        return [event for message in messages for event in decode(message.key, message.value, protocol, schemas)]
+        return [event for message in messages for event in self._reader.events(message, schemas)]
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """Return the rows of `db.table`, ordered by its key, with values as in `python_values`.

@@ -18,6 +18,7 @@ from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
 from simulator.consumer.event_lines import lines
+from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import records_of_batch
 from simulator.engines import in_process
 from simulator.engines.spark.calls import spark_calls
@@ -136,7 +137,12 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
         display.stage("playing it in this process, for what is expected")
         messages, injections = rehearse(planned, changefeed, release, seed)
     expectations.check(
-        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, injections
+        planned.expected,
+        planned.timeline.start_ms,
+        messages,
+        planned.jobs,
+        MessageReader(changefeed.codec.protocol),
+        injections,
     )
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from simulator import tso
-from simulator.consumer.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, decode
-from simulator.consumer.records import Record
+from simulator.consumer.decode import (
+    DdlEvent,
+    Event,
+    Image,
+    RowEvent,
+    TableSchemas,
+    Value,
+    Watermark,
+    decode,
+    told_schemas,
+)
+from simulator.consumer.records import Record, TopicPartition
 from simulator.errors import UserError, printable, printable_json
 
 WIDTH = 60
@@ -20,14 +31,20 @@ WIDTH = 60
 def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None = None) -> Iterator[str]:
     """Yield a line for each event. Without `protocol` it is detected for each message. An unreadable record gives a
     line, too."""
+    told = defaultdict[TopicPartition, TableSchemas](dict)
     for record in records:
         try:
-            events = decode(record.key, record.value, protocol)
+            events = decode(record.key, record.value, protocol, told=told[record.topic, record.partition])
         except UserError as error:
             yield json_line(record, unreadable(record, error)) if as_json else unreadable_line(record, error)
             continue
         for event in events:
             yield json_line(record, as_dict(event)) if as_json else line(record, event)
+        for schema, table, version in told_schemas(record.key, record.value, protocol) if not events else ():
+            told_schema = {"event": "BOOTSTRAP", "schema": schema, "table": table, "version": version}
+            place = f"{record.topic}/{record.partition}@{record.offset}"
+            text = printable(f"{place} - - BOOTSTRAP {schema}.{table} version {version}")
+            yield json_line(record, told_schema) if as_json else text
 
 
 def raw_lines(records: Iterable[Record]) -> Iterator[str]:
@@ -65,6 +82,7 @@ def as_dict(event: Event) -> dict[str, Any]:
         return head | {"query": event.query, "type": event.type}
     optional: dict[str, Any] = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
     optional["stored_at"] = event.stored_at or None
+    optional["untold"] = event.untold or None
     optional["unnamed"] = [_json_value(value) for value in event.unnamed] or None
     head |= {name: value for name, value in optional.items() if value is not None}
     return head | {"before": _json_image(event.before), "after": _json_image(event.after)}
@@ -108,6 +126,7 @@ def describe(event: Event) -> str:
     columns = _changes(event) if event.op == "UPDATE" else _columns(event)
     elsewhere = f", all of it at {event.stored_at}" if event.stored_at else ""
     note = [f"(the handle key alone{elsewhere})"] if event.only_handle else []
+    note += ["(its table schema was not told before)"] if event.untold else []
     return " ".join((event.op, name, *columns, *note))
 
 

@@ -24,7 +24,8 @@ of the table in their messages. Columns of EVENT_SCHEMA:
     after       the new row in the same form; null for DELETE
     schema, table, text, type
                 of DDL: database, table, statement and type (digits of a number, or canal's word).
-                `text` of UNREADABLE is the reason; of a row, why the claim-check file cannot be read
+                `text` of UNREADABLE is the reason; of a row, why the claim-check file cannot be read. `type` of
+                UNREADABLE is `schema-unknown` if no message told the row's table schema, else null
 """
 
 from __future__ import annotations

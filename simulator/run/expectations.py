@@ -11,14 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 
 import pyarrow as pa
 
 from simulator import tso
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
+from simulator.consumer.message_reader import MessageReader
 from simulator.errors import ExpectationError, UserError
 from simulator.faults.pipeline import Injection
 from simulator.run.plan.expectation import PlannedExpectation
@@ -30,6 +32,9 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.sql_engine.storage.state import Upstream
+
+Read = Callable[[Message], tuple[Event, ...]]
+"""Returns the events of a message."""
 
 REST = ("…", "...")
 """The ends of an expected line that allow any further text or columns."""
@@ -59,18 +64,6 @@ class SentEvent:
     """The line of `inspect`, without the time."""
 
 
-@dataclass(frozen=True)
-class MessageReader:
-    """Decodes messages of a protocol."""
-
-    protocol: str
-    schemas: Mapping[int, str]
-
-    def events(self, message: Message) -> tuple[Event, ...]:
-        """Return the events of a message."""
-        return decode(message.key, message.value, self.protocol, self.schemas)
-
-
 def require_messages(changefeed: Changefeed, expected: Iterable[PlannedExpectation]) -> None:
     """Raise UserError for expectations about messages of a changefeed that writes files."""
     if changefeed.storage is not None and any(each.expectation.about_messages for each in expected):
@@ -82,7 +75,7 @@ def check(
     start_ms: int,
     messages: Sequence[Message],
     jobs: Iterable[EmittedJob],
-    protocol: str,
+    reader: MessageReader,
     injections: Sequence[Injection] = (),
     schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> None:
@@ -91,7 +84,9 @@ def check(
     Events that are sent again because of a fault count for the fault's step; `injections` are the faults that began.
     `schemas` are those that messages name, by id.
     """
-    failures = list(_failures(expected, start_ms, messages, tuple(jobs), MessageReader(protocol, schemas), injections))
+    failures = list(
+        _failures(expected, start_ms, messages, tuple(jobs), partial(reader.events, schemas=schemas), injections)
+    )
     if failures:
         raise ExpectationError(*failures)
 
@@ -101,7 +96,7 @@ def _failures(
     start_ms: int,
     messages: Sequence[Message],
     jobs: Sequence[EmittedJob],
-    read: MessageReader,
+    read: Read,
     injections: Sequence[Injection],
 ) -> Iterator[str]:
     earliest = _earliest(len(messages), injections)
@@ -145,11 +140,11 @@ def _earliest(count: int, injections: Sequence[Injection]) -> list[int]:
     return times
 
 
-def _sent(messages: Iterable[Message], read: MessageReader, earliest: Sequence[int]) -> list[SentEvent]:
+def _sent(messages: Iterable[Message], read: Read, earliest: Sequence[int]) -> list[SentEvent]:
     """Return the events in the order of commit-ts; a statement that is sent to several partitions counts once."""
     events: dict[object, SentEvent] = {}
     for since, message in zip(earliest, messages, strict=True):
-        for number, event in enumerate(read.events(message)):
+        for number, event in enumerate(read(message)):
             if isinstance(event, Watermark):
                 continue
             at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
@@ -161,8 +156,8 @@ def _sent(messages: Iterable[Message], read: MessageReader, earliest: Sequence[i
     return sorted(events.values(), key=lambda event: event.order)
 
 
-def _has_events(message: Message, read: MessageReader) -> bool:
-    return any(isinstance(event, RowEvent | DdlEvent) for event in read.events(message))
+def _has_events(message: Message, read: Read) -> bool:
+    return any(isinstance(event, RowEvent | DdlEvent) for event in read(message))
 
 
 def _in_wanted_order(expected: Sequence[str], events: Sequence[SentEvent]) -> list[str]:

@@ -161,12 +161,12 @@ class PartitionChecks:
     # -- the rest -----------------------------------------------------------------------------------------------
 
     def _unreadable_ones(self, events: EventArrays, records: pa.RecordBatch | None) -> None:
-        texts = events.batch.column("text")
+        texts, kinds = events.batch.column("text"), events.batch.column("type")
         for at in events.at(UNREADABLE).tolist():
             why, reasons = texts[at].as_py() or "", self.summary.unreadable
             reasons[why if why in reasons or len(reasons) < REASONS else "other"] += 1
             foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
-            check = "foreign" if foreign else "unreadable"
+            check = kinds[at].as_py() or ("foreign" if foreign else "unreadable")
             self._counter.add(Violation(check, *self.place, int(events.offset[at]), why))
         rows = events.rows
         events.report("file-missing", rows[np.asarray(texts.is_valid())[rows]], lambda at: str(texts[at]))

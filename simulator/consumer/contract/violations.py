@@ -26,6 +26,7 @@ class Check:
 CHECKS: Mapping[str, Check] = {
     "unreadable": Check(0, "a message of the changefeed's that is damaged"),
     "foreign": Check(0, "a message that does not look like one of the changefeed's"),
+    "schema-unknown": Check(0, "a row whose table schema no message before it told"),
     "file-missing": Check(0, "a file of claim-check that is gone, damaged or of another row"),
     "partition-unknown": Check(0, "a message in a partition that the topic should not have"),
     "table-unknown": Check(1, "a row of a table that is not known"),

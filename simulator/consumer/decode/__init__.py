@@ -36,16 +36,20 @@ def decode(
     value: bytes | None,
     protocol: str | None = None,
     schemas: Mapping[int, str] = MappingProxyType({}),
+    told: stream.TableSchemas | None = None,
 ) -> tuple[stream.Event, ...]:
     """Return the events of one Kafka message, in order; raises UserError with the reason if it cannot be read.
 
-    `schemas` are those of the registry by id, for protocols whose messages name them.
+    `schemas` are those of the registry by id, for protocols whose messages name them. `told` are the table schemas that
+    earlier messages told, to which those of this one are added; without it the columns of such protocols have no types.
     """
     name = protocol or protocol_of(key, value)
     if name not in DECODERS:
         raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
     try:
         decoder = DECODERS[name]
+        if decoder.memory is not None and told is not None:
+            return decoder.memory.decode(key, value, told)
         return decoder.decode(key, value) if decoder.with_schemas is None else decoder.with_schemas(key, value, schemas)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         article = "an" if name[0] in "aeiou" else "a"
@@ -54,11 +58,19 @@ def decode(
         raise UserError(f"not {article} {name} message: {reason}") from error
 
 
-def fetch_claim_check(event: stream.RowEvent, read: Callable[[str], bytes], protocol: str) -> stream.RowEvent:
+def told_schemas(key: bytes | None, value: bytes | None, protocol: str | None = None) -> stream.TableSchemas:
+    """Return the table schemas that a readable message tells."""
+    memory = DECODERS[protocol or protocol_of(key, value)].memory
+    return {} if memory is None else memory.told(key, value)
+
+
+def fetch_claim_check(
+    event: stream.RowEvent, read: Callable[[str], bytes], protocol: str, told: stream.TableSchemas | None = None
+) -> stream.RowEvent:
     """Return a claim-check row with all columns; raises UserError if its file cannot be read or has another row."""
     content = read(event.stored_at)
     try:
-        events = decode(*claim_check_message(content), protocol)
+        events = decode(*claim_check_message(content), protocol, told=told)
     except (ValueError, TypeError, UserError) as error:
         raise UserError(f"{event.stored_at} holds no message: {error}") from error
     match events:

@@ -3,18 +3,20 @@ record."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, lengths
-from simulator.consumer.decode import DECODERS, protocol_of
+from simulator.consumer.decode import DECODERS, decode, protocol_of
 from simulator.consumer.decode.by_columns import read_columns
-from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts
+from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, SchemaMemory
 from simulator.consumer.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
 from simulator.consumer.decode.shapes import TextShape, TokenizedSample, learn_shape
+from simulator.consumer.decode.stream_events import TableSchemas
 from simulator.consumer.frame import EVENT_SCHEMA, Layout
 from simulator.errors import UserError
 
@@ -29,8 +31,12 @@ class StreamDecoder:
     files; if that fails, `text` of the row has the reason, and the row stays limited to its handle key.
     """
 
-    def __init__(self, protocol: str | None = None, stored: ReadClaimCheck | None = None) -> None:
+    def __init__(
+        self, protocol: str | None = None, stored: ReadClaimCheck | None = None, told: TableSchemas | None = None
+    ) -> None:
+        """`told` are table schemas that are known before the first record."""
         self.protocol = protocol
+        self._told = dict(told or {})
         self.layouts: list[Layout] = []
         self._stored = stored
         self._layout_indexes: dict[Layout, int] = {}
@@ -39,6 +45,27 @@ class StreamDecoder:
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
         self.protocol = self.protocol or detect_protocol(records)
+        parts = [self._decoded(part) for part in self._parts(records)]
+        return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+
+    def _parts(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the records up to each one that tells a new table schema, which is known from there on."""
+        memory, begin = schema_memory(self.protocol), 0
+        values = records.column("value").fill_null(b"")
+        for place in [] if memory is None else np.flatnonzero(memory.may_tell(values)).tolist():
+            assert memory is not None
+            try:
+                new = memory.told(None, values[place].as_py())
+            except (ValueError, TypeError, KeyError, AttributeError):
+                continue  # the record is unreadable, as decoding it says
+            if new.keys() - self._told.keys():
+                yield records.slice(begin, place - begin)
+                begin = place
+                self._told |= new
+                self._shapes = {skeleton: shape for skeleton, shape in self._shapes.items() if shape is not None}
+        yield records.slice(begin)
+
+    def _decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         columns = columnar_decoder(self.protocol)
         if columns is None or not len(records):
             return self._one_by_one(records)
@@ -54,11 +81,11 @@ class StreamDecoder:
         if not len(left):
             return fast
         slow = self._one_by_one(records.take(pa.array(left)))
-        record_of_slow = np.cumsum(np.asarray(slow.column("number")) == 0) - 1
-        return _merged(fast, record, slow, left[record_of_slow])
+        record_of_slow = np.searchsorted(np.asarray(records.column("offset")), np.asarray(slow.column("offset")))
+        return _merged(fast, record, slow, record_of_slow)
 
     def _one_by_one(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored)
+        return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored, self._told)
 
     def _fast(
         self, records: pa.RecordBatch, events: EventTexts, decoded: Mapping[str, pa.Array], kept: Places, places: Places
@@ -88,7 +115,9 @@ class StreamDecoder:
         if skeleton not in self._shapes:
             if len(self._shapes) >= REMEMBERED:
                 self._shapes.clear()
-            self._shapes[skeleton] = learn_shape(sample, self.protocol, columns, self._layout_index)
+            self._shapes[skeleton] = learn_shape(
+                sample, partial(decode, protocol=self.protocol, told=self._told), columns, self._layout_index
+            )
         return self._shapes[skeleton]
 
     def _layout_index(self, layout: Layout) -> int:
@@ -128,9 +157,17 @@ def columnar_decoder(protocol: str | None) -> ColumnarDecoder | None:
     return None if decoder is None else decoder.columns
 
 
+def schema_memory(protocol: str | None) -> SchemaMemory | None:
+    """Return how the protocol's table schemas are remembered; None if it is unknown, or rows say their types."""
+    decoder = DECODERS.get(protocol or "")
+    return None if decoder is None else decoder.memory
+
+
 def possible_statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
     """Drop records that cannot be statements, by a simple text search."""
-    columns = columnar_decoder(protocol)
+    columns, memory = columnar_decoder(protocol), schema_memory(protocol)
+    if memory is not None:
+        return records.filter(pa.array(memory.may_tell(records.column("value").fill_null(b""))))
     if columns is None or not len(records):
         return records
     name, marks = columns.rows

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.columns.cells import Places
-from simulator.consumer.decode.stream_events import ColumnInfo, Event
+from simulator.columns.cells import Mask, Places
+from simulator.consumer.decode.stream_events import ColumnInfo, Event, TableSchemas
 from simulator.consumer.decode.tokens import TokenRule
 
 Path = tuple["str | int", ...]
@@ -82,6 +82,20 @@ class ColumnarDecoder:
 
 
 @dataclass(frozen=True)
+class SchemaMemory:
+    """How a protocol is read whose rows name a table schema that an earlier message of their partition told."""
+
+    may_tell: Callable[[pa.Array], Mask]
+    """Returns which values may be those of statements or tell a schema."""
+
+    told: Callable[[bytes | None, bytes | None], TableSchemas]
+    """Returns the schemas that a message tells; raises ValueError or KeyError if it is invalid."""
+
+    decode: Callable[[bytes | None, bytes | None, TableSchemas], tuple[Event, ...]]
+    """Decodes as `Decoder.decode` does, with the schemas told so far, and adds those that the message tells."""
+
+
+@dataclass(frozen=True)
 class Decoder:
     decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
     """Returns the events of one message; raises ValueError or KeyError if it is invalid."""
@@ -98,8 +112,8 @@ class Decoder:
     columns: ColumnarDecoder | None = None
     """None if messages are decoded one by one only."""
 
-    is_typed: bool = True
-    """Whether rows say the types and the key of their columns."""
+    memory: SchemaMemory | None = None
+    """None if rows say the types and the key of their columns."""
 
     with_schemas: Callable[[bytes | None, bytes | None, Mapping[int, str]], tuple[Event, ...]] | None = None
     """Decodes with the schemas of a registry, texts by id, as `decode` does; None if messages name no schemas."""

@@ -12,7 +12,7 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import DDL, DELETE, INSERT, ROW, UPDATE, WATERMARK
 from simulator.consumer.decode import decode, fetch_claim_check
 from simulator.consumer.decode import stream_events as stream
-from simulator.consumer.decode.stream_events import DdlEvent, Event, Image, RowEvent, Value
+from simulator.consumer.decode.stream_events import DdlEvent, Event, Image, RowEvent, TableSchemas, Value
 from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.errors import UserError
 
@@ -20,6 +20,9 @@ OPERATIONS = {"DELETE": DELETE, "UPDATE": UPDATE, "INSERT": INSERT}
 LONGEST = (1 << 63) - 1
 NO_INFO = stream.ColumnInfo(0)
 """For a column that only the old row has."""
+
+UNTOLD = "schema-unknown"
+"""The `type` of a row that cannot be read because no message told its table schema."""
 
 LayoutIndex = Callable[[Layout], int]
 """Returns the index of a layout in the decoder's list."""
@@ -33,14 +36,17 @@ def decode_records(
     protocol: str | None,
     layout_index: LayoutIndex,
     read_claim_check: ReadClaimCheck | None = None,
+    told: TableSchemas | None = None,
 ) -> pa.RecordBatch:
-    """Decode records given as offset, key and value. Without a protocol it is detected for each."""
+    """Decode records given as offset, key and value. Without a protocol it is detected for each. Table schemas that
+    they tell are added to `told`."""
+    told = {} if told is None else told
     rows: list[dict[str, Any]] = []
     for offset, key, value in records:
         head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
         try:
-            events = decode(key, value, protocol)
-            parts = [event_row(event, protocol, layout_index, read_claim_check) for event in events]
+            events = decode(key, value, protocol, told=told)
+            parts = [event_row(event, protocol, layout_index, read_claim_check, told) for event in events]
         except UserError as error:
             parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]
         rows += ({**head, "number": number, "events": len(parts), **part} for number, part in enumerate(parts))
@@ -48,13 +54,20 @@ def decode_records(
 
 
 def event_row(
-    event: Event, protocol: str | None, layout_index: LayoutIndex, read_claim_check: ReadClaimCheck | None
+    event: Event,
+    protocol: str | None,
+    layout_index: LayoutIndex,
+    read_claim_check: ReadClaimCheck | None,
+    told: TableSchemas,
 ) -> dict[str, Any]:
     """Return an event as a row of EVENT_SCHEMA, without its offset; raises UserError for numbers out of range."""
     ts = check_int64(stream.time_of(event), "commit-ts")
     match event:
+        case RowEvent(untold=untold) if untold:
+            why = f"{untold} was not told before in this partition"
+            return {"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(why), "type": UNTOLD}
         case RowEvent():
-            fields = row_change_fields(event, protocol, layout_index, read_claim_check)
+            fields = row_change_fields(event, protocol, layout_index, read_claim_check, told)
             return {"kind": ROW, "commit_ts": ts, "exact": stream.is_exact(event), **fields}
         case DdlEvent():
             texts = {"schema": event.schema, "table": event.table, "text": event.query, "type": str(event.type)}
@@ -65,13 +78,17 @@ def event_row(
 
 
 def row_change_fields(
-    event: RowEvent, protocol: str | None, layout_index: LayoutIndex, read_claim_check: ReadClaimCheck | None
+    event: RowEvent,
+    protocol: str | None,
+    layout_index: LayoutIndex,
+    read_claim_check: ReadClaimCheck | None,
+    told: TableSchemas,
 ) -> dict[str, Any]:
     """Return the fields of a row change except its time; from the claim-check file if that can be read."""
     stored_at, why = arrow_text(event.stored_at) if event.stored_at else None, None
     if stored_at is not None and read_claim_check is not None:
         try:
-            event = fetch_claim_check(event, read_claim_check, protocol or "")
+            event = fetch_claim_check(event, read_claim_check, protocol or "", told)
         except UserError as error:
             why = arrow_text(f"{error}; the row stays cut down to its handle key")
     layout = event_layout(event)

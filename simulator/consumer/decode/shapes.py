@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.columns.change_frame import ROW, WATERMARK
-from simulator.consumer.decode import decode
 from simulator.consumer.decode.decoder import ColumnarDecoder, Path, Role
 from simulator.consumer.decode.row_wise import OPERATIONS, event_layout
-from simulator.consumer.decode.stream_events import RowEvent, Watermark, is_exact
+from simulator.consumer.decode.stream_events import Event, RowEvent, Watermark, is_exact
 from simulator.consumer.frame import Layout
 from simulator.errors import UserError
 
@@ -66,10 +65,13 @@ class TokenizedSample:
 
 
 def learn_shape(
-    sample: TokenizedSample, protocol: str, columns: ColumnarDecoder, place: Callable[[Layout], int]
+    sample: TokenizedSample,
+    decode: Callable[[bytes | None, bytes], tuple[Event, ...]],
+    columns: ColumnarDecoder,
+    place: Callable[[Layout], int],
 ) -> TextShape | None:
     try:
-        (event,) = decode(*columns.message(sample.text), protocol)
+        (event,) = decode(*columns.message(sample.text))
         paths = dict(_paths(columns.objects(_with_placeholders(sample)), ()))
     except (UserError, ValueError):
         return None
@@ -77,7 +79,7 @@ def learn_shape(
         return None
     if isinstance(event, Watermark):
         return _shape(sample, columns, paths, None, kind=WATERMARK, op=0, exact=True, only_handle=False, layout=0)
-    if not isinstance(event, RowEvent) or event.unnamed or event.stored_at:
+    if not isinstance(event, RowEvent) or event.unnamed or event.stored_at or event.untold:
         return None
     return _shape(
         sample,

@@ -73,6 +73,9 @@ class RowEvent:
     stored_at: str = ""
     """Claim-check location of the whole message (`ccl`, `claimCheckLocation`)."""
 
+    untold: str = ""
+    """The table schema that the row names and no message before it told, so that its columns have no types."""
+
 
 @dataclass(frozen=True)
 class DdlEvent:
@@ -92,6 +95,9 @@ class Watermark:
 
 
 Event: TypeAlias = "RowEvent | DdlEvent | Watermark"
+
+TableSchemas: TypeAlias = "dict[tuple[str, str, int], Mapping[str, ColumnInfo]]"
+"""The columns of table schemas that messages told, by database, table and version."""
 
 DROPPING = (4, "ERASE")
 """Type of DROP TABLE in Open Protocol and in canal."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from simulator import releases
-from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
+from simulator.consumer.decode import RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
@@ -95,8 +95,6 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
-    if not DECODERS[protocol].is_typed:
-        raise UserError(f"verify does not read {protocol} yet: its rows have no types and no key")
     restarts = "rows may come again" if options.restarts else "nothing may come again"
     settings = [
         AssumedSetting("protocol", protocol, uri_source),

@@ -1,13 +1,14 @@
 """TiCDC's Simple, in JSON or Avro."""
 
-from simulator.consumer.decode.decoder import Decoder
-from simulator.consumer.decode.simple import messages
+from simulator.consumer.decode.decoder import Decoder, SchemaMemory
+from simulator.consumer.decode.simple import columns, messages
 
 DECODER = Decoder(
     messages.decode,
     lambda key, value: ((key, value),),
     messages.looks_like,
     "Simple (an object with version and buildTs, or Avro that begins with 0x16)",
-    is_typed=False,
+    columns.COLUMNS,
+    SchemaMemory(columns.may_tell, messages.told, messages.decode_told),
 )
 """A message is one event; BOOTSTRAP is none."""
