@@ -195,12 +195,19 @@ def encode_by_operation(rows: RowChanges, columns: int, encode: Callable[[Operat
     masks = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
-        return encode(OperationRows(next(iter(present), "INSERT"), rows, columns))
+        return _column(encode(OperationRows(next(iter(present), "INSERT"), rows, columns)), len(rows.commit_ts))
     groups = (
         OperationRows(name, rows_at(rows, places), columns, places)
         for name, places in ((name, pa.array(positions)) for name, positions in present.items())
     )
-    return join(*(scatter(encode(group), masks[group.operation]) for group in groups))
+    return join(
+        *(scatter(_column(encode(group), len(group.rows.commit_ts)), masks[group.operation]) for group in groups)
+    )
+
+
+def _column(encoded: pa.Array | pa.Scalar, rows: int) -> pa.Array:
+    """Return what a row without columns is in all rows as a column."""
+    return pa.repeat(encoded, rows) if isinstance(encoded, pa.Scalar) else encoded
 
 
 def frame_one_row_each(

@@ -15,7 +15,7 @@ from support.codec_rows import LIMITED, Change, Values, open_value, parsed, rows
 
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, Messages, RowChanges
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, Messages
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -107,30 +107,6 @@ def test_canal_json_gives_back_every_value(changed: list[Change]) -> None:
             (made,) = message[name]
             bytes_ = {name: made[name].encode("latin-1") for name in BINARY if made[name] is not None}
             assert_same(made | bytes_, wanted[0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", CODECS)
-@few
-@given(changed=st.lists(changes, min_size=2, max_size=8), cut=st.integers(1, 7))
-def test_bytes_do_not_depend_on_batches(protocol: str, changed: list[Change], cut: int) -> None:
-    """Encoding rows together or in two batches gives the same entries."""
-    whole = rows(TABLE, changed, BINARY)
-    options = CodecOptions(protocol)
-    together = CODECS[protocol].encode(whole, options, V8_5)
-    parts = [CODECS[protocol].encode(part, options, V8_5) for part in (sliced(whole, 0, cut), sliced(whole, cut, 99))]
-    assert together.values.to_pylist() == [value for part in parts for value in part.values.to_pylist()]
-    if together.keys is not None:
-        assert together.keys.to_pylist() == [key for part in parts if part.keys for key in part.keys.to_pylist()]
-
-
-def sliced(whole: RowChanges, start: int, count: int) -> RowChanges:
-    """Some of the rows, as views into the same buffers."""
-    return RowChanges(
-        whole.table,
-        None,
-        *(column.slice(start, count) for column in (whole.commit_ts, whole.row_id, whole.before, whole.after)),
-    )
 
 
 @few
