@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import ROW, ints
+from simulator.columns.change_frame import BOOTSTRAP, ROW, ints
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.engines.tasks.task import TaskSpec
 from simulator.faults.fault import TABLE_KEY, Fault
@@ -96,12 +96,19 @@ def moved(piece: EventPiece, events: pa.RecordBatch) -> EventPiece:
 def matching_rows(events: pa.RecordBatch, context: FaultContext) -> Mask:
     """Return which of the events are rows that the fault is about."""
     matches: Mask = ints(events, "kind") == ROW
+    return matches & of_table(events, context)
+
+
+def of_table(events: pa.RecordBatch, context: FaultContext) -> Mask:
+    """Return which of the events are rows or BOOTSTRAP of the fault's table; all of them if it is about any."""
     table = context.fault.values.get(TABLE_KEY.field)
-    if table is not None:
-        stored = (physical.table for physical in context.spec.tables)
-        fits = np.array([(each.schema.lower(), each.name.lower()) == table for each in stored] + [False])
-        matches &= fits[np.where(matches, ints(events, "table"), -1)]
-    return matches
+    if table is None:
+        return np.ones(events.num_rows, np.bool_)
+    has_table = np.isin(ints(events, "kind"), (ROW, BOOTSTRAP))
+    stored = (physical.table for physical in context.spec.tables)
+    fits = np.array([(each.schema.lower(), each.name.lower()) == table for each in stored] + [False])
+    of_it: Mask = fits[np.where(has_table, ints(events, "table"), -1)]
+    return of_it
 
 
 def find_next_row(events: pa.RecordBatch, context: FaultContext) -> int | None:
