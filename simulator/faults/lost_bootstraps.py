@@ -22,11 +22,8 @@ from simulator.ticdc.rules import ChangefeedRules
 class LoseBootstrap(ActiveFault):
     """Drops the messages of BOOTSTRAP while it lasts. A message has one event, as nothing else is in its flush."""
 
-    awaits = True
-
     def messages(self, made: FlushMessages) -> Iterator[FlushMessages]:
         lost = (ints(made.events, "kind") == BOOTSTRAP) & of_table(made.events, self.context)
-        self.over |= bool(lost.any())
         if not lost.any():
             yield made
         elif not lost.all():
