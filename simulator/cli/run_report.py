@@ -32,6 +32,12 @@ MANY = 40
 
 READING = "reading and comparing the snapshots"
 
+ENDED_EARLY = {
+    "console": "what was shown is not all",
+    "storage": "the storage has all rows up to the checkpoint-ts of its `metadata`, and perhaps files of later ones",
+}
+"""What a run that ended early has left, by sink; no fixtures are left."""
+
 QUIET = 3.0
 """Seconds without an acknowledgement before a message about it."""
 
@@ -175,8 +181,7 @@ class Display:
     def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
         """Print what was delivered by a run that ended early."""
         if output.sink != "kafka":
-            line = "no fixtures were written" if output.sink != "console" else "what was shown is not all"
-            self._console.print(line, style="red")
+            self._console.print(ENDED_EARLY.get(output.sink, "no fixtures were written"), style="red")
             return
         self._console.print("each partition has at least every event below this commit-ts:", style="red")
         for destination in range(output.destinations.total):
@@ -191,9 +196,12 @@ class Display:
         tables = summary.by_table()
         if tables:
             out.print(by_table(tables), "")
-        out.print(by_partition(summary.by_partition()), "")
+        writes_files = summary.output.sink == "storage"
+        if not writes_files:
+            out.print(by_partition(summary.by_partition()), "")
         out.print(
-            f"{summary.rows:,} row changes in {summary.messages:,} messages, {summary.bytes / 1e6:,.1f} MB, "
+            f"{summary.rows:,} row changes in {summary.messages:,} {'files' if writes_files else 'messages'}, "
+            f"{summary.bytes / 1e6:,.1f} MB, "
             f"{summary.seconds:.1f} s, of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
             f"simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulator import TiCDC
+from simulator.cli import run
 from simulator.errors import ChangefeedError, UserError
 
 RELEASE = "v8.0.0"
@@ -112,3 +113,15 @@ def test_there_are_no_messages(tmp_path: Path) -> None:
     with TiCDC(RELEASE, sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
         with pytest.raises(UserError, match="writes files to its storage"):
             ticdc.messages()
+
+
+def test_the_summary_of_a_run_counts_the_files_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    story, summary = tmp_path / "story.sql", tmp_path / "summary.json"
+    story.write_text(f"CREATE DATABASE shop; {TABLE}; INSERT INTO shop.item VALUES (1, 'pen'), (2, 'cup')")
+    sink_uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv"
+
+    assert run(["run", str(story), "--sink-uri", sink_uri, "--release", RELEASE, "--summary", str(summary)]) == 0
+
+    assert "2 row changes in 1 files, " in capsys.readouterr().out
+    (file,) = (tmp_path / "out").rglob("*.csv")
+    assert json.loads(summary.read_text())["bytes"] == file.stat().st_size

@@ -16,7 +16,7 @@ from simulator import tso
 from simulator.columns.change_frame import by_table, picked_values
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.sinks.latencies import Latencies
-from simulator.sinks.records import DeliveryReport, PartitionCounters, Records, positions_by_partition, sizes
+from simulator.sinks.records import DeliveryReport, PartitionCounters, Records, positions_by_partition
 from simulator.sinks.storage.rows import RowsFile, WaitingRows
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.ticdc.storage import (
@@ -78,9 +78,7 @@ class StorageSink:
                 except OSError as error:
                     counter.error = str(error)
                     continue
-                chosen = pa.array(places)
-                size = int(sizes(records.value.take(chosen)).sum())
-                counter.delivered(len(places), size, None, records.commit_ts[int(places[-1])].as_py())
+                counter.delivered(0, 0, None, records.commit_ts[int(places[-1])].as_py())
 
     def drain(self) -> None:
         """Write the files of all rows."""
@@ -93,7 +91,7 @@ class StorageSink:
                     counter.error = str(error)
 
     def accounts(self) -> list[DeliveryReport]:
-        """Return what has been written so far, or waits for a flush."""
+        """Return what has been written so far: the records are files of rows."""
         return self._counters.accounts()
 
     def close(self) -> list[DeliveryReport]:
@@ -139,6 +137,7 @@ class StorageSink:
         name = self._next_name((table.schema, table.name, version, table.partition_id), directory, date)
         self._write(index_path(directory), [f"{name}\n".encode()])
         self._write(f"{directory}/{name}", file.parts)
+        self._counters[self._partitions[number]].delivered(1, file.size, None, file.last_commit_ts)
 
     def _schema_version(self, table: StoredTable) -> int:
         """Return the version of the schema file of a table's rows: its own, or the last one with the same columns.
