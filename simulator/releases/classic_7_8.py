@@ -270,6 +270,7 @@ V8_4_0 = replace(
     global_indexes=True,
     vectors=True,
     short_control_escapes=True,
+    simple_short_escapes=True,
     options=V8_3_0.options | option_names.RAW_VALUE,
     lone_null_refused=True,
 )

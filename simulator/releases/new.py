@@ -13,6 +13,12 @@ V8_5_4 = replace(
     classic_7_8.V8_5_4,
     architecture="new",
     simple_sorts_columns=False,
+    simple_exchange_alters=True,
+    simple_tells_before=False,
+    simple_float_exponents=True,
+    simple_bit_texts=True,
+    simple_timestamp_scale=True,
+    simple_bootstrap_ids=True,
     storage_sink=False,
     short_control_escapes=False,
     generated_get_key_bits=False,
@@ -81,6 +87,9 @@ V8_5_5 = replace(V8_5_4, name="v8.5.5", handle_joins_unique=False, canal_text_nu
 V8_5_6 = replace(
     V8_5_5,
     name="v8.5.6",
+    simple_float_exponents=False,
+    simple_bootstraps_partitions=False,
+    simple_bootstrap_ids=False,
     handle_may_be_virtual=True,
     open_time_fraction=True,
     open_old_zero_is_null=False,
@@ -144,6 +153,7 @@ V9_0_0_BETA_2 = replace(
     unclassified_events=frozenset({"add fulltext index"}),
     cdc_schemas_in_any_case=False,
     canal_virtual_columns=True,
+    simple_first_form=True,
     options=V8_5_4.options - option_names.ROW_KEY,
 )
 

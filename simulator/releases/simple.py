@@ -45,6 +45,41 @@ class SimpleBehaviours:
         "pkg/sink/codec/simple/message.go newTableSchema",
         first=True,
     )
+    simple_short_escapes: bool = SIMPLE(
+        r"Whether Simple writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+, new))",
+        "encoding/json",
+    )
+    simple_exchange_alters: bool = SIMPLE(
+        "Whether the type of EXCHANGE PARTITION in Simple is ALTER ((new: %s)); elsewhere QUERY",
+        "pkg/sink/codec/simple/message.go getDDLType",
+    )
+    simple_tells_before: bool = SIMPLE(
+        "Whether every statement on a table that was there has `preTableSchema` in Simple ((classic: %s)); elsewhere "
+        "EXCHANGE PARTITION alone has it",
+        "pkg/sink/codec/simple/message.go newDDLMessage",
+        first=True,
+    )
+    simple_float_exponents: bool = SIMPLE(
+        "Whether Simple in JSON writes large and small FLOAT and DOUBLE with exponents ((new up to 8.5.5: %s))",
+        "pkg/sink/codec/simple/message.go encodeValue",
+    )
+    simple_bit_texts: bool = SIMPLE(
+        "Whether Simple in Avro writes BIT as a string ((new: %s)); elsewhere it is a long",
+        "pkg/sink/codec/simple/message.go encodeValue4Avro",
+    )
+    simple_timestamp_scale: bool = SIMPLE(
+        "Whether Simple's Avro schemas say `decimal` of a TIMESTAMP ((new: %s))",
+        "pkg/sink/codec/simple/avro.go newTableSchemaMap",
+    )
+    simple_bootstrap_ids: bool = SIMPLE(
+        "Whether `tableID` of Simple's BOOTSTRAP is that of the partition ((new 8.5.4–8.5.5: %s)); elsewhere the table's",
+        "pkg/sink/codec/simple/message.go newTableSchema; logservice/schemastore",
+    )
+    simple_first_form: bool = SIMPLE(
+        "Whether Simple has columns that are generated virtually, and at first no statements ((9.0 betas: %s)); not "
+        "simulated",
+        "pkg/sink/codec/simple/encoder.go",
+    )
     simple_decimal_signs: bool = SIMPLE(
         "Whether Simple's Avro schemas say `unsigned` and `zerofill` of a DECIMAL ((7.5.2+, 8.1.1+, not 7.6 and 8.0: "
         "%s))",

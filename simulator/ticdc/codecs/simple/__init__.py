@@ -101,7 +101,7 @@ def _watermark(ts: int, options: CodecOptions, release: Release) -> KeyValue:
 def _not_simulated(release: Release) -> str:
     if not release.simple_location:
         return "its first form, without the location of a TIMESTAMP"
-    return "" if release.simple_sorts_columns else "its table schemas and BOOTSTRAP"
+    return "its first form, with columns that are generated virtually" if release.simple_first_form else ""
 
 
 def _large_form(options: CodecOptions, release: Release) -> str:

@@ -33,7 +33,7 @@ from simulator.ticdc.codecs.row_changes import (
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, texts
 from simulator.ticdc.codecs.simple.rows import row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
-from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type
+from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -67,9 +67,12 @@ def bootstrap_message(info: TableInfo, ts: int, options: CodecOptions, release: 
 
 def ddl_message(event: DdlEvent, options: CodecOptions, release: Release) -> bytes:
     """Return the message of a DDL statement."""
-    head = DDL + VERSION + long(DDL_TYPES.index(ddl_type(event.type_code))) + text(event.query)
+    head = DDL + VERSION + long(DDL_TYPES.index(ddl_type(event.type_code, release))) + text(event.query)
     times = long(event.commit_ts) + long(build_ts(event.commit_ts, options))
-    infos = (NULL if info is None else PRESENT + _schema(info, release) for info in (event.after, event.before))
+    infos = (
+        NULL if info is None else PRESENT + _schema(info, release)
+        for info in (event.after, table_before(event, release))
+    )
     return head + times + b"".join(infos)
 
 
@@ -99,7 +102,8 @@ def _data_type(type: ColumnType | None, release: Release) -> bytes:
     family = "" if type is None else types.family(type)
     if type is None:
         return b"".join(parts) + NULL * 4
-    parts.append(PRESENT + long(scale(type)) if family == "decimal" else NULL)
+    has_scale = family == "decimal" or type.name == "timestamp" and release.simple_timestamp_scale
+    parts.append(PRESENT + long(scale(type)) if has_scale else NULL)
     parts.append(PRESENT + array([*map(text, type.elements)]) if family in ("enum", "set") else NULL)
     signs = family in ("integer", "float", "bit", "year") or family == "decimal" and release.simple_decimal_signs
     for flag in (types.is_unsigned(type), type.zerofill or family == "year"):
@@ -197,6 +201,8 @@ def _converter(type: ColumnType, release: Release) -> Converter:
     match types.family(type):
         case "integer" if type.name == "bigint" and type.unsigned:
             return lambda cells, type: join(UNSIGNED_BIGINT, _integers(cells))
+        case "bit" if release.simple_bit_texts:
+            return lambda cells, type: join(STRING, texts(cells))
         case "integer" | "year" | "bit":
             return lambda cells, type: join(LONG, _integers(cells))
         case "enum":

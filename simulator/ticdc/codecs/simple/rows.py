@@ -47,7 +47,9 @@ def _values(
     if rows.version:
         pieces.append(b',"schemaVersion":%d' % rows.version)
     if locations is not None:
-        texts = [quoted(location.decode()) for location in changes.own(locations).to_pylist()]
+        texts = [
+            quoted(location.decode(), release.simple_short_escapes) for location in changes.own(locations).to_pylist()
+        ]
         pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
     if only_handle_key:
         pieces.append(b',"handleKeyOnly":true')
@@ -66,8 +68,8 @@ def _image(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Pie
 def _head(rows: RowChanges, operation: str, release: Release) -> bytes:
     table_id = row_table_id(rows, release)
     return b'{"version":1,"database":%s,"table":%s%s,"type":"%s","commitTs":' % (
-        quoted(rows.table.schema),
-        quoted(rows.table.name),
+        quoted(rows.table.schema, release.simple_short_escapes),
+        quoted(rows.table.name, release.simple_short_escapes),
         b',"tableID":%d' % table_id if table_id else b"",
         operation.encode(),
     )
@@ -93,7 +95,8 @@ def _members(table: Table, selected: frozenset[str] | None, release: Release) ->
 def _member(place: int, column: Column, handle: bool, release: Release) -> tuple[bytes, JsonMember]:
     type = column.type
     is_string = type.name != "timestamp"
-    member = JsonMember(place, type, quoted(column.name) + b":", b"", is_string, handle, _converter(type, release))
+    name = quoted(column.name, release.simple_short_escapes) + b":"
+    member = JsonMember(place, type, name, b"", is_string, handle, _converter(type, release))
     return column.name.encode("utf-8", "surrogatepass"), member
 
 
@@ -104,13 +107,13 @@ def _converter(type: ColumnType, release: Release) -> Converter:
         return partial(_timestamp, location=quoted(release.simple_location))
     match types.family(type):
         case "float":
-            return wire_numbers.plain_float
+            return wire_numbers.percent_v_float if release.simple_float_exponents else wire_numbers.plain_float
         case "enum":
             return wire_numbers.enum_number
         case "set":
             return wire_numbers.set_number
         case "string" | "text" | "json":
-            return lambda cells, type: escape(cells, short_controls=False)
+            return lambda cells, type: escape(cells, release.simple_short_escapes)
     return unchanged
 
 

@@ -51,12 +51,13 @@ class TableSchema:
 
 
 def table_schema(info: TableInfo, release: Release) -> TableSchema:
-    """Return the schema of a table or view; columns are in the order of their ids."""
+    """Return the schema of a table or view."""
     table = info.table
     if not isinstance(table, Table):
         columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
         return TableSchema(table.schema, table.name, info.table_id, info.version, columns, ())
-    columns = tuple(_column(column, release) for column in sorted(table.columns, key=lambda column: column.id))
+    ordered = sorted(table.columns, key=lambda column: column.id) if release.simple_sorts_columns else table.columns
+    columns = tuple(_column(column, release) for column in ordered)
     return TableSchema(table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, release)))
 
 

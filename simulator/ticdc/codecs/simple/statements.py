@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
@@ -18,6 +21,9 @@ from simulator.ticdc.codecs.simple.schemas import (
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model import types
 from simulator.tso import physical
+
+Write = Callable[[str], bytes]
+"""Writes a JSON string."""
 
 _TYPES = {
     Action.CREATE_TABLE: "CREATE",
@@ -36,20 +42,28 @@ _TYPES = {
 }
 
 
-def ddl_type(type_code: int) -> str:
+def ddl_type(type_code: int, release: Release) -> str:
     """Return the type of a DDL message; `QUERY` for all other actions."""
+    if type_code == Action.EXCHANGE_TABLE_PARTITION and release.simple_exchange_alters:
+        return "ALTER"
     return {int(code): name for code, name in _TYPES.items()}.get(type_code, "QUERY")
 
 
 def ddl_message(event: DdlEvent, options: CodecOptions, release: Release) -> bytes:
     """Return the message of a DDL statement."""
-    text = b'{"version":1,"type":"%s"' % ddl_type(event.type_code).encode()
-    text += b',"sql":' + quoted(event.query) if event.query else b""
+    text = b'{"version":1,"type":"%s"' % ddl_type(event.type_code, release).encode()
+    text += b',"sql":' + quoted(event.query, release.simple_short_escapes) if event.query else b""
     text += b',"commitTs":%d,"buildTs":%d' % (event.commit_ts, build_ts(event.commit_ts, options))
-    for name, info in ((b"tableSchema", event.after), (b"preTableSchema", event.before)):
+    for name, info in ((b"tableSchema", event.after), (b"preTableSchema", table_before(event, release))):
         if info is not None:
-            text += b',"%s":%s' % (name, _schema(table_schema(info, release)))
+            text += b',"%s":%s' % (name, _schema(table_schema(info, release), release))
     return text + b"}"
+
+
+def table_before(event: DdlEvent, release: Release) -> TableInfo | None:
+    """Return the table before the job, if the message has it."""
+    tells = release.simple_tells_before or event.type_code == Action.EXCHANGE_TABLE_PARTITION
+    return event.before if tells else None
 
 
 def watermark_message(ts: int, options: CodecOptions, release: Release) -> bytes:
@@ -59,7 +73,7 @@ def watermark_message(ts: int, options: CodecOptions, release: Release) -> bytes
 
 def bootstrap_message(info: TableInfo, ts: int, options: CodecOptions, release: Release) -> bytes:
     """Return the message that tells a table's schema, sent at `ts`."""
-    schema = _schema(table_schema(info, release))
+    schema = _schema(table_schema(info, release), release)
     return b'{"version":1,"type":"BOOTSTRAP","commitTs":0,"buildTs":%d,"tableSchema":%s}' % (
         build_ts(ts, options),
         schema,
@@ -71,49 +85,50 @@ def build_ts(ts: int, options: CodecOptions) -> int:
     return physical(ts) if options.build_ts is None else options.build_ts
 
 
-def _schema(schema: TableSchema) -> bytes:
+def _schema(schema: TableSchema, release: Release) -> bytes:
+    write = partial(quoted, short_controls=release.simple_short_escapes)
     return b'{"schema":%s,"table":%s,"tableID":%d,"version":%d,"columns":[%s],"indexes":[%s]}' % (
-        quoted(schema.schema),
-        quoted(schema.table),
+        write(schema.schema),
+        write(schema.table),
         schema.table_id,
         schema.version,
-        b",".join(map(_column, schema.columns)),
-        b",".join(map(_index, schema.indexes)),
+        b",".join(_column(column, write) for column in schema.columns),
+        b",".join(_index(index, write) for index in schema.indexes),
     )
 
 
-def _column(column: ColumnSchema) -> bytes:
+def _column(column: ColumnSchema, write: Write) -> bytes:
     default = column.default
-    text = b"null" if default is None else b"%d" % default if isinstance(default, int) else quoted(default)
+    text = b"null" if default is None else b"%d" % default if isinstance(default, int) else write(default)
     return b'{"name":%s,"dataType":{%s},"nullable":%s,"default":%s}' % (
-        quoted(column.name),
-        _data_type(column),
+        write(column.name),
+        _data_type(column, write),
         _bool(column.nullable),
         text,
     )
 
 
-def _data_type(column: ColumnSchema) -> bytes:
+def _data_type(column: ColumnSchema, write: Write) -> bytes:
     """Return the members of `dataType`; lengths of 0, false and empty lists are left out."""
     type = column.type
     charset, collation = (type.charset, type.collation) if type else ("", "")
-    text = b'"mysqlType":%s,"charset":%s,"collate":%s' % (quoted(type_name(type)), quoted(charset), quoted(collation))
+    text = b'"mysqlType":%s,"charset":%s,"collate":%s' % (write(type_name(type)), write(charset), write(collation))
     for name, number in ((b"length", length(type)), (b"decimal", scale(type))):
         text += b',"%s":%d' % (name, number) if number else b""
     if type is not None and type.elements:
-        text += b',"elements":[%s]' % b",".join(map(quoted, type.elements))
+        text += b',"elements":[%s]' % b",".join(map(write, type.elements))
     if type is not None and types.is_unsigned(type):
         text += b',"unsigned":true'
     return text + (b',"zerofill":true' if type is not None and (type.zerofill or type.name == "year") else b"")
 
 
-def _index(index: IndexSchema) -> bytes:
+def _index(index: IndexSchema, write: Write) -> bytes:
     return b'{"name":%s,"unique":%s,"primary":%s,"nullable":%s,"columns":[%s]}' % (
-        quoted(index.name),
+        write(index.name),
         _bool(index.unique),
         _bool(index.primary),
         _bool(index.nullable),
-        b",".join(map(quoted, index.columns)),
+        b",".join(map(write, index.columns)),
     )
 
 
