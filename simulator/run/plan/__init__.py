@@ -21,7 +21,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, starting
 from simulator.run.plan.versions import PlannedTable, TableVersions
-from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
+from simulator.sources.snapshots import PhysicalTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
@@ -148,7 +148,7 @@ def assemble_plan(
         rules.event_filters,
         rules.replication.ignored_start_ts,
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
-        _rows(positions, results, versions.places),
+        _rows(positions, results),
         tuple(expected for result in results for expected in result.expected),
         tuple(jobs),
         tuple(fault for result in results for fault in result.faults),
@@ -165,17 +165,12 @@ def _routes(context: PlanContext) -> tuple[Route, ...]:
     return tuple(known)
 
 
-def _rows(
-    positions: Iterable[RunPosition], results: Iterable[StepResult], places: Sequence[PlacedTable]
-) -> pa.RecordBatch | None:
-    """Return the changes of scripted SQL, with the index of each row's physical table; None without scripted SQL."""
+def _rows(positions: Iterable[RunPosition], results: Iterable[StepResult]) -> pa.RecordBatch | None:
+    """Return the changes of scripted SQL; None without scripted SQL."""
     if not any(isinstance(position.state, Upstream) for position in positions):
         return None
-    parts = [pa.RecordBatch.from_pylist([], SCRIPTED_CHANGES)]
-    for rows in (rows for result in results for rows in result.rows):
-        numbers = pa.array(places[rows.version].indexes, pa.int32()).take(rows.changes["partition"])
-        parts.append(rows.changes.append_column("table", numbers).select(SCRIPTED_CHANGES.names))
-    return pa.concat_batches(parts)
+    none = pa.RecordBatch.from_pylist([], SCRIPTED_CHANGES)
+    return pa.concat_batches([none, *(changes for result in results for changes in result.rows)])
 
 
 def _at(position: RunPosition, versions: TableVersions) -> list[PlannedTable]:

@@ -78,21 +78,14 @@ def starting(start_ts: int) -> RunPosition:
 
 
 @dataclass(frozen=True)
-class VersionRows:
-    """Row changes of scripted SQL in one version of a table."""
-
-    version: int
-    changes: pa.RecordBatch
-    """commit_ts, partition (int32 ordinal), handle, row_id, before, after: as in `upstream.outcome.TableChanges`."""
-
-
-@dataclass(frozen=True)
 class StepResult:
     """The additions of a step to the plan."""
 
     jobs: tuple[EmittedJob, ...] = ()
     pair_drafts: tuple[UnplacedPair, ...] = ()
-    rows: tuple[VersionRows, ...] = ()
+    rows: tuple[pa.RecordBatch, ...] = ()
+    """Row changes of scripted SQL (SCRIPTED_CHANGES); no batch is empty."""
+
     notes: tuple[str, ...] = ()
     """Messages for the user."""
 
@@ -103,12 +96,10 @@ class StepResult:
 
 def joined(results: Sequence[StepResult]) -> StepResult:
     """Merge results of steps without snapshot pairs; drops notes and expectations."""
-    rows: dict[int, list[pa.RecordBatch]] = {}
-    for each in (each for result in results for each in result.rows):
-        rows.setdefault(each.version, []).append(each.changes)
+    rows = [changes for result in results for changes in result.rows]
     return StepResult(
         jobs=tuple(job for result in results for job in result.jobs),
-        rows=tuple(VersionRows(version, pa.concat_batches(parts)) for version, parts in rows.items()),
+        rows=(pa.concat_batches(rows),) if rows else (),
         faults=tuple(fault for result in results for fault in result.faults),
         grown=tuple(growth for result in results for growth in result.grown),
     )

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import Ints
+from simulator.columns.change_frame import SCRIPTED_CHANGES, Ints
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.table_infos import FIRST_OTHER_ID, TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.codecs import TableInfo
@@ -46,12 +46,17 @@ def apply_events(
     The position is in the last millisecond that the events take. `origin` is the statement's source, for error
     messages, `job_logical` the logical part of a job's commit-ts. Raises DdlError if TiCDC would stop the changefeed.
     """
-    rows: list[VersionRows] = []
+    rows: list[pa.RecordBatch] = []
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
         if isinstance(event, CommittedTransaction):
             position = position.passed(1) if number else position
-            rows += _row_changes(event, position)
+            ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
+            rows += (
+                batch
+                for changes in event.changes
+                for batch in scripted_changes(changes, np.full(len(changes.handle), ts), position, context)
+            )
         else:
             versions = _versions(event, position, context)
             emitted = _jobs(event, position, context, origin, job_logical)
@@ -63,20 +68,16 @@ def apply_events(
     return position, StepResult(tuple(jobs), rows=tuple(rows))
 
 
-def _row_changes(event: CommittedTransaction, position: RunPosition) -> Iterator[VersionRows]:
-    """Yield the changes of replicated tables."""
-    commit_ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
-    for changes in event.changes:
-        version = position.versions.get((changes.table.schema, changes.table.name))
-        if version is not None:
-            yield VersionRows(version, change_batch(changes, np.full(len(changes.handle), commit_ts)))
-
-
-def change_batch(changes: TableChanges, commit_ts: Ints) -> pa.RecordBatch:
-    """Return `VersionRows.changes`."""
-    partition = changes.partition.cast(pa.int32())
-    columns = [pa.array(commit_ts), partition, changes.handle, changes.row_id, changes.before, changes.after]
-    return pa.RecordBatch.from_arrays(columns, ["commit_ts", "partition", "handle", "row_id", "before", "after"])
+def scripted_changes(
+    changes: TableChanges, commit_ts: Ints, position: RunPosition, context: PlanContext
+) -> Iterator[pa.RecordBatch]:
+    """Yield the changes of a table with their commit-ts (SCRIPTED_CHANGES) if it is replicated."""
+    version = position.versions.get((changes.table.schema, changes.table.name))
+    if version is not None and len(commit_ts):
+        physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
+        table = physical_tables.take(changes.partition)
+        columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
+        yield pa.RecordBatch.from_arrays(columns, schema=SCRIPTED_CHANGES)
 
 
 def _jobs(

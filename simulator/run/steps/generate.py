@@ -15,9 +15,9 @@ from simulator import tso
 from simulator.columns.cells import Places
 from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import with_rows
-from simulator.run.steps.events import apply_events, change_batch
+from simulator.run.steps.events import apply_events, scripted_changes
 from simulator.run.steps.sql import with_upstream
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
@@ -96,7 +96,7 @@ class GenerateStep:
         times = _CommitTimes(
             position.now_ms, self.over_ms or context.over_ms, sum(-(-part.rows // each) for part in parts)
         )
-        rows: list[VersionRows] = []
+        rows: list[pa.RecordBatch] = []
         begun = 0
         for part in parts:
             count = -(-part.rows // each)
@@ -113,10 +113,8 @@ class GenerateStep:
                 rows += apply_events(events, position.not_before(int(at[0])), context, "")[1].rows
             else:
                 upstream = replace(upstream, transaction=None)
-                version = position.versions.get((table.schema, table.name))
-                if version is not None:
-                    batches = (change_batch(writes, tso.compose(ms, tso.ROW_LOGICAL)) for writes, ms in timed)
-                    rows += (VersionRows(version, batch) for batch in batches)
+                for writes, ms in timed:
+                    rows += scripted_changes(writes, tso.compose(ms, tso.ROW_LOGICAL), position, context)
         return replace(position, state=upstream).not_before(times.end), StepResult(rows=tuple(rows))
 
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.cells import lengths
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.faults import planned
 from simulator.faults.fault import TABLE_KEY
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult, VersionRows
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.sql import execute_statement
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
@@ -96,13 +97,12 @@ def _unfit_column(column: str, error: Exception) -> UserError:
     return UserError(f"{error}; column is {column}: one that takes so long a text is accepted")
 
 
-def _size(rows: tuple[VersionRows, ...], context: PlanContext, column: str) -> int:
+def _size(rows: tuple[pa.RecordBatch, ...], context: PlanContext, column: str) -> int:
     """Return the bytes of the only row's message, as TiCDC counts them."""
-    if not rows or not rows[0].changes.num_rows:
+    if not rows:
         raise UserError(f"there is no row to be changed by {column}, or none that the changefeed sends at once")
-    changes = rows[0].changes
-    version = context.versions.places[rows[0].version]
-    stored = context.versions.tables[version.indexes[changes["partition"][0].as_py()]]
+    changes = rows[0]
+    stored = context.versions.tables[changes["table"][0].as_py()]
     to = dispatch.route(context.rules.router, stored.table)
     row = RowChanges(
         dispatch.sent_table(to, stored.table),
