@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, ints
+from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.messages import encode_flush
 from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
@@ -31,6 +32,7 @@ from simulator.run.checkpoint import CheckpointFile, resume_hint
 from simulator.signals import StopRequest
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import DeliveryReport, Sink, require_delivered
+from simulator.tso import compose
 
 Observer = Callable[[SentWindow], None]
 
@@ -61,6 +63,7 @@ class Feed:
         self._epochs, self._epoch = epochs, next(epochs)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
         self.stop_request, self._clock, self._reporter = stop_request or StopRequest(), clock, reporter
+        self._bootstraps = Bootstraps()
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
         self._send_control_events()
@@ -93,6 +96,7 @@ class Feed:
             statements=0,
             totals=self.checkpoint.totals + SentTotals(rows, messages, size, 1),
         )
+        self._bootstraps.count(self._epoch.spec, _count_by_table(reports))
         if window.end_ms == self._epoch.end_ms:
             self._epoch = next(self._epochs)
         self._save()
@@ -122,8 +126,8 @@ class Feed:
                 self._store.close()
 
     def _send_control_events(self) -> None:
-        """Send the statements at the checkpoint and the watermark. Each statement is recorded before anything else is
-        sent.
+        """Send the statements at the checkpoint, the watermark, and BOOTSTRAP for tables before their first rows. Each
+        statement is recorded before anything else is sent.
 
         Statements that were sent already are skipped. The watermark may be sent again.
         """
@@ -132,6 +136,10 @@ class Feed:
         places = [place for place, batch in enumerate(batches) if ints(batch, "kind")[0] == DDL]
         if sent:
             batches = batches[places[sent - 1] + 1 :] if sent < len(places) else batches[-1:]
+        numbers = [number for table in epoch.tables if table is not None for number in table.place.indexes]
+        now = compose(epoch.spec.start_ms + self.checkpoint.acknowledged_ms)
+        if (bootstraps := self._bootstraps.between(now, epoch.spec, numbers)) is not None:
+            batches.append(bootstraps)
         for batch in batches:
             for flush in flusher(epoch.spec, eager=False)([batch]):
                 self._sink.write(encode_flush(flush, epoch.spec).records)
@@ -193,6 +201,14 @@ def _split_by_commit_ts(events: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     cuts = np.flatnonzero((np.diff(commit_ts) != 0) | (np.diff(kind) != 0)) + 1
     bounds = [0, *cuts.tolist(), events.num_rows]
     return (events.slice(first, end - first) for first, end in zip(bounds, bounds[1:]) if first < end)
+
+
+def _count_by_table(reports: Iterable[TaskReport]) -> Counter[int]:
+    """Count rows by physical table."""
+    counts: Counter[int] = Counter()
+    for table, _, _, rows in (change for report in reports for change in report.changes):
+        counts[table] += rows
+    return counts
 
 
 def _count_rows(window: Window, reports: Iterable[TaskReport]) -> dict[tuple[int, int], int]:

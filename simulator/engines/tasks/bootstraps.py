@@ -6,7 +6,7 @@ for 30 minutes (tiflow v8.0.0: pkg/sink/codec/bootstraper.go). Simulated time pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +36,13 @@ class ActiveTable:
     """Rows since then."""
 
 
+def sends_bootstraps(spec: TaskSpec) -> bool:
+    """Return whether the protocol has BOOTSTRAP, and the changefeed sends it."""
+    options = spec.options
+    intervals = options.send_bootstrap_interval_in_sec, options.send_bootstrap_in_msg_count
+    return CODECS[options.protocol].bootstrap is not None and min(intervals) > 0
+
+
 @dataclass
 class Bootstraps:
     """The tables that have had rows so far. It outlives a part of a changefeed that stays open."""
@@ -50,14 +57,37 @@ class Bootstraps:
         self, batches: Iterable[pa.RecordBatch], spec: TaskSpec, owned: Iterable[int]
     ) -> Iterator[pa.RecordBatch]:
         """Yield ordered events with BOOTSTRAP among them, for those of the owned destinations."""
-        options = spec.options
-        intervals = options.send_bootstrap_interval_in_sec, options.send_bootstrap_in_msg_count
-        if CODECS[options.protocol].bootstrap is None or min(intervals) <= 0:
+        if not sends_bootstraps(spec):
             yield from batches
             return
         mine = np.array(sorted(owned), np.int64)
         for batch in batches:
             yield self._inserted(batch, spec, mine) if batch.num_rows else batch
+
+    def between(self, commit_ts: int, spec: TaskSpec, numbers: Iterable[int]) -> pa.RecordBatch | None:
+        """Return the BOOTSTRAPs (EVENTS) to send at a commit-ts, before later rows of these physical tables: for the
+        tables that are new, and those for which it is repeated; None if there is none."""
+        if not sends_bootstraps(spec):
+            return None
+        now_ms, due = commit_ts >> LOGICAL_BITS, list[int]()
+        tables = {_bootstrapped_id(spec, number): number for number in numbers}
+        self.active = {id: table for id, table in self.active.items() if id in tables}
+        for id, number in tables.items():
+            if id not in self.active:
+                due.append(number)
+                self.active[id] = ActiveTable(number, now_ms, now_ms)
+            self.active[id].number, self.active[id].row_ms = number, now_ms
+        if now_ms // TICK_MS > self.tick:
+            due += self._repeated(now_ms // TICK_MS, spec)
+        every = np.arange(spec.destinations.total)
+        cells = [(0, commit_ts, number, each) for number in due for each in _targets(spec, number, commit_ts, every)]
+        return None if not cells else _events(cells)
+
+    def count(self, spec: TaskSpec, rows: Mapping[int, int]) -> None:
+        """Count rows, given by physical table."""
+        for number, count in rows.items():
+            if (table := self.active.get(_bootstrapped_id(spec, number))) is not None:
+                table.rows += count
 
     def _inserted(self, batch: pa.RecordBatch, spec: TaskSpec, mine: Ints) -> pa.RecordBatch:
         commit_ts, kind, table = (ints(batch, name) for name in ("commit_ts", "kind", "table"))
@@ -113,11 +143,19 @@ def _with_bootstraps(batch: pa.RecordBatch, due: list[tuple[int, int]], spec: Ta
     cells = [
         (place, int(commit_ts[place]), number, destination)
         for place, number in due
-        for destination in np.intersect1d(_destinations(spec, number, int(commit_ts[place])), mine).tolist()
+        for destination in _targets(spec, number, int(commit_ts[place]), mine)
     ]
     if not cells:
         return batch
-    places, times, numbers, destinations = np.array(cells, np.int64).T
+    both = pa.concat_batches([batch, _events(cells)])
+    place = np.concatenate((np.arange(batch.num_rows), [cell[0] for cell in cells]))
+    is_event = np.arange(both.num_rows) < batch.num_rows
+    return picked(both, np.lexsort((is_event, place)))
+
+
+def _events(cells: list[tuple[int, int, int, int]]) -> pa.RecordBatch:
+    """Return BOOTSTRAPs, each given by any place, its commit-ts, physical table and destination."""
+    _, times, numbers, destinations = np.array(cells, np.int64).T
     values = {"commit_ts": times, "table": numbers, "destination": destinations}
     columns = [
         pa.array(values[name.name]).cast(name.type)
@@ -127,12 +165,12 @@ def _with_bootstraps(batch: pa.RecordBatch, due: list[tuple[int, int]], spec: Ta
         else pa.nulls(len(cells), name.type)
         for name in EVENTS
     ]
-    both = pa.concat_batches([batch, pa.RecordBatch.from_arrays(columns, schema=EVENTS)])
-    place = np.concatenate((np.arange(batch.num_rows), places))
-    is_event = np.arange(both.num_rows) < batch.num_rows
-    return picked(both, np.lexsort((is_event, place)))
+    return pa.RecordBatch.from_arrays(columns, schema=EVENTS)
 
 
-def _destinations(spec: TaskSpec, number: int, commit_ts: int) -> range:
+def _targets(spec: TaskSpec, number: int, commit_ts: int, mine: Ints) -> list[int]:
+    """Return those of some destinations that get a table's BOOTSTRAP."""
     of_topic = spec.destinations.of_topic(spec.routes[number].topic, commit_ts)
-    return of_topic if spec.options.send_bootstrap_to_all_partition else of_topic[:1]
+    told = of_topic if spec.options.send_bootstrap_to_all_partition else of_topic[:1]
+    found: list[int] = np.intersect1d(told, mine).tolist()
+    return found

@@ -83,9 +83,6 @@ def prepare_load(
     load: LoadPlan, segments: Sequence[Segment], changefeed: Changefeed, release: Release, start_ts: int | None = None
 ) -> PreparedLoad:
     """Execute the definitions; raise UserError or ChangefeedError if the plan cannot be played, or if TiCDC refuses it."""
-    codec = CODECS[changefeed.codec.protocol]
-    if codec.bootstrap is not None:
-        raise UserError(f"load does not send {codec.protocol.title} yet: its BOOTSTRAP is simulated in scenarios only")
     seed = load.model.seed
     context = PlanContext(changefeed_rules(changefeed, release), start_ts, None, seed)
     first = starting(start_ts or tso.DEFAULT_START_TS)
