@@ -52,7 +52,7 @@ def test_a_load_of_simple_is_right(tmp_path: Path, encoding: str) -> None:
 def test_bootstrap_comes_first_and_after_ten_thousand_rows(tmp_path: Path) -> None:
     """In every partition; a table that is emptied has a new id, and so its own."""
     records, _ = loaded(tmp_path, "json")
-    first, told = {}, Counter[tuple[int, str, int]]()
+    first, told = dict[tuple[int, int], int](), Counter[tuple[int, str, int]]()
     for record in records:
         message = json.loads(record.value or b"")
         if message["type"] == "BOOTSTRAP":
