@@ -20,6 +20,8 @@ def sent(text: str | None, column: Column, release: Release, protocol: str) -> s
         return None
     if column.type.name == "float":
         return number(text, release)
+    if protocol == "simple":
+        return text if is_binary(column.type) else readable(text)
     return (open_text if protocol == "open-protocol" else canal_text)(text, column, release)
 
 

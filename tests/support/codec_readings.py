@@ -174,6 +174,37 @@ def canal_text(value: str | None, of: Column, as_latin1: bool) -> str | None:
     return member(value, of)
 
 
+def simple(value: bytes, table: Table) -> ReadRow:
+    """The row of a Simple message in JSON; its types are the table's."""
+    message = json.loads(value)
+    op, types = message["type"], {column.name: column for column in table.columns}
+    before, after = (
+        {name: simple_text(value, types[name]) for name, value in message.get(side, {}).items()}
+        for side in ("old", "data")
+    )
+    return ReadRow(
+        op,
+        None if op == "INSERT" else before,
+        None if op == "DELETE" else after,
+        message["database"],
+        message["table"],
+        message["commitTs"],
+        handle_only=message.get("handleKeyOnly", False),
+    )
+
+
+def simple_text(value: str | dict[str, str] | None, of: Column) -> str | None:
+    if value is None:
+        return None
+    if of.type.name == "timestamp":
+        assert isinstance(value, dict) and value.keys() == {"location", "value"}
+        return value["value"]
+    assert isinstance(value, str)
+    if of.type.charset == "binary" and (of.type.name in ("char", "varchar") or of.type.name.endswith("text")):
+        return base64.b64decode(value, validate=True).decode("latin-1")
+    return member(value, of)
+
+
 def latin1(text: str) -> str:
     """Bytes that were written as text, where none of them was lost."""
     return text if "\ufffd" in text else text.encode().decode("latin-1")

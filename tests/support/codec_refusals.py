@@ -133,7 +133,7 @@ def sizes(entries: Sequence[Entry], case: Case) -> list[int]:
 
 def too_large(entries: Sequence[Entry], case: Case, limit: int) -> bool:
     """Whether some of the rows, encoded without a limit, are above it, and stay so when they are cut down."""
-    if not (case.release.size_error if case.is_open else case.release.canal_size_limit):
+    if not (case.is_simple or (case.release.size_error if case.is_open else case.release.canal_size_limit)):
         return False
     cut = case.options.large_message_handle_option == "handle-key-only"
     return any(
@@ -146,8 +146,9 @@ def cut_size(entry: Entry, case: Case) -> int:
     """The size of a row whose message has lost all but its handle key, and says so."""
     key, value = entry
     handle = handle_columns(case.made.table, case.release)
-    mark = ',"ohk":true' if case.is_open else ',"onlyHandleKey":true'
-    text = (_open_cut if case.is_open else _canal_cut)(value.decode("utf-8", "surrogateescape"), handle, case)
+    mark = ',"ohk":true' if case.is_open else ',"handleKeyOnly":true' if case.is_simple else ',"onlyHandleKey":true'
+    cut = _open_cut if case.is_open else _simple_cut if case.is_simple else _canal_cut
+    text = cut(value.decode("utf-8", "surrogateescape"), handle, case)
     return len(key or b"") + len(text.encode("utf-8", "surrogateescape")) + len(mark) + overhead(case)
 
 
@@ -169,6 +170,11 @@ def _canal_cut(text: str, handle: Collection[str], case: Case) -> str:
             value = f"[{_of(value[1:-1], handle)}]"
         parts.append(f'"{name}":{value}')
     return "{" + ",".join(parts) + "}"
+
+
+def _simple_cut(text: str, handle: Collection[str], case: Case) -> str:
+    parts = [(name, _of(value, handle) if name in ("data", "old") else value) for name, value in members(text)]
+    return "{" + ",".join(f'"{name}":{value}' for name, value in parts) + "}"
 
 
 def _of(row: str, handle: Collection[str]) -> str:

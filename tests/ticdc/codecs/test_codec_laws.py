@@ -11,26 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
 from support.codec_expected import Case, Wanted, cut_down, expected, same
-from support.codec_readings import ReadRow, Texts, canal, open_text, opened
+from support.codec_readings import ReadRow, Texts, canal, open_text, opened, simple
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
 from support.decoded import row_text
 
-from simulator.consumer.decode import Event, RowEvent, decode
+from simulator.consumer.decode import Event, RowEvent, TableSchemas, decode
 from simulator.errors import EncodeError
-from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges
+from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.table_info import handle_columns
 
 few = settings(max_examples=40, deadline=None)
 
-READ = ("open-protocol", "canal-json")
+READ = ("open-protocol", "canal-json", "simple")
 """Protocols whose messages `support.codec_readings` reads; those of others are held against tests/endtoend."""
 
 
 def read(message: tuple[bytes | None, bytes], case: Case) -> list[ReadRow]:
     """The rows of a message by this directory's own reading."""
     key, value = message
+    if case.is_simple:
+        return [simple(value, case.made.table)]
     if key is None:
         return [canal(value, case.made.table, case.release.canal_latin1_strings)]
     return opened(key, value, case.made.table)
@@ -64,10 +66,20 @@ def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> Non
         return
     made = messages(framed(encoding, case))
     found = [reading for message in made for reading in read(message, case)]
-    events = [event for message in made for event in decode(*message)]
+    told = schemas_told(case)
+    events = [event for message in made for event in decode(*message, told=told)]
     for number, (change, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
         assert_read(reading, change, case, number)
         assert_decoded(event, reading, change, case)
+
+
+def schemas_told(case: Case) -> TableSchemas:
+    """What a BOOTSTRAP of the table tells, in protocols that have any."""
+    codec = CODECS[case.options.protocol]
+    told: TableSchemas = {}
+    if codec.bootstrap is not None:
+        decode(*codec.bootstrap(TableInfo(case.made.table, 1, 0), 0, case.options, case.release), told=told)
+    return told
 
 
 def assert_read(row: ReadRow, wanted: Wanted, case: Case, number: int) -> None:
@@ -93,7 +105,7 @@ def ordered(texts: Texts, case: Case) -> list[str]:
     names = [column.name for column in case.made.table.columns if column.name in texts]
     if case.is_open:
         return sorted(names, key=str.encode) if case.release.open_sorts_columns else names
-    order = case.release.canal_column_order
+    order = "name" if case.is_simple else case.release.canal_column_order
     return names if order == "table" else sorted(names, key=str.encode if order == "name" else escaped)
 
 
@@ -198,7 +210,7 @@ def test_a_row_one_byte_above_the_limit_is_refused(protocol: str, data: st.DataO
     counted = sizes(entries(encoding), case)
     encoded(replace(case, options=replace(case.options, max_message_bytes=max(counted))))
     above = replace(case, options=replace(case.options, max_message_bytes=max(counted) - 1))
-    if case.release.size_error if case.is_open else case.release.canal_size_limit:
+    if case.is_simple or (case.release.size_error if case.is_open else case.release.canal_size_limit):
         with pytest.raises(EncodeError, match="too large"):
             encoded(above)
     else:
