@@ -10,17 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator import tso
-from simulator.consumer.decode import (
-    DdlEvent,
-    Event,
-    Image,
-    RowEvent,
-    TableSchemas,
-    Value,
-    Watermark,
-    decode,
-    told_schemas,
-)
+from simulator.consumer.decode import decode, told_schemas
+from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.records import Record, TopicPartition
 from simulator.errors import UserError, printable, printable_json
 
@@ -31,7 +22,7 @@ WIDTH = 60
 def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None = None) -> Iterator[str]:
     """Yield a line for each event. Without `protocol` it is detected for each message. An unreadable record gives a
     line, too."""
-    told = defaultdict[TopicPartition, TableSchemas](dict)
+    told = defaultdict[TopicPartition, stream.TableSchemas](dict)
     for record in records:
         try:
             events = decode(record.key, record.value, protocol, told=told[record.topic, record.partition])
@@ -60,7 +51,7 @@ def as_text(data: bytes) -> str:
     return printable(data.decode("utf-8", "backslashreplace"))
 
 
-def line(record: Record, event: Event) -> str:
+def line(record: Record, event: stream.Event) -> str:
     """Return `topic/partition@offset TSO time KIND schema.table columns`."""
     ts, time = event_time(event)
     return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {time} {describe(event)}")
@@ -71,14 +62,14 @@ def json_line(record: Record, event: dict[str, Any]) -> str:
     return printable_json({**place, **event})
 
 
-def as_dict(event: Event) -> dict[str, Any]:
+def as_dict(event: stream.Event) -> dict[str, Any]:
     """Return an event as JSON members: `event`, `commit_ts`, `time`, and those of its kind; bytes as {"hex": …}."""
     ts, time = event_time(event)
     head: dict[str, Any] = {"event": kind(event), "commit_ts": ts, "time": time}
-    if isinstance(event, Watermark):
+    if isinstance(event, stream.Watermark):
         return head
     head |= {"schema": event.schema, "table": event.table}
-    if isinstance(event, DdlEvent):
+    if isinstance(event, stream.DdlEvent):
         return head | {"query": event.query, "type": event.type}
     optional: dict[str, Any] = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
     optional["stored_at"] = event.stored_at or None
@@ -88,17 +79,17 @@ def as_dict(event: Event) -> dict[str, Any]:
     return head | {"before": _json_image(event.before), "after": _json_image(event.after)}
 
 
-def kind(event: Event) -> str:
+def kind(event: stream.Event) -> str:
     """Return INSERT, UPDATE, DELETE, DDL or WATERMARK."""
-    if isinstance(event, RowEvent):
+    if isinstance(event, stream.RowEvent):
         return event.op
-    return "DDL" if isinstance(event, DdlEvent) else "WATERMARK"
+    return "DDL" if isinstance(event, stream.DdlEvent) else "WATERMARK"
 
 
-def event_time(event: Event) -> tuple[int | None, str]:
+def event_time(event: stream.Event) -> tuple[int | None, str]:
     """Return the TSO (None if the message has none) and the time in UTC, to the millisecond."""
-    ts = event.ts if isinstance(event, Watermark) else event.commit_ts
-    ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
+    ts = event.ts if isinstance(event, stream.Watermark) else event.commit_ts
+    ms = tso.physical(ts) if ts is not None else 0 if isinstance(event, stream.Watermark) else event.es or 0
     try:
         time = datetime.fromtimestamp(ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -116,12 +107,12 @@ def unreadable_line(record: Record, error: UserError) -> str:
     return printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
 
 
-def describe(event: Event) -> str:
+def describe(event: stream.Event) -> str:
     """Return `KIND schema.table columns`."""
-    if isinstance(event, Watermark):
+    if isinstance(event, stream.Watermark):
         return "WATERMARK"
     name = f"{event.schema}.{event.table}" if event.table else event.schema
-    if isinstance(event, DdlEvent):
+    if isinstance(event, stream.DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" else _columns(event)
     elsewhere = f", all of it at {event.stored_at}" if event.stored_at else ""
@@ -130,13 +121,13 @@ def describe(event: Event) -> str:
     return " ".join((event.op, name, *columns, *note))
 
 
-def _columns(event: RowEvent) -> Iterator[str]:
+def _columns(event: stream.RowEvent) -> Iterator[str]:
     image = event.before if event.after is None else event.after
     for name, value in (image or {}).items():
         yield f"{quote_if_needed(name)}={value_text(value)}"
 
 
-def _changes(event: RowEvent) -> Iterator[str]:
+def _changes(event: stream.RowEvent) -> Iterator[str]:
     before, after = {**(event.after or {}), **(event.before or {})}, event.after or {}
     keyed = any(info.key for info in event.columns.values())
     for name, value in after.items():
@@ -155,7 +146,7 @@ def quote_if_needed(text: str) -> str:
     return text if plain and text != "NULL" and not text.startswith("0x") else json.dumps(text, ensure_ascii=False)
 
 
-def value_text(value: Value) -> str:
+def value_text(value: stream.Value) -> str:
     """Return a value for people: the first WIDTH characters, bytes in hexadecimal digits."""
     if value is None:
         return "NULL"
@@ -167,13 +158,13 @@ def value_text(value: Value) -> str:
     )
 
 
-def _json_image(image: Image | None) -> dict[str, Any] | None:
+def _json_image(image: stream.Image | None) -> dict[str, Any] | None:
     if image is None:
         return None
     return {name: _json_value(value) for name, value in image.items()}
 
 
-def _json_value(value: Value) -> Any:
+def _json_value(value: stream.Value) -> Any:
     return {"hex": value.hex()} if isinstance(value, bytes) else value
 
 

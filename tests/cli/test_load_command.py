@@ -8,6 +8,7 @@ import re
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.cut_short import held
@@ -67,20 +68,14 @@ def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_p
     (tmp_path / "plan.toml").write_text(text)
     (tmp_path / "changefeed.toml").write_text(BY_KEY)
 
+    outputs = "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth"
     assert (
         play(
-            "load",
+            *LOAD,
             tmp_path / "plan.toml",
-            "--master",
-            "none",
-            "--sink-uri",
-            URI,
             "--config",
             tmp_path / "changefeed.toml",
-            "--fixtures",
-            tmp_path / "out",
-            "--truth",
-            tmp_path / "truth",
+            *outputs,
             "--rate",
             "400",
             "--duration",
@@ -98,25 +93,8 @@ def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_p
 def test_statements_come_at_intervals(protocol: str, plan: Path, tmp_path: Path) -> None:
     uri = f"kafka://127.0.0.1:9/load?protocol={protocol}&partition-num=2"
 
-    assert (
-        play(
-            "load",
-            plan,
-            "--master",
-            "none",
-            "--sink-uri",
-            uri,
-            "--fixtures",
-            tmp_path / "out",
-            "--truth",
-            tmp_path / "truth",
-            "--duration",
-            "3s",
-            "--seed",
-            "3",
-        )
-        == 0
-    )
+    outputs = "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth"
+    assert play(*LOAD, plan, "--sink-uri", uri, *outputs, "--duration", "3s", "--seed", "3") == 0
 
     records = assert_true(tmp_path / "out", tmp_path / "truth", uri)
     events = [event for record in records for event in decode(record.key, record.value)]
@@ -141,25 +119,18 @@ def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, 
     assert one != three
 
 
+def summary_of(plan: Path, directory: Path, *arguments: object) -> dict[str, Any]:
+    """The summary of a load into `directory`/out."""
+    summary = directory / "summary.json"
+    assert play(*LOAD, plan, "--fixtures", directory / "out", "--summary", summary, *arguments) == 0
+    document: dict[str, Any] = json.loads(summary.read_text())
+    return document
+
+
 @pytest.mark.slow
 def test_the_summary_and_the_report_are_written(plan: Path, tmp_path: Path) -> None:
-    assert (
-        play(
-            *LOAD,
-            plan,
-            "--fixtures",
-            tmp_path / "out",
-            "--duration",
-            "1s",
-            "--summary",
-            tmp_path / "summary.json",
-            "--report",
-            tmp_path / "report.html",
-        )
-        == 0
-    )
+    summary = summary_of(plan, tmp_path, "--duration", "1s", "--report", tmp_path / "report.html")
 
-    summary = json.loads((tmp_path / "summary.json").read_text())
     rows = [
         event
         for record in read_records(str(tmp_path / "out"))
@@ -256,21 +227,7 @@ def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(
 ) -> None:
     monkeypatch.setattr(connect, "find_spec", lambda name: None)
 
-    assert (
-        play(
-            "load",
-            plan,
-            "--master",
-            "none",
-            "--driver",
-            "confluent",
-            "--sink-uri",
-            URI,
-            "--checkpoint",
-            plan.parent / "stands",
-        )
-        == 2
-    )
+    assert play(*LOAD, plan, "--driver", "confluent", "--checkpoint", plan.parent / "stands") == 2
 
     assert capfd.readouterr().err.splitlines()[-1] == (
         "ticdc-sim: --driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
@@ -296,18 +253,7 @@ def test_what_the_changefeed_refuses_is_told(
     (plan.parent / "feed.toml").write_text(config)
 
     assert (
-        play(
-            "load",
-            plan,
-            "--master",
-            "none",
-            "--fixtures",
-            plan.parent / "out",
-            "--config",
-            plan.parent / "feed.toml",
-            "--duration",
-            "1s",
-        )
+        play(*LOAD, plan, "--fixtures", plan.parent / "out", "--config", plan.parent / "feed.toml", "--duration", "1s")
         == 2
     )
     assert error in capfd.readouterr().err
@@ -315,23 +261,9 @@ def test_what_the_changefeed_refuses_is_told(
 
 def test_a_rate_in_bytes_is_turned_into_rows(plan: Path, tmp_path: Path) -> None:
     """By what rows of the plan have, as measured; the watermarks say how much simulated time went by."""
-    assert (
-        play(
-            *LOAD,
-            plan,
-            "--fixtures",
-            tmp_path / "out",
-            "--duration",
-            "2s",
-            "--rate",
-            "100KiB",
-            "--summary",
-            tmp_path / "summary.json",
-        )
-        == 0
-    )
+    summary = summary_of(plan, tmp_path, "--duration", "2s", "--rate", "100KiB")
 
-    assert json.loads((tmp_path / "summary.json").read_text())["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
+    assert summary["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
 
 
 SIGNALLED_TWICE = """

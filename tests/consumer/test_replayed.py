@@ -8,21 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.contract_stream import (
-    KEYLESS,
-    TABLES,
-    Ddl,
-    Event,
-    Row,
-    RowPlace,
-    Stream,
-    good,
-    records,
-    rows_of,
-    ts,
-    with_other_value,
-    without_row,
-)
+from support import contract_stream
+from support.contract_stream import KEYLESS, TABLES, Ddl, Event, Row, RowPlace, Stream, ts
 from support.replaying import replayed
 
 from simulator.consumer.replay.outcome import ReplayOutcome
@@ -35,7 +22,7 @@ ORDERS = ("shop", "orders")
 def left(stream: Stream) -> dict[tuple[str, str], list[bytes]]:
     """The rows that its changes lead to."""
     state: dict[int, str] = {}
-    for *_, row in sorted(rows_of(stream), key=lambda item: item[3].ts):
+    for *_, row in sorted(contract_stream.rows_of(stream), key=lambda item: item[3].ts):
         state.pop(row.id, None)
         if row.after is not None:
             state[row.id] = row.after
@@ -48,8 +35,8 @@ def replay(
     extension: bool = True,
     after: Mapping[tuple[str, str], Sequence[bytes]] | None = None,
 ) -> ReplayOutcome:
-    expected = left(good()) if after is None else after
-    return replayed(records(stream, protocol, extension), protocol, TABLES.values(), after=expected)
+    expected = left(contract_stream.good()) if after is None else after
+    return replayed(contract_stream.records(stream, protocol, extension), protocol, TABLES.values(), after=expected)
 
 
 def failed(outcome: ReplayOutcome) -> dict[str, int]:
@@ -59,26 +46,26 @@ def failed(outcome: ReplayOutcome) -> dict[str, int]:
 @pytest.mark.parametrize(("protocol", "extension"), SHAPES)
 def test_a_correct_stream_leads_to_the_final_rows(protocol: str, extension: bool) -> None:
     """Every old image equals the row in the table, and all rows are counted."""
-    found = replay(good(), protocol, extension)
+    found = replay(contract_stream.good(), protocol, extension)
     assert ({}, {}) == (found.counts, found.not_compared)
     assert [("shop.log", 0, 0), ("shop.orders", 6, 6)] == [
         (each.table, each.expected, each.found) for each in found.tables
     ]
 
 
-@given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES))
+@given(st.sampled_from(contract_stream.rows_of(contract_stream.good())), st.sampled_from(SHAPES))
 def test_a_missing_row_change_is_found(where: RowPlace, shape: tuple[str, bool]) -> None:
     """The final rows or the next old image of that row show the missing change, once."""
     row = where[-1]
-    found = replay(without_row(where), *shape)
+    found = replay(contract_stream.without_row(where), *shape)
     assert {"INSERT": "row-not-there", "UPDATE": "row-different", "DELETE": "row-left"}[row.op] in failed(found)
     assert 1 == sum(failed(found).values()) and f"row {row.id}:" in found.examples[0].what
 
 
-@given(st.sampled_from(rows_of(good())), st.sampled_from(["before", "after"]))
+@given(st.sampled_from(contract_stream.rows_of(contract_stream.good())), st.sampled_from(["before", "after"]))
 def test_a_changed_value_is_found(where: RowPlace, which: str) -> None:
     """Both values are given: a wrong new image shows in the final rows, a wrong old one in the row before."""
-    row, stream = where[-1], with_other_value(where, which)
+    row, stream = where[-1], contract_stream.with_other_value(where, which)
     if stream is not None:
         (example,) = replay(stream).examples
         assert "'other'" in example.what and f"row {row.id}:" in example.what
@@ -86,7 +73,7 @@ def test_a_changed_value_is_found(where: RowPlace, which: str) -> None:
 
 def test_repeated_rows_change_nothing() -> None:
     """A change that a restart repeats counts once."""
-    stream = good()
+    stream = contract_stream.good()
     for messages in stream.values():
         messages[-1:-1] = copy.deepcopy(messages[2:-1])
     for shape in SHAPES:
@@ -95,7 +82,7 @@ def test_repeated_rows_change_nothing() -> None:
 
 def test_an_insert_of_an_existing_row_is_found() -> None:
     """An UPDATE of a row that does not exist is found, too."""
-    stream = good()
+    stream = contract_stream.good()
     stream[0].insert(-1, [Row(ts(3.9), 0, None, "again"), Row(ts(3.9), 99, "never", "now")])
     stream[0].insert(-1, [Row(ts(3.95), 0, "again", "new 0"), Row(ts(3.95), 99, "now", None)])
     assert {"row-already-there": 1, "row-not-there": 1} == failed(replay(stream))
@@ -103,14 +90,14 @@ def test_an_insert_of_an_existing_row_is_found() -> None:
 
 def test_two_changes_at_one_commit_ts_contradict_each_other() -> None:
     """A row changes once in a transaction."""
-    stream = good()
+    stream = contract_stream.good()
     stream[0].insert(-1, [Row(ts(3.9), 0, "new 0", "a"), Row(ts(3.9), 0, "new 0", "b")])
     assert 1 == failed(replay(stream))["two-changes"]
 
 
 def test_a_row_that_moves_between_partitions_is_followed() -> None:
     """DELETE and INSERT of one commit-ts are one step, whichever is read first."""
-    stream = good()
+    stream = contract_stream.good()
     stream[0].insert(-1, [Row(ts(3.9), 0, None, "new 0")])
     stream[1].insert(-1, [Row(ts(3.9), 0, "new 0", None)])
     assert {} == replay(stream).counts
@@ -118,7 +105,7 @@ def test_a_row_that_moves_between_partitions_is_followed() -> None:
 
 def test_a_dropped_table_starts_empty_again() -> None:
     """Rows before the DROP do not belong to the new table."""
-    stream = good()
+    stream = contract_stream.good()
     drop: list[Event] = [Ddl(ts(5), "DROP TABLE `orders`", 4, "ERASE")]
     for messages in stream.values():
         messages += [drop, [Ddl(ts(6))]]
@@ -131,7 +118,9 @@ def test_a_dropped_table_starts_empty_again() -> None:
 def test_old_images_of_unknown_initial_rows_are_accepted() -> None:
     """This holds if the rows at the start are unknown."""
     stream: Stream = {0: [[Row(ts(1), 1, "a", "b")], [Row(ts(2), 1, "c", "d")]]}
-    found = replayed(records(stream, OPEN), OPEN, TABLES.values(), after={ORDERS: [b"1\xffd", b"7\xffx"]}, known=())
+    found = replayed(
+        contract_stream.records(stream, OPEN), OPEN, TABLES.values(), after={ORDERS: [b"1\xffd", b"7\xffx"]}, known=()
+    )
     assert {"old-image": 1} == failed(found)
     assert "shop.orders, row 1: name was 'b', the old image says 'c'" == found.examples[0].what
     (table,) = (table for table in found.tables if table.table == "shop.orders")
