@@ -262,7 +262,7 @@ V8_2_0 = replace(
     options=V8_1_0.options | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
 
-V8_3_0 = replace(V8_2_0, name="v8.3.0")
+V8_3_0 = replace(V8_2_0, name="v8.3.0", checksum_version=1)
 
 V8_4_0 = replace(
     V8_3_0,
@@ -271,6 +271,7 @@ V8_4_0 = replace(
     vectors=True,
     short_control_escapes=True,
     simple_short_escapes=True,
+    checksum_version=2,
     options=V8_3_0.options | option_names.RAW_VALUE,
     lone_null_refused=True,
 )

@@ -13,6 +13,7 @@ V8_5_4 = replace(
     classic_7_8.V8_5_4,
     architecture="new",
     simple_sorts_columns=False,
+    checksum_sorts_columns=False,
     simple_exchange_alters=True,
     simple_tells_before=False,
     simple_float_exponents=True,

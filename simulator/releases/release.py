@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 
 from simulator.releases.behaviour import Behaviour
+from simulator.releases.checksums import ChecksumBehaviours
 from simulator.releases.debezium import DebeziumBehaviours
 from simulator.releases.messages import MessageBehaviours
 from simulator.releases.rows import RowBehaviours
@@ -20,6 +21,7 @@ from simulator.releases.statements import StatementBehaviours
 
 @dataclass(frozen=True, kw_only=True)
 class Release(
+    ChecksumBehaviours,
     SimpleBehaviours,
     SettingBehaviours,
     StatementBehaviours,

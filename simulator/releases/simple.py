@@ -73,7 +73,7 @@ class SimpleBehaviours:
     )
     simple_bootstrap_ids: bool = SIMPLE(
         "Whether `tableID` of Simple's BOOTSTRAP is that of the partition ((new 8.5.4–8.5.5: %s)); elsewhere the table's",
-        "pkg/sink/codec/simple/message.go newTableSchema; logservice/schemastore",
+        "pkg/sink/codec/simple/message.go newTableSchema",
     )
     simple_first_form: bool = SIMPLE(
         "Whether Simple has columns that are generated virtually, and at first no statements ((9.0 betas: %s)); not "

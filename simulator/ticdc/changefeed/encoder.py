@@ -100,6 +100,7 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         send_bootstrap_interval_in_sec=_sink_number(settings, "send-bootstrap-interval-in-sec"),
         send_bootstrap_in_msg_count=_sink_number(settings, "send-bootstrap-in-msg-count"),
         send_bootstrap_to_all_partition=bool(settings.file_value("sink", "send-bootstrap-to-all-partition")),
+        row_checksums=settings.file_value("integrity", "integrity-check-level") == "correctness",
         stores_rows=storage.is_storage(settings),
         csv=storage.csv_options(settings),
     )
@@ -188,6 +189,8 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
     for name in (name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS):
         if not bootstraps:
             yield f"sink.{name} has no effect with {protocol.name}: it sends no BOOTSTRAP"
+    if options.row_checksums and not bootstraps and not CODECS[options.protocol].needs_registry:
+        yield f"integrity-check-level = correctness has no effect with {protocol.name}: its messages have no checksums"
     if settings.get("encoding-format") is not None and not bootstraps:
         yield f"encoding-format has no effect with {protocol.name}"
     if settings.file.values.get(("sink.debezium", "output-old-value")) is not None and not has_schema:

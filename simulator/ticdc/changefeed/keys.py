@@ -258,8 +258,8 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "filter-replica-ids": ConfigKey("ints", None, CYCLIC),
     },
     "integrity": {
-        "integrity-check-level": ConfigKey("text", "none", NOT_YET),
-        "corruption-handle-level": ConfigKey("text", "warn", NOT_YET),
+        "integrity-check-level": ConfigKey("text", "none"),
+        "corruption-handle-level": ConfigKey("text", "warn", "nothing is corrupted here"),
     },
     "synced-status": keys_of("int", "synced-check-interval checkpoint-interval", INSIDE),
 }

@@ -112,6 +112,9 @@ class CodecOptions:
     send_bootstrap_to_all_partition: bool = True
     """Simple: whether BOOTSTRAP goes to every partition, not just the first."""
 
+    row_checksums: bool = False
+    """Whether rows have their checksums (`integrity-check-level = correctness`), in Simple."""
+
     build_ts: int | None = None
     """Canal-JSON's `ts` and Debezium's `ts_ms` in milliseconds, the wall clock in TiCDC; None means the physical time of
     commit_ts."""

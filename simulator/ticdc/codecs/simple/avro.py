@@ -30,6 +30,7 @@ from simulator.ticdc.codecs.row_changes import (
     TableInfo,
     encode_by_operation,
 )
+from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, texts
 from simulator.ticdc.codecs.simple.rows import row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
@@ -142,10 +143,16 @@ def _values(
     pieces: list[Piece] = [head + long(OPERATIONS.index(changes.operation)), longs(commit_ts), build]
     pieces.append(long(rows.version))
     pieces += [NULL] if locations is None else [PRESENT, texts(changes.own(locations))]
-    pieces.append((PRESENT + boolean(True) if only_handle_key else NULL) + NULL)
+    pieces.append(PRESENT + boolean(True) if only_handle_key else NULL)
+    pieces.append(_checksums(row_checksums(changes, release), release) if options.row_checksums else NULL)
     pieces += [NULL] if changes.operation == "DELETE" else _map(members, changes.after())
     pieces += [NULL] if changes.operation == "INSERT" else _map(members, changes.before())
     return join(*pieces)
+
+
+def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
+    head = PRESENT + long(release.checksum_version) + boolean(False)
+    return pc.if_else(pa.array(checksums.known), join(head, longs(checksums.current), longs(checksums.previous)), NULL)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, object_pieces, unchanged
 from simulator.ticdc.codecs.json_text import decimal, escape, join, quoted
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -53,11 +54,19 @@ def _values(
         pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
     if only_handle_key:
         pieces.append(b',"handleKeyOnly":true')
+    if options.row_checksums:
+        pieces.append(_checksums(row_checksums(changes, release), release))
     if changes.operation != "DELETE":
         pieces += _image(b"data", members, changes.after())
     if changes.operation != "INSERT":
         pieces += _image(b"old", members, changes.before())
     return join(*pieces, b"}")
+
+
+def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
+    current, previous = (decimal(pa.array(each)) for each in (checksums.current, checksums.previous))
+    head = b',"checksum":{"version":%d,"corrupted":false,"current":' % release.checksum_version
+    return pc.if_else(pa.array(checksums.known), join(head, current, b',"previous":', previous, b"}"), b"")
 
 
 def _image(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Piece]:
