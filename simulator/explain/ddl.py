@@ -56,6 +56,9 @@ class EventExplained:
     messages: tuple[MessageExplained, ...]
     """One for each protocol."""
 
+    not_sent: str
+    """Why the changefeed's own protocol has no message; empty if it has one."""
+
 
 @dataclass(frozen=True)
 class JobExplained:
@@ -166,6 +169,7 @@ def _sent(job: Job, decision: Decision, before: Catalog | None, after: Catalog |
 def _event(event: JobEvent, sent: DdlEvent, rules: ChangefeedRules) -> EventExplained:
     """Explain an event whose query is the text that is sent, with a message of each protocol of the release."""
     release = rules.release
+    reasons = {name: _not_sent(name, sent, rules) for name, codec in CODECS.items() if codec.protocol.exists(release)}
     return EventExplained(
         event.type_code,
         Action(event.type_code).constant,
@@ -175,14 +179,23 @@ def _event(event: JobEvent, sent: DdlEvent, rules: ChangefeedRules) -> EventExpl
         topic_of_ddl(rules.router, event.schema, event.table, event.old),
         event.query,
         "its own table" if event.type_code in release.single_table_ddl else "all tables",
-        tuple(
-            _message(name, sent, rules.changefeed, release)
-            for name, codec in CODECS.items()
-            if codec.protocol.exists(release)
-            and codec.sends_ddl(rules.changefeed.codec, release)
-            and not codec.not_simulated(release)
-        ),
+        tuple(_message(name, sent, rules.changefeed, release) for name, reason in reasons.items() if not reason),
+        reasons.get(rules.changefeed.codec.protocol, ""),
     )
+
+
+def _not_sent(protocol: str, event: DdlEvent, rules: ChangefeedRules) -> str:
+    """Return why a protocol has no message of an event; empty if it has one."""
+    codec, release = CODECS[protocol], rules.release
+    if missing := codec.not_simulated(release):
+        return f"not simulated: {missing}"
+    if not codec.sends_ddl(rules.changefeed.codec, release):
+        return f"TiCDC {release.name} sends no statements"
+    if codec.skips_ddl(event.type_code):
+        return f"TiCDC skips {Action(event.type_code).constant}"
+    if codec.ddl_needs_table and event.table and event.after is None:
+        return "its message describes the table, which is not known here"
+    return ""
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
@@ -191,7 +204,7 @@ def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Re
     if protocol != options.protocol:
         options = replace(options, protocol=protocol, max_message_bytes=CodecOptions.max_message_bytes)
     key, value = codec.message(codec.ddl(event, options, release), options, release)
-    partitions = tuple(codec.ddl_partitions(range(changefeed.kafka.partitions), options, release))
+    partitions = tuple(codec.ddl_partitions(event, range(changefeed.kafka.partitions), options, release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)
 
 
@@ -266,6 +279,8 @@ def _event_lines(event: EventExplained) -> Iterator[str]:
     yield f"holds back   later rows of {event.holds_back}"
     for message in event.messages:
         yield from _message_lines(message)
+    if event.not_sent:
+        yield f"no message   {event.not_sent}"
 
 
 def _message_lines(message: MessageExplained) -> Iterator[str]:

@@ -291,15 +291,16 @@ V8_5_1 = replace(
     event_filter_rename="old-name",
     debezium_defaults="values",
     debezium_null_is_default=True,
-    debezium_stops_at_null_enum=True,
+    debezium_null_enum="stops",
     debezium_moves_years=True,
-    debezium_virtual_fields=True,
+    debezium_stops_at_odd_dates=True,
+    debezium_virtual_fields="last",
     debezium_scaled_float_is_double=True,
 )
 
 V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False, storage_origin_default=False, avro_null_text=True)
 
-V8_5_3 = replace(V8_5_2, name="v8.5.3", dispatch_ignores_case=True, debezium_selects_columns=True)
+V8_5_3 = replace(V8_5_2, name="v8.5.3", dispatch_ignores_case=True, debezium_selectors="selected")
 
 V8_5_4 = replace(
     V8_5_3,
@@ -310,7 +311,7 @@ V8_5_4 = replace(
     event_filter_names=V8_5_3.event_filter_names | option_names.FOREIGN_KEY_EVENTS,
 )
 
-V8_5_5 = replace(V8_5_4, name="v8.5.5", debezium_stops_at_null_enum=False)
+V8_5_5 = replace(V8_5_4, name="v8.5.5", debezium_null_enum="default")
 
 V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 

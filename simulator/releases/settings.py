@@ -204,8 +204,3 @@ class SettingBehaviours:
         "((5.4: %s))",
         "cdc/sink/producer/kafka/config.go",
     )
-    debezium_statements: bool = SETTING(
-        "Whether the protocol `debezium` has DDL statements, and watermarks with enable-tidb-extension ((new: %s))",
-        "pkg/sink/codec/debezium/codec.go EncodeDDLEvent",
-        then=", which the simulator does not make yet.",
-    )

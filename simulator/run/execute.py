@@ -201,7 +201,7 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     placed = []
     for index, (event, topic) in enumerate(_statements(plan, output)):
         partitions = to.of_topic(topic, event.commit_ts)
-        receiving = partitions[:1] if stored else codec.ddl_partitions(partitions, options, release)
+        receiving = partitions[:1] if stored else codec.ddl_partitions(event, partitions, options, release)
         placed.append(PlacedDdl(event.commit_ts, index, receiving))
     has_watermarks = stored or codec.has_watermarks(options, release)
     return ControlEvents(tuple(placed), plan.timeline, has_watermarks, release.watermark_after_ddl, to)

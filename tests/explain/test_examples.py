@@ -19,12 +19,13 @@ DIFFERENT = "primary_is_unique"
 
 
 def neighbours() -> Iterator[tuple[Release, Release]]:
-    """Releases that follow each other, and those that both architectures have."""
+    """Releases that follow each other, those that both architectures have, and the last beta with the first release."""
     for releases in RELEASES.values():
         every = list(releases.values())
         yield from zip(every, every[1:])
     classic, new = RELEASES.values()
     yield from ((classic[tag], new[tag]) for tag in classic.keys() & new.keys())
+    yield list(new.values())[-1], next(iter(new.values()))
 
 
 def upgrades() -> Iterator[tuple[ReleaseDifference, Release, Release]]:

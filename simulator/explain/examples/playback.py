@@ -214,7 +214,9 @@ def _spec(
     start_ms = tso.physical(tso.DEFAULT_START_TS)
     control_events = ControlEvents(
         tuple(
-            PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), changefeed.codec, release))
+            PlacedDdl(
+                event.commit_ts, index, codec.ddl_partitions(event, to.of_topic(topic), changefeed.codec, release)
+            )
             for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
         ),
         WatermarkSchedule(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),

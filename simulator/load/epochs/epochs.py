@@ -233,7 +233,7 @@ def _schema_epoch(
     events = [event for job in state.jobs for event in job.events]
     topics = [topic for job in state.jobs for topic in job.topics]
     placed = tuple(
-        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), options, release))
+        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(event, to.of_topic(topic), options, release))
         for index, (event, topic) in enumerate(zip(events, topics, strict=True))
     )
     marks = ControlEvents((), WatermarkSchedule(prepared.start_ms, prepared.start_ms, 1000), False, False, to)

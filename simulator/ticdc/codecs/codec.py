@@ -137,6 +137,12 @@ class Codec:
     sends_ddl: Callable[[CodecOptions, Release], bool] = lambda options, release: True
     """Whether DDL statements are sent; `ddl` is called only if they are."""
 
+    skips_ddl: Callable[[int], bool] = lambda type_code: False
+    """Whether statements of one of TiDB's action types are not sent."""
+
+    ddl_needs_table: bool = False
+    """Whether the message of a statement describes the table after it."""
+
     watermark: Callable[[int, CodecOptions, Release], KeyValue | None] = lambda ts, options, release: None
     """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
 
@@ -170,9 +176,9 @@ class Codec:
         framed = self.frame(encoded, np.zeros(1, np.int64), options, release)
         return None if framed.keys is None else framed.keys[0].as_py(), framed.values[0].as_py()
 
-    def ddl_partitions(self, topic: range, options: CodecOptions, release: Release) -> range:
-        """Return the partitions or destinations of a topic that receive a DDL statement; none if none is sent."""
-        if not self.sends_ddl(options, release):
+    def ddl_partitions(self, event: DdlEvent, topic: range, options: CodecOptions, release: Release) -> range:
+        """Return the partitions or destinations of a topic that receive a DDL statement; none if it is not sent."""
+        if not self.sends_ddl(options, release) or self.skips_ddl(event.type_code):
             return topic[:0]
         return topic if self.broadcasts_ddl(release) else topic[:1]
 

@@ -225,9 +225,7 @@ def test_settings_of_the_protocol_are_read_and_others_are_told_that_they_are_not
     } <= set(other.warnings)
 
 
-def test_large_message_handling_is_refused_and_so_is_the_new_architecture() -> None:
+def test_large_message_handling_is_refused() -> None:
     config = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'handle-key-only'"
     with pytest.raises(ChangefeedError, match="protocol is debezium, it's not supported"):
         load(URI, config, find("v8.5.7"))
-    with pytest.raises(ChangefeedError, match=r"protocol debezium of TiCDC v8\.5\.7 is not simulated yet: DDL"):
-        load(URI, "", find("v8.5.7", "new"))

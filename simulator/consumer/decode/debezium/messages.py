@@ -1,18 +1,20 @@
-"""Decodes TiCDC's Debezium messages (docs: ticdc-debezium; tiflow v8.0.0 pkg/sink/codec/debezium).
+"""Decodes TiCDC's Debezium messages (docs: ticdc-debezium; tiflow v8.0.0 and ticdc v8.5.4, pkg/sink/codec/debezium).
 
-A message is one row. Values stay as messages have them, numbers as their digits, `true` and `false` as words;
+A message is one event. Values stay as messages have them, numbers as their digits, `true` and `false` as words;
 `connect_texts` makes TiDB text of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from simulator.consumer.decode.connect_texts import CONNECT
 from simulator.consumer.decode.go_json import integer, members, parse, text
-from simulator.consumer.decode.stream_events import ColumnInfo, Event, Image, RowEvent, Value
+from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.consumer.decode.whole_messages import decompress_value
 
+WATERMARK = "m"
 OPERATIONS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}
 
 
@@ -30,7 +32,13 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         raise ValueError("the value is null")
     message = parse(decompress_value(value), "surrogateescape")
     payload = members(message["payload"])
-    source, op = members(payload["source"]), text(payload["op"])
+    source = members(payload["source"])
+    if "op" not in payload:
+        place = text(source["db"]), text(source["table"])
+        return (DdlEvent(integer(source["commit_ts"]), *place, text(payload["ddl"]), _change(payload)),)
+    op = text(payload["op"])
+    if op == WATERMARK:
+        return (Watermark(integer(source["commit_ts"])),)
     if op not in OPERATIONS:
         raise ValueError(f"op {op!r} of a row: {', '.join(OPERATIONS)} are known")
     before, after = (_image(payload.get(side)) for side in ("before", "after"))
@@ -43,6 +51,17 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     }
     place = text(source["db"]), text(source["table"])
     return (RowEvent(integer(source["commit_ts"]), *place, OPERATIONS[op], before, after, columns),)
+
+
+def _change(payload: Mapping[str, Any]) -> str:
+    """Return the type of a schema change, DROP TABLE and RENAME by canal's names; empty if it changes no table."""
+    changes = payload["tableChanges"]
+    if not changes:
+        return ""
+    change = members(changes[0])
+    if change["table"] is None:
+        return "ERASE"
+    return "RENAME" if '","' in text(change["id"]) else text(change["type"])
 
 
 def _check_sides(op: str, before: Image | None, after: Image | None) -> None:

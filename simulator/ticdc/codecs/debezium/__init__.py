@@ -10,9 +10,12 @@
 * `ts_ms` of `payload`, TiCDC's wall clock, is CodecOptions.build_ts.
 * The key, from 8.5.0 on, is `{"payload":{…},"schema":{…}}` with the columns of the handle key.
 * From 8.5.1 on a column's default stands in place of NULL (`defaults`).
-* There are neither DDL statements nor watermarks, and no limit of a message's size.
+* There is no limit of a message's size.
+* Classic TiCDC sends neither DDL statements nor watermarks. The new architecture sends statements to all partitions, as
+  Debezium's schema changes (`statements`), and with enable-tidb-extension watermarks, whose `op` is `m`; columns have
+  `tidb_type` then.
 
-Sources: tiflow v8.5.7: pkg/sink/codec/debezium; docs: ticdc-debezium.
+Sources: tiflow v8.5.7, ticdc v8.5.4 to v26.3.4: pkg/sink/codec/debezium; docs: ticdc-debezium.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, Si
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.debezium.encoder import encode
+from simulator.ticdc.codecs.debezium.statements import CHANGES, ddl, watermark
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 
 
@@ -45,17 +49,20 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return entry[0], compress(re.sub(rb'"op":"[a-z]"', b'"op":"x"', text, count=1), compression)
 
 
-def _not_simulated(release: Release) -> str:
-    return "DDL statements and watermarks; classic TiCDC is accepted" if release.debezium_statements else ""
-
-
 DEBEZIUM = Codec(
     protocol=Protocol(
-        name="debezium", title="Debezium", settings=option_names.DEBEZIUM_SCHEMA | option_names.DEBEZIUM_OLD
+        name="debezium",
+        title="Debezium",
+        settings=option_names.DEBEZIUM_SCHEMA | option_names.DEBEZIUM_OLD,
+        tidb_extension=lambda release: release.debezium_statements,
     ),
     encode=encode,
-    not_simulated=_not_simulated,
-    sends_ddl=lambda options, release: False,
+    sends_ddl=lambda options, release: release.debezium_statements,
+    skips_ddl=lambda type_code: type_code not in CHANGES,
+    ddl_needs_table=True,
+    ddl=ddl,
+    watermark=watermark,
+    broadcasts_ddl=lambda release: True,
     sizes=_sizes,
     fidelity=_fidelity,
     with_unknown_type=_unknown_type,

@@ -72,7 +72,9 @@ def _as_value(column: Column, default: str, release: Release) -> bytes | None:
             return b'"' + EPOCH + b'"' if column.not_null else None
         case "date" if column.default_expression:
             return b"0" if column.not_null else None
-        case "integer" | "float" | "decimal" | "year":
+        case "year":
+            return _float(default if int(default) else "2000")
+        case "integer" | "float" | "decimal":
             return _float(default)
         case "bit" | "date" | "time" | "datetime":
             return _written(column, default, release)
@@ -95,15 +97,45 @@ def null_text(column: Column, release: Release) -> bytes | None:
     default, type = column.default, column.type
     if default is None or not release.debezium_null_is_default:
         return None
+    if types.family(type) in ("enum", "set") and release.debezium_null_enum == "empty":
+        return b""
+    return (_null_by_type if release.debezium_null_by_type else _null_as_text)(column, default, release)
+
+
+def _null_by_type(column: Column, default: str, release: Release) -> bytes | None:
+    """Return the default as the types of TiDB's Datum hold it; raise EncodeError for a DATE, whose text is none."""
+    match types.family(column.type):
+        case "date":
+            raise EncodeError(
+                f"panic: interface conversion: interface {{}} is nil, not types.Time: NULL in column {column.name}, a "
+                f"DATE with a default; TiCDC {release.name} crashes on it in debezium"
+            )
+        case "time":
+            return b"0"
+        case "integer" if column.type.name == "bigint" and default.isdecimal() and int(default) >= 1 << 63:
+            return b"0"
+        case "datetime":
+            return _null_moment(column, default, release)
+    return _member(column, default, release)
+
+
+def _null_moment(column: Column, default: str, release: Release) -> bytes | None:
+    """Return what stands for NULL in a DATETIME or TIMESTAMP."""
+    is_timestamp = column.type.name == "timestamp"
+    if column.default_expression:
+        return None if is_timestamp else b"0"
+    return None if is_timestamp and default.startswith("0000-00-00") else _member(column, default, release)
+
+
+def _null_as_text(column: Column, default: str, release: Release) -> bytes | None:
+    type = column.type
     match types.family(type):
-        case "enum" | "set" if release.debezium_stops_at_null_enum:
+        case "enum" | "set" if release.debezium_null_enum == "stops":
             kind = types.family(type)
             text = f"unexpected column value type string for {kind} column {column.name}"
             raise EncodeError(text, "CDC:ErrDebeziumEncodeFailed")
-        case "datetime" if column.default_expression:
-            return None if type.name == "timestamp" else b"0"
-        case "datetime" if type.name == "timestamp" and default.startswith("0000-00-00"):
-            return None
+        case "datetime":
+            return _null_moment(column, default, release)
         case "year":
             return raw_quoted(default)  # the value is a string there, which TiCDC writes as one
         case "float":

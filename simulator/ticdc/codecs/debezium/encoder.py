@@ -21,7 +21,7 @@ from simulator.ticdc.codecs.compression import compress_entries
 from simulator.ticdc.codecs.debezium.defaults import null_text
 from simulator.ticdc.codecs.debezium.schemas import CLUSTER, key_schema, value_schema
 from simulator.ticdc.codecs.debezium.values import is_string, value_format
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece
+from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null
 from simulator.ticdc.codecs.json_text import decimal, join, raw_quoted
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
 from simulator.ticdc.table_info import handle_columns, visible_columns
@@ -38,7 +38,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     Raise EncodeError for rows that crash the release or that its encoder refuses.
     """
     options = supported_options(options, release)
-    _reject_selection(rows, release)
+    rows = _selection(rows, release)
     count = len(visible_columns(rows.table))
     values = encode_by_operation(rows, count, partial(_encode_operation, options=options, release=release))
     encoded = compress_entries(EncodedRows(None, values), options)
@@ -48,21 +48,25 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     return replace(encoded, keys=compress_entries(EncodedRows(None, keys), options).values)
 
 
-def _reject_selection(rows: RowChanges, release: Release) -> None:
-    if rows.selected is None or release.debezium_selects_columns:
-        return
+def _selection(rows: RowChanges, release: Release) -> RowChanges:
+    """Return the rows without columns that the release leaves out; raise EncodeError if it crashes."""
+    if rows.selected is None or release.debezium_selectors == "selected":
+        return rows
+    if release.debezium_selectors == "ignored":
+        return replace(rows, selected=None)
     if left_out := [column.name for column in visible_columns(rows.table) if column.name not in rows.selected]:
         raise EncodeError(
             f"panic: invalid memory address: a row of {rows.table.schema}.{rows.table.name} without {left_out[0]}; "
             f"TiCDC {release.name} crashes on column-selectors in debezium, 8.5.3 does not"
         )
+    return rows
 
 
 def _encode_operation(changes: OperationRows, options: CodecOptions, release: Release) -> pa.Array:
     table = changes.rows.table
-    schema = (
-        b"" if options.debezium_disable_schema else b',"schema":' + value_schema(table, changes.rows.selected, release)
-    )
+    schema = b""
+    if not options.debezium_disable_schema:
+        schema = b',"schema":' + value_schema(table, changes.rows.selected, has_extension(options, release), release)
     return join(*_source(changes, options), *_images(changes, options, release), b"}" + schema + b"}")
 
 
@@ -70,17 +74,30 @@ def _source(changes: OperationRows, options: CodecOptions) -> list[Piece]:
     """Return the pieces up to the row's images."""
     commit_ts, table = changes.rows.commit_ts, changes.rows.table
     physical = decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
+    return [
+        *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),
+        b',"ts_ms":',
+        physical if options.build_ts is None else b"%d" % options.build_ts,
+        b',"transaction":null,"op":"' + OPERATIONS[changes.operation] + b'"',
+    ]
+
+
+def source_pieces(schema: str, table: str, physical: Piece, commit_ts: Piece) -> list[Piece]:
+    """Return the pieces of a message up to the end of `source`."""
     cluster = raw_quoted(CLUSTER)
     return [
         b'{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":' + cluster + b',"ts_ms":',
         physical,
-        b',"snapshot":"false","db":%s,"table":%s' % (raw_quoted(table.schema), raw_quoted(table.name)),
+        b',"snapshot":"false","db":%s,"table":%s' % (raw_quoted(schema), raw_quoted(table)),
         b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',
-        decimal(commit_ts),
-        b',"cluster_id":' + cluster + b'},"ts_ms":',
-        physical if options.build_ts is None else b"%d" % options.build_ts,
-        b',"transaction":null,"op":"' + OPERATIONS[changes.operation] + b'"',
+        commit_ts,
+        b',"cluster_id":' + cluster + b"}",
     ]
+
+
+def has_extension(options: CodecOptions, release: Release) -> bool:
+    """Whether schemas have `tidb_type`, and watermarks are sent."""
+    return options.enable_tidb_extension and release.debezium_statements
 
 
 def _images(changes: OperationRows, options: CodecOptions, release: Release) -> list[Piece]:
@@ -101,20 +118,31 @@ def _image(name: bytes, columns: Sequence[JsonMember], image: Image) -> list[Pie
 @lru_cache(maxsize=1024)
 def members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
     """Return the columns of a row in the table's order; `selected` are those that column selectors leave."""
-    handle = handle_columns(table, release)
-    return tuple(
-        JsonMember(
-            place,
-            column.type,
-            raw_quoted(column.name) + b":",
-            b"",
-            is_string(column.type),
-            column.name in handle,
-            _format(column, release),
-        )
-        for place, column in enumerate(visible_columns(table))
-        if selected is None or column.name in selected
+    columns = table.columns if release.debezium_virtual_columns else visible_columns(table)
+    return tuple(_member(column, table, release) for column in columns if selected is None or column.name in selected)
+
+
+def _member(column: Column, table: Table, release: Release) -> JsonMember:
+    """Return a column as a member; a virtual one is always NULL."""
+    visible = visible_columns(table)
+    is_virtual = column not in visible
+    return JsonMember(
+        0 if is_virtual else visible.index(column),
+        column.type,
+        raw_quoted(column.name) + b":",
+        b"",
+        is_string(column.type),
+        column.name in handle_columns(table, release),
+        always_null if is_virtual else _format(column, release),
     )
+
+
+@lru_cache(maxsize=1024)
+def _key_members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
+    """Return the columns of the handle key in the table's order."""
+    handle = handle_columns(table, release)
+    columns = [column for column in table.columns if column.name in handle]
+    return tuple(_member(column, table, release) for column in columns if selected is None or column.name in selected)
 
 
 def _format(column: Column, release: Release) -> Converter:
@@ -134,10 +162,14 @@ def _format(column: Column, release: Release) -> Converter:
 
 def _encode_keys(changes: OperationRows, options: CodecOptions, release: Release) -> pa.Array:
     table, selected = changes.rows.table, changes.rows.selected
-    handle = [member for member in members(table, selected, release) if member.handle]
-    columns = visible_columns(table)
-    described = tuple(columns[member.position] for member in handle)
-    schema = b"" if options.debezium_disable_schema else b',"schema":' + key_schema(table, described, release)
+    handle = _key_members(table, selected, release)
+    schema = b""
+    if not options.debezium_disable_schema:
+        names = handle_columns(table, release)
+        described = tuple(
+            column for column in table.columns if column.name in names and (selected is None or column.name in selected)
+        )
+        schema = b',"schema":' + key_schema(table, described, has_extension(options, release), release)
     image = changes.before() if changes.operation == "DELETE" else changes.after()
     pieces = [b'{"payload":{', *json_members.object_pieces(handle, image), b"}" + schema + b"}"]
     return join(*pieces) if handle else pa.repeat(pa.scalar(b"".join(map(bytes, pieces)), pa.binary()), image.rows)

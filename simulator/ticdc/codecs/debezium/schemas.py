@@ -12,13 +12,14 @@ from simulator.ticdc.codecs.debezium.defaults import schema_default
 from simulator.ticdc.codecs.debezium.values import MILLISECOND_DECIMALS
 from simulator.ticdc.codecs.json_text import raw_quoted
 from simulator.ticdc.table_info import visible_columns
+from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 
 CLUSTER = "default"
 """The name of TiCDC's cluster, `--cluster-id` of `cdc server`."""
 
-Json: TypeAlias = "str | int | Raw | Mapping[str, Json] | list[Json]"
+Json: TypeAlias = "str | int | None | Raw | Mapping[str, Json] | list[Json]"
 
 
 class Raw(bytes):
@@ -30,6 +31,8 @@ def json_text(value: Json) -> bytes:
     match value:
         case Raw():
             return value
+        case None:
+            return b"null"
         case bool():
             return b"true" if value else b"false"
         case str():
@@ -42,20 +45,24 @@ def json_text(value: Json) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def value_schema(table: Table, selected: frozenset[str] | None, release: Release) -> bytes:
-    """Return the schema of a row; `selected` are the columns that column selectors leave."""
+def value_schema(table: Table, selected: frozenset[str] | None, extension: bool, release: Release) -> bytes:
+    """Return the schema of a row; `selected` are the columns that column selectors leave.
+
+    With `extension` the columns have `tidb_type`.
+    """
     visible = visible_columns(table)
-    columns = [column for column in visible if selected is None or column.name in selected]
-    if release.debezium_virtual_fields:
+    ordered = table.columns if release.debezium_virtual_fields == "twice" else visible
+    columns = [column for column in ordered if selected is None or column.name in selected]
+    if release.debezium_virtual_fields != "none":
         columns += [column for column in table.columns if column not in visible]
-    fields = [field_schema(column, release) for column in columns]
-    return json_text(_struct(f"{_name(table, release)}.Envelope", fields, [_SOURCE, *_EVENT_FIELDS]))
+    fields = [field_schema(column, extension, release) for column in columns]
+    return json_text(_struct(f"{_name(table, release)}.Envelope", fields, [SOURCE, *EVENT_FIELDS]))
 
 
 @lru_cache(maxsize=1024)
-def key_schema(table: Table, columns: tuple[Column, ...], release: Release) -> bytes:
+def key_schema(table: Table, columns: tuple[Column, ...], extension: bool, release: Release) -> bytes:
     """Return the schema of a key of these columns."""
-    fields = [field_schema(column, release) for column in columns]
+    fields = [field_schema(column, extension, release) for column in columns]
     name = f"{_name(table, release)}.Key"
     return json_text({"type": "struct", "name": name, "optional": False, "fields": fields})
 
@@ -64,10 +71,10 @@ def _name(table: Table, release: Release) -> str:
     """Return the name of a table's schemas, `cluster.schema.table`."""
     if not release.debezium_cleans_names:
         return ".".join((CLUSTER, table.schema, table.name))
-    return ".".join((_clean(CLUSTER), _clean(table.schema), re.sub(r"[^A-Za-z0-9_.]", "_", table.name)))
+    return ".".join((clean_name(CLUSTER), clean_name(table.schema), re.sub(r"[^A-Za-z0-9_.]", "_", table.name)))
 
 
-def _clean(name: str) -> str:
+def clean_name(name: str) -> str:
     """Return a name of letters, digits and `_`, and a `_` before a digit at its beginning (common.SanitizeName)."""
     cleaned = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return "_" + cleaned if cleaned[:1].isdecimal() else cleaned
@@ -82,11 +89,12 @@ def _struct(envelope: str, columns: list[Json], others: Iterable[Json]) -> Json:
     return {"type": "struct", "optional": False, "name": envelope, "version": 1, "fields": [*images, *others]}
 
 
-def field_schema(column: Column, release: Release) -> Json:
+def field_schema(column: Column, extension: bool, release: Release) -> Json:
     """Return the schema of a column."""
     type, default = column.type, schema_default(column, release)
     name, parameters = _semantic_type(type, release)
-    described: dict[str, Json] = {"type": connect_type(type, release), "optional": not column.not_null}
+    described: dict[str, Json] = {"tidb_type": tidb_type(type)} if extension else {}
+    described |= {"type": connect_type(type, release), "optional": not column.not_null}
     if name:
         described["name"] = name
         described |= {"version": 1} if type.name not in _WITHOUT_VERSION else {}
@@ -97,6 +105,15 @@ def field_schema(column: Column, release: Release) -> Json:
 
 
 _WITHOUT_VERSION = {"vector"}
+
+
+def tidb_type(type: ColumnType) -> str:
+    """Return TiDB's name of a type: `int unsigned`."""
+    return types.bare_name(type) + (" unsigned" if types.is_unsigned(type) and type.name not in _SIGNLESS else "")
+
+
+_SIGNLESS = {"year", "bit", "varchar", "char", "decimal"}
+"""Types whose names tell no sign (ticdc v8.5.4: pkg/sink/codec/debezium/helper.go getTiDBType)."""
 
 
 _CONNECT_TYPES = {
@@ -162,7 +179,7 @@ _SNAPSHOT: Json = {
     "field": "snapshot",
 }
 
-_SOURCE: Json = {
+SOURCE: Json = {
     "type": "struct",
     "fields": [
         _field("string", "version"),
@@ -187,7 +204,7 @@ _SOURCE: Json = {
 }
 """Debezium's source; `commit_ts` and `cluster_id`, which are TiCDC's, are not in it."""
 
-_EVENT_FIELDS: tuple[Json, ...] = (
+EVENT_FIELDS: tuple[Json, ...] = (
     _field("string", "op"),
     _field("int64", "ts_ms", optional=True),
     {

@@ -53,7 +53,7 @@ def value_format(column: Column, release: Release) -> Converter:
         case "datetime" if type.name == "timestamp":
             return partial(_timestamp, not_null=column.not_null, moves=moves)
         case "datetime":
-            return partial(_datetime, column=column, moves=moves)
+            return partial(_datetime, column=column, moves=moves, stops=release.debezium_stops_at_odd_dates)
         case "time":
             return lambda cells, type: decimal(times.durations(cells, type.decimal))
         case "integer" if type.name == "bigint" and type.unsigned:
@@ -102,9 +102,9 @@ def _date(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.
     return _numbers(days, exists, not_null, cells)
 
 
-def _datetime(cells: pa.Array, type: ColumnType, column: Column, moves: bool) -> pa.Array:
+def _datetime(cells: pa.Array, type: ColumnType, column: Column, moves: bool, stops: bool) -> pa.Array:
     days, exists = times.read_dates(cells, moves)
-    if moves and not exists.all():
+    if stops and not exists.all():
         _reject_odd_dates(cells.filter(pa.array(~exists)), column)
     micros = days * 86400 * times.MICROS_PER_SECOND + times.read_clock(cells, type.decimal)
     return _numbers(micros if type.decimal > MILLISECOND_DECIMALS else micros // 1000, exists, column.not_null, cells)
