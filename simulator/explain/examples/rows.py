@@ -162,7 +162,7 @@ DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "debezium_cleans_names": table_with_column("ENUM('x,y')", insert(id=1, a="x,y"), uri=DEBEZIUM),
     "debezium_defaults": table_with_column("DATETIME DEFAULT '2024-01-01'", insert(id=1, a=None), uri=DEBEZIUM),
     "debezium_null_is_default": inserted_value("INT DEFAULT 5", None, DEBEZIUM),
-    "debezium_null_by_type": inserted_value("FLOAT DEFAULT 0.1", None, DEBEZIUM),
+    "debezium_null_by_type": inserted_value("YEAR DEFAULT 2024", None, DEBEZIUM),
     "debezium_null_enum": inserted_value("ENUM('x') DEFAULT 'x'", None, DEBEZIUM),
     "debezium_moves_years": inserted_value("DATE", "0018-01-01", DEBEZIUM),
     "debezium_stops_at_odd_dates": inserted_value("DATETIME", "2024-01-00 00:00:00", DEBEZIUM),
