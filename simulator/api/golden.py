@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from simulator.api.session import Message, records
 from simulator.consumer.event_lines import lines
 from simulator.errors import UserError, printable_json
 from simulator.files import read_text
+from simulator.ticdc.codecs import Schema
 
 MOST = 60
 """The maximal lines of a difference that are shown."""
@@ -35,13 +37,17 @@ class Golden:
     unnamed: int = 0
     """Calls without a name."""
 
-    def __call__(self, messages: Iterable[Message], name: str | None = None) -> None:
+    def __call__(
+        self, messages: Iterable[Message], name: str | None = None, schemas: Mapping[int, Schema] = MappingProxyType({})
+    ) -> None:
         """Compare the messages with the file of that name, or write it.
 
+        `schemas` are those that messages name (`TiCDC.schemas`), by which their events are decoded.
         Raises AssertionError with the difference, and UserError for a name outside the directory.
         """
         path = self._path(name)
-        found = [golden_line(message) for message in messages]
+        texts = {id: schema.text for id, schema in schemas.items()}
+        found = [golden_line(message, texts) for message in messages]
         if self.rewrite:
             self._write(path, "".join(f"{line}\n" for line in found))
             return
@@ -67,7 +73,7 @@ class Golden:
         path.write_text(text, "utf-8")
 
 
-def golden_line(message: Message) -> str:
+def golden_line(message: Message, schemas: Mapping[int, str] = MappingProxyType({})) -> str:
     """Return a message as one line of JSON; bytes that are not UTF-8 become lone surrogates (surrogateescape)."""
     return printable_json(
         {
@@ -77,7 +83,7 @@ def golden_line(message: Message) -> str:
             "timestamp": message.timestamp,
             "key": _text(message.key),
             "value": _text(message.value),
-            "events": [line.partition(" ")[2] for line in lines(records((message,)))],
+            "events": [line.partition(" ")[2] for line in lines(records((message,)), schemas=schemas)],
         }
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ from simulator.sinks.console import ConsoleServer
 from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.rules import changefeed_rules
 from simulator.truth import in_process as truth_in_process
 from simulator.truth.write import TruthEngine
@@ -133,9 +134,10 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     expectations.require_messages(changefeed, planned.expected)
     messages: list[Message] = []
     injections: Sequence[Injection] = ()
+    schemas: Mapping[int, str] = {}
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages, injections = rehearse(planned, changefeed, release, seed)
+        messages, injections, schemas = rehearse(planned, changefeed, release, seed)
     expectations.check(
         planned.expected,
         planned.timeline.start_ms,
@@ -143,6 +145,7 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
         planned.jobs,
         MessageReader(changefeed.codec.protocol),
         injections,
+        schemas,
     )
 
 
@@ -194,9 +197,10 @@ def output_of(
         with outputs.to_fixtures(planned, changefeed, directory, format, shared) as output:
             yield output
     elif options["console"]:
-        with ConsoleServer(show_messages, place) as server:
+        schemas = SchemaManager()
+        with ConsoleServer(partial(show_messages, schemas=schemas), place) as server:
             try:
-                yield outputs.to_console(planned, changefeed, server.driver)
+                yield replace(outputs.to_console(planned, changefeed, server.driver), schemas=schemas)
             finally:
                 if server.refused is not None:
                     raise server.refused
@@ -206,7 +210,8 @@ def output_of(
         yield to_kafka(planned, changefeed, options)
 
 
-def show_messages(batch: Any) -> None:
+def show_messages(batch: Any, schemas: SchemaManager) -> None:
     """Print messages decoded, one line per event."""
-    sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch))))
+    texts = {id: schema.text for id, schema in dict(schemas.known).items()}
+    sys.stdout.write("".join(f"{line}\n" for line in lines(records_of_batch(batch), schemas=texts)))
     sys.stdout.flush()

@@ -136,7 +136,8 @@ class Shell:
         self._show(made)
 
     def _show(self, messages: Sequence[Message]) -> None:
-        show_lines(lines(records(messages)))
+        schemas = {id: schema.text for id, schema in self._ticdc.schemas.items()}
+        show_lines(lines(records(messages), schemas=schemas))
         sys.stdout.flush()
 
     def bytes(self, _: str) -> None:

@@ -217,9 +217,11 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
     from simulator.cli.output import show_lines, warn
     from simulator.consumer.event_lines import lines, raw_lines
     from simulator.consumer.records import read_records
+    from simulator.consumer.schemas import source_schemas
 
     records = read_records(source, follow, warn)
-    show_lines(islice(raw_lines(records) if raw else lines(records, as_json, protocol), limit))
+    decoded = raw_lines(records) if raw else lines(records, as_json, protocol, source_schemas(source))
+    show_lines(islice(decoded, limit))
 
 
 @commands.command()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from simulator import tso
@@ -19,13 +20,18 @@ WIDTH = 60
 """Characters of a value that are shown."""
 
 
-def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None = None) -> Iterator[str]:
-    """Yield a line for each event. Without `protocol` it is detected for each message. An unreadable record gives a
-    line, too."""
+def lines(
+    records: Iterable[Record],
+    as_json: bool = False,
+    protocol: str | None = None,
+    schemas: Mapping[int, str] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Yield a line for each event. Without `protocol` it is detected for each message. `schemas` are those of a
+    registry, by id. An unreadable record gives a line, too."""
     told = defaultdict[TopicPartition, stream.TableSchemas](dict)
     for record in records:
         try:
-            events = decode(record.key, record.value, protocol, told=told[record.topic, record.partition])
+            events = decode(record.key, record.value, protocol, schemas, told[record.topic, record.partition])
         except UserError as error:
             yield json_line(record, unreadable(record, error)) if as_json else unreadable_line(record, error)
             continue

@@ -17,6 +17,7 @@ from simulator.channel import DriverAddress
 from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
 from simulator.engines.tasks.progress import report_reading
+from simulator.engines.tasks.schemas import first_rows, with_schemas
 from simulator.engines.tasks.send import NoFaults, send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
@@ -25,6 +26,7 @@ from simulator.signals import stop_gracefully
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
+from simulator.ticdc.codecs import CODECS
 
 WAITING = ("kafka", "storage")
 """Sinks with barriers: DDL and checkpoints come after all older rows are delivered."""
@@ -73,6 +75,8 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
     changes = changes.take(_order(changes, ORDER))
     rows = (stages.to_events(changes.slice(start, ROWS), work.rules) for start in range(0, changes.num_rows, ROWS))
     spec = work.spec
+    if CODECS[spec.options.protocol].needs_registry:
+        spec = with_schemas(spec, [first_rows(changes)])
     if waits and work.on_complete is None:
         spec = replace(spec, barriers=tuple(spec.control_events.following(ints(changes, "commit_ts")).tolist()))
     return rows, range(spec.destinations.total), spec if waits else replace(spec, barriers=())

@@ -33,6 +33,7 @@ from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.progress import report_reading
+from simulator.engines.tasks.schemas import FIRST_ROWS, first_rows, with_schemas
 from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
@@ -99,6 +100,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     ordered = _order_once(joined, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, joined, work, tasks)
     with _barrier_server(spark, work, tasks) as barrier:
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
+        if CODECS[spec.options.protocol].needs_registry:
+            spec = with_schemas(spec, _first_rows(ordered, work))
+            _refuse_duplicates(spark, work, reported.value)
+            reported.value = []
         sending = partial(_sending, rules=work.rules, spec=spec, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
         # This runs all shuffles, so that duplicates are refused before anything is sent.
@@ -259,6 +264,19 @@ def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
         yield from (rows.slice(part * SCRIPTED_ROWS, SCRIPTED_ROWS) for part in numbers)
 
     return map_in_arrow(spark.range(0, parts, 1, parts), read, rows.schema)
+
+
+def _first_rows(ordered: DataFrame, work: Work) -> Batches:
+    """Yield FIRST_ROWS of all tasks; reads and compares everything a first time, as ids follow from it."""
+    rules, filtered = work.rules, work.shuffles == 2
+
+    def first(batches: Batches) -> Batches:
+        with wrap_errors():
+            for batch in (batch for batch in batches if batch.num_rows):
+                yield first_rows(batch if filtered else stages.filter_rows(batch, rules))
+
+    rows = [row.asDict() for row in map_in_arrow(ordered, first, FIRST_ROWS).collect()]
+    yield pa.RecordBatch.from_pylist(rows, FIRST_ROWS)
 
 
 def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:

@@ -111,8 +111,9 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
 
 def rehearse(
     plan: Plan, changefeed: Changefeed, release: Release, seed: int
-) -> tuple[list[Message], Sequence[Injection]]:
-    """Play a plan into memory before it is sent; return all messages and the faults injected. Raises SimulatorError.
+) -> tuple[list[Message], Sequence[Injection], Mapping[int, str]]:
+    """Play a plan into memory before it is sent; return all messages, the faults injected, and the schemas that
+    messages name, by id. Raises SimulatorError.
 
     The messages equal those of the run, except if a broker allows only smaller messages.
     """
@@ -124,7 +125,8 @@ def rehearse(
     faults.begin(spec)
     send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
     output.close()
-    return messages, faults.injections
+    schemas = {number: schema.text for number, schema in output.schemas.known.items()}
+    return messages, faults.injections, schemas
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:

@@ -17,7 +17,7 @@ from simulator.releases import Release
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.external_storage import ExternalStorage
-from simulator.sinks.files.directory import begin, commit, discard
+from simulator.sinks.files.directory import begin, commit, discard, write_schemas
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.multi_sink import MultiSink
@@ -57,14 +57,15 @@ def to_fixtures(
 
     `shared` allows more than one sink to write to each file.
     """
-    _check_in_memory(changefeed)
     counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
+    schemas = SchemaManager()
     with ExitStack() as undo:
         with signals.defer_signals():
             settings = begin(directory, format, shared)
             undo.callback(signals.defer_signals()(discard), settings)
-        yield Output(format, settings, _destinations(plan, counts), codec_options(changefeed))
+        yield Output(format, settings, _destinations(plan, counts), codec_options(changefeed), schemas=schemas)
         with signals.defer_signals():
+            write_schemas(settings, schemas.known)
             commit(settings, counts)
 
 
@@ -87,7 +88,6 @@ def to_kafka(
 
 def to_console(plan: Plan, changefeed: Changefeed, driver: DriverAddress) -> Output:
     """Write to the `ConsoleServer` at that address."""
-    _check_in_memory(changefeed)
     return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 
@@ -123,11 +123,11 @@ def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
 
 
 def _check_in_memory(changefeed: Changefeed) -> None:
-    """Raise UserError for a protocol whose schemas are kept in memory only."""
+    """Raise UserError for a protocol whose schemas are in a registry of this process only."""
     if CODECS[changefeed.codec.protocol].needs_registry:
         raise UserError(
-            f"{changefeed.codec.protocol} is simulated in memory only yet: accepted: TiCDC(…) of the package simulator, "
-            "without fixtures and without send"
+            f"{changefeed.codec.protocol} is not sent to Kafka yet, as its schemas are registered in this process only; "
+            "accepted: fixtures, the console, and TiCDC(…) of the package simulator without send"
         )
 
 
@@ -216,7 +216,6 @@ class FixturesOutput(MemoryOutput):
     """Also writes fixture files, which appear under `directory` when the output is closed."""
 
     def __init__(self, changefeed: Changefeed, messages: list[Message], directory: Path, format: str) -> None:
-        _check_in_memory(changefeed)
         super().__init__(changefeed, messages)
         with signals.defer_signals():
             self._settings = begin(directory, format)
@@ -225,6 +224,7 @@ class FixturesOutput(MemoryOutput):
 
     def _end(self, succeeded: bool) -> None:
         if succeeded:
+            write_schemas(self._settings, self.schemas.known)
             commit(self._settings, self.counts)
         else:
             discard(self._settings)

@@ -81,6 +81,28 @@ def fixtures(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*.jsonl"))}
 
 
+def test_both_engines_give_the_same_ids_to_schemas(spark: SparkSession, tmp_path: Path) -> None:
+    """The first row of each table decides, wherever it is sent."""
+    database = [
+        Table("CREATE TABLE `one` (id int primary key, v text)", [(key, "x") for key in range(40)], []),
+        Table("CREATE TABLE `two` (id int primary key, v text)", [], [(key, "x") for key in range(40)]),
+        Table("CREATE TABLE `three` (id int primary key, v int)", [(1, 2)], [(1, 3)]),
+    ]
+    before, after = [write(tmp_path / str(state), database, state, "sql") for state in (BEFORE, AFTER)]
+    config = tmp_path / "changefeed.toml"
+    config.write_text(
+        "[sink]\nschema-registry = 'http://127.0.0.1:8081'\n"
+        "dispatchers = [{matcher = ['*.*'], topic = '{schema}_{table}'}]\n"
+    )
+    options = ("--sink-uri", f"{URI}avro&enable-tidb-extension=true", "--config", config, "--release", "v8.0.0")
+    for name, master in (("alone", "none"), ("spark", "local[2]")):
+        assert 0 == play("diff", before, after, *options, "--master", master, "--fixtures", tmp_path / name)
+
+    assert fixtures(tmp_path / "alone") == fixtures(tmp_path / "spark")
+    alone, spark_schemas = ((tmp_path / name / "schemas.json").read_text() for name in ("alone", "spark"))
+    assert alone == spark_schemas
+
+
 @settings(max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     databases,

@@ -121,8 +121,15 @@ def _keys(parts: Sequence[EncodedRows]) -> pa.Array | None:
 
 
 def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> EncodedRows:
+    changed = row_changes(rows, large, number, spec)
+    encoded = CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
+    return with_schema_ids(encoded, spec.schemas)
+
+
+def row_changes(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> RowChanges:
+    """Return rows of a physical table, with columns `commit_ts`, `row_id`, `before` and `after`, for the codec."""
     physical_table, to = spec.tables[number], spec.routes[number]
-    changed = replace(
+    return replace(
         RowChanges(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns),
         selected=to.selected,
         table_id=physical_table.table_id,
@@ -131,8 +138,6 @@ def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spe
         topic=to.topic,
         large=large,
     )
-    encoded = CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
-    return with_schema_ids(encoded, spec.schemas)
 
 
 def _encoded_control_events(

@@ -16,7 +16,7 @@ from simulator.sinks.latencies import Latencies
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import CodecOptions, DdlEvent
-from simulator.ticdc.codecs.schema_registry import SchemaManager
+from simulator.ticdc.codecs.schema_registry import SchemaIds, SchemaManager
 from simulator.ticdc.dispatch import Destinations, Route
 
 
@@ -46,7 +46,7 @@ class TaskSpec:
     since: int = 0
     """The checkpoint from which the changefeed is restarted: older events are not sent; 0 for none."""
 
-    schemas: SchemaManager = field(default_factory=SchemaManager)
+    schemas: SchemaIds = field(default_factory=SchemaManager)
     """Gives the ids of schemas, in protocols that have any."""
 
     storage: Storage | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from simulator import tso
 from simulator.columns.change_frame import ints
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
+from simulator.engines.tasks.schemas import with_schemas_of
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import DdlError, SqlError, UserError
@@ -257,6 +259,9 @@ def _schema_epoch(
         EpochTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
         for table, values, since in zip(state.tables(prepared.load), state.values, state.since, strict=True)
     )
+    if codec.needs_registry:
+        loading = [index for table in loaded if table is not None for index in table.place.indexes]
+        spec = with_schemas_of(spec, product(loading, (False, True)))
     return SchemaEpoch(number, first_ms, end_ms, prepared.stream, loaded, rules, spec, placed)
 
 

@@ -1,10 +1,13 @@
 """Fixtures: a directory with one file for each Kafka partition, `DIR/<topic>/<partition>.jsonl` or `.parquet`.
 
+`DIR/schemas.json` has the schemas that messages name, if they name any: `{"1": {"subject": …, "schema": …}, …}`.
+
 Files are written in a hidden directory beside DIR and moved at the end, so that DIR never has incomplete files.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -14,6 +17,9 @@ from simulator.errors import UserError
 from simulator.sinks.files import staging
 from simulator.sinks.files.formats import write_empty
 from simulator.sinks.files.settings import FileSettings, disk_errors
+from simulator.ticdc.codecs import Schema
+
+SCHEMAS = "schemas.json"
 
 FORMATS = ("jsonl", "parquet")
 
@@ -41,6 +47,15 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
                     write_empty(path)
         _refuse_foreign(final)
         staging.put_in_place(final, Path(settings.staging))
+
+
+def write_schemas(settings: FileSettings, schemas: Mapping[int, Schema]) -> None:
+    """Write the schemas beside the messages, if there are any; raise DeliveryError."""
+    if schemas:
+        members = {str(id): {"subject": schemas[id].subject, "schema": schemas[id].text} for id in sorted(schemas)}
+        with disk_errors(Path(settings.directory) / SCHEMAS):
+            text = json.dumps(members, ensure_ascii=False, indent=1)
+            (Path(settings.staging) / SCHEMAS).write_text(text, encoding="utf-8")
 
 
 def discard(settings: FileSettings) -> None:
@@ -82,6 +97,8 @@ def _is_ours(relative: Path, path: Path) -> bool:
     """Return whether a file or directory looks like a fixture, by its path and its first bytes."""
     if path.is_dir():
         return len(relative.parts) == 1 and any(path.iterdir())
+    if relative.as_posix() == SCHEMAS:
+        return True
     if not OURS.fullmatch(relative.as_posix()):
         return False
     with path.open("rb") as file:

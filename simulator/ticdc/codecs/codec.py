@@ -14,7 +14,15 @@ import pyarrow as pa
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, Frame, RowChanges, TableInfo, frame_one_row_each
+from simulator.ticdc.codecs.row_changes import (
+    DdlEvent,
+    EncodedRows,
+    Frame,
+    RowChanges,
+    Schema,
+    TableInfo,
+    frame_one_row_each,
+)
 from simulator.tidb.model.types import ColumnType
 
 KeyValue = tuple[bytes | None, bytes]
@@ -122,8 +130,9 @@ class Codec:
     """What of the protocol is not simulated in a release, which is refused then; empty if all is."""
 
     frame: Frame = frame_one_row_each
-    needs_registry: bool = False
-    """Whether messages name schemas that a registry has."""
+    schema: Callable[[RowChanges, bool, CodecOptions, Release], Schema | None] | None = None
+    """Return the schema of the keys of rows, or of their values, which a registry has and messages name; None if they
+    name none."""
 
     is_binary: Callable[[CodecOptions], bool] = lambda options: False
     """Whether keys or values are no text, so that fixtures do not show them to people."""
@@ -168,6 +177,11 @@ class Codec:
 
     with_unknown_type: Callable[[KeyValue, CodecOptions], KeyValue]
     """Return a message of rows whose first row has an unknown event type."""
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether messages name schemas that a registry has."""
+        return self.schema is not None
 
     def message(self, entry: KeyValue, options: CodecOptions, release: Release) -> KeyValue:
         """Return one event as a message of its own."""

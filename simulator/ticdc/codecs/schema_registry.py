@@ -9,6 +9,7 @@ confluent_schema_registry.go GetCachedOrRegister).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -26,7 +27,20 @@ class SchemaRegistry(Protocol):
     """A registry, of this process or elsewhere."""
 
     def register(self, subject: str, text: str) -> int:
-        """Return the id of a schema, which is registered under the subject unless it is there."""
+        """Return the id of a schema, which is registered under the subject unless it is there.
+
+        Raises EncodeError if the registry refuses the schema.
+        """
+
+
+class SchemaIds(Protocol):
+    """Gives the ids of schemas, in protocols that have any."""
+
+    def id_of(self, schema: Schema) -> int:
+        """Return the id for messages; raise EncodeError if TiCDC stops at the schema."""
+
+    def assign(self, schemas: Iterable[Schema]) -> SchemaIds:
+        """Return the ids of these schemas alone, for tasks in any process; an error is kept for `id_of`."""
 
 
 @dataclass
@@ -58,6 +72,18 @@ class SchemaManager:
     known: dict[int, Schema] = field(default_factory=dict)
     """The schemas by id, each as it was registered first."""
 
+    assigned: dict[Schema, int | EncodeError] = field(default_factory=dict)
+    """The ids given before the rows were encoded, and the errors of schemas that have none."""
+
+    def assign(self, schemas: Iterable[Schema]) -> AssignedSchemas:
+        for schema in schemas:
+            if schema not in self.assigned:
+                try:
+                    self.assigned[schema] = self.id_of(schema)
+                except EncodeError as error:
+                    self.assigned[schema] = error
+        return AssignedSchemas(dict(self.assigned))
+
     def id_of(self, schema: Schema) -> int:
         """Return the id for messages; raise EncodeError if TiCDC would encode with the schema of another table."""
         if schema.subject in self.last:
@@ -69,6 +95,22 @@ class SchemaManager:
         self.last[schema.subject] = schema, number
         self.known.setdefault(number, schema)
         return number
+
+
+@dataclass(frozen=True)
+class AssignedSchemas:
+    """The ids of a run's schemas, which were registered before its rows are encoded."""
+
+    ids: Mapping[Schema, int | EncodeError]
+
+    def id_of(self, schema: Schema) -> int:
+        found = self.ids[schema]
+        if isinstance(found, EncodeError):
+            raise found
+        return found
+
+    def assign(self, schemas: Iterable[Schema]) -> AssignedSchemas:
+        return self
 
 
 def _require_same_fields(schema: Schema, known: Schema) -> None:
@@ -83,13 +125,13 @@ def _require_same_fields(schema: Schema, known: Schema) -> None:
         )
 
 
-def with_schema_ids(encoded: EncodedRows, manager: SchemaManager) -> EncodedRows:
+def with_schema_ids(encoded: EncodedRows, ids: SchemaIds) -> EncodedRows:
     """Return the rows with the ids of their schemas in keys and values; rows without schemas as they are."""
     keys, values = encoded.keys, encoded.values
     if encoded.key_schema is not None and keys is not None:
-        keys = _with_id(keys, manager.id_of(encoded.key_schema))
+        keys = _with_id(keys, ids.id_of(encoded.key_schema))
     if encoded.value_schema is not None:
-        values = _with_id(values, manager.id_of(encoded.value_schema))
+        values = _with_id(values, ids.id_of(encoded.value_schema))
     return replace(encoded, keys=keys, values=values)
 
 

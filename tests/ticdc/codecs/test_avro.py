@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.playing import play
 
 from simulator import TiCDC
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
+from simulator.consumer.records import read_records
+from simulator.consumer.schemas import source_schemas
 from simulator.errors import ChangefeedError, EncodeError, UserError
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs.avro import numbers
@@ -117,9 +121,70 @@ def test_what_is_not_simulated_is_refused(release: str, architecture: str | None
         TiCDC(release, architecture, sink_uri=URI, config=config + "\n")
 
 
-def test_fixtures_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="in memory only"):
-        TiCDC("v8.0.0", sink_uri=URI, fixtures=tmp_path / "out")
+def test_kafka_is_refused() -> None:
+    with pytest.raises(UserError, match="not sent to Kafka yet"):
+        TiCDC("v8.0.0", sink_uri=URI, send=True)
+
+
+STATEMENTS = """
+CREATE TABLE test.late (id INT PRIMARY KEY, v DECIMAL(9,2)); CREATE TABLE test.soon (id INT PRIMARY KEY, v TEXT);
+INSERT INTO test.soon VALUES (1, 'x'); INSERT INTO test.late VALUES (1, 1.5); DELETE FROM test.soon
+"""
+
+
+@pytest.fixture
+def run_to_fixtures(tmp_path: Path) -> Path:
+    """Fixtures of a run of STATEMENTS from the command line."""
+    (tmp_path / "s.sql").write_text(STATEMENTS)
+    (tmp_path / "changefeed.toml").write_text("[sink]\nschema-registry = 'http://127.0.0.1:8081'\n")
+    uri = "kafka://127.0.0.1:9092/t?protocol=avro&enable-tidb-extension=true"
+    options = ("--sink-uri", uri, "--config", tmp_path / "changefeed.toml", "--release", "v8.0.0")
+
+    assert 0 == play("run", tmp_path / "s.sql", *options, "--fixtures", tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_fixtures_have_the_schemas_beside_the_messages(run_to_fixtures: Path) -> None:
+    """They are numbered in the order of the rows that name them first."""
+    schemas = json.loads((run_to_fixtures / "schemas.json").read_text())
+
+    assert {"1": ("t-key", "soon"), "2": ("t-value", "soon"), "3": ("t-key", "late"), "4": ("t-value", "late")} == {
+        id: (found["subject"], json.loads(found["schema"])["name"]) for id, found in schemas.items()
+    }
+
+
+def test_inspect_reads_the_schemas_beside_fixtures(run_to_fixtures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+
+    assert 0 == play("inspect", run_to_fixtures)
+    shown = [line.split(" ", 3)[3] for line in capsys.readouterr().out.splitlines()]
+    assert ["INSERT test.late id=1 v=1.50", "INSERT test.soon id=1 v=x"] == sorted(shown)[1:]
+
+
+def test_the_same_messages_come_with_and_without_fixtures(run_to_fixtures: Path) -> None:
+    with TiCDC("v8.0.0", sink_uri=EXTENDED + "&partition-num=3") as ticdc:
+        ticdc.execute(STATEMENTS)
+        sent = {(message.topic, message.partition, message.key, message.value) for message in ticdc.messages()}
+
+    read = {(each.topic, each.partition, each.key, each.value) for each in read_records(str(run_to_fixtures))}
+    assert read == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("{", "Expecting"), ("[]", "it is not"), ('{"1": {"schema": "{"}}', "Expecting")]
+)
+def test_a_broken_file_of_schemas_is_named(run_to_fixtures: Path, text: str, reason: str) -> None:
+    (run_to_fixtures / "schemas.json").write_text(text)
+
+    with pytest.raises(UserError, match=reason):
+        source_schemas(run_to_fixtures)
+
+
+def test_fixtures_with_schemas_are_replaced(run_to_fixtures: Path) -> None:
+    with TiCDC("v8.0.0", fixtures=run_to_fixtures):
+        pass
+
+    assert not (run_to_fixtures / "schemas.json").exists()
 
 
 def test_a_registry_is_needed() -> None:

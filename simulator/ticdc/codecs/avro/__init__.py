@@ -14,7 +14,7 @@ Sources: tiflow v8.5.7: pkg/sink/codec/avro; docs: ticdc-avro-protocol.
 from __future__ import annotations
 
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.avro.encoder import avro_options, ddl, encode, sends_ddl, watermark
+from simulator.ticdc.codecs.avro.encoder import avro_options, ddl, encode, schema, sends_ddl, watermark
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
@@ -51,7 +51,8 @@ AVRO = Codec(
     not_simulated=lambda release: _NOT_YET.get(release.avro_records, ""),
     encode=encode,
     ddl=ddl,
-    needs_registry=True,
+    schema=schema,
+    is_binary=lambda options: True,
     sends_ddl=sends_ddl,
     watermark=watermark,
     broadcasts_ddl=lambda release: True,

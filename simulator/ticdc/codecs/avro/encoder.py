@@ -53,11 +53,11 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     key_fields = schemas.fields(rows.table, options, release, rows.selected, True)
     key_schema, value_schema, keys = None, None, None
     if key_fields:
-        key_schema = _schema(rows, "-key", key_fields, False, release)
+        key_schema = schema(rows, False, options, release)
         keys = encode_by_operation(rows, count, lambda changes: _key(changes, key_fields))
     if rows.after.null_count < len(rows.after):
         value_fields = schemas.fields(rows.table, options, release, rows.selected, False)
-        value_schema = _schema(rows, "-value", value_fields, options.enable_tidb_extension, release)
+        value_schema = schema(rows, True, options, release)
         values = encode_by_operation(rows, count, lambda changes: _value(changes, value_fields, options))
         data, offsets = stored_buffers(values)
         values = binary(data, offsets, rows.after)
@@ -72,9 +72,15 @@ def _whole(rows: RowChanges, locations: pa.Array | None) -> EncodedRows:
     raise NotImplementedError("TiCDC shortens no rows of Avro")
 
 
-def _schema(rows: RowChanges, suffix: str, found: Sequence[AvroField], extended: bool, release: Release) -> Schema:
-    subject = rows.topic.replace(".", "_") + suffix
-    return Schema(subject, schemas.schema_text(rows.table, found, extended, release), rows.snapshot_version)
+def schema(rows: RowChanges, of_values: bool, options: CodecOptions, release: Release) -> Schema | None:
+    """Return the schema of keys or values; None for keys without columns. Raise EncodeError if goavro refuses it."""
+    options = avro_options(options, release)
+    found = schemas.fields(rows.table, options, release, rows.selected, not of_values)
+    if not found and not of_values:
+        return None
+    subject = rows.topic.replace(".", "_") + ("-value" if of_values else "-key")
+    text = schemas.schema_text(rows.table, found, of_values and options.enable_tidb_extension, release)
+    return Schema(subject, text, rows.snapshot_version)
 
 
 def _key(changes: OperationRows, key_fields: Sequence[AvroField]) -> pa.Array:

@@ -1,0 +1,37 @@
+"""The schemas that messages name by id: those beside fixtures, and those of a registry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from simulator.errors import UserError
+from simulator.files import parse_error_reason, read_text
+from simulator.sinks.files.directory import SCHEMAS
+
+
+def fixture_schemas(directory: Path) -> dict[int, str]:
+    """Return the schemas of a fixtures directory by id; none if it has no file of them. Raises UserError."""
+    path = directory / SCHEMAS
+    if not path.is_file():
+        return {}
+    try:
+        return {int(id): _text(member["schema"]) for id, member in json.loads(read_text(path)).items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        form = '{"1": {"subject": …, "schema": …}, …}'
+        reason = parse_error_reason(error) if isinstance(error, json.JSONDecodeError) else f"it is not {form}"
+        raise UserError(f"{path} cannot be read: {reason}") from error
+
+
+def source_schemas(source: str | Path) -> Mapping[int, str]:
+    """Return the schemas beside the messages of a source; none for Kafka."""
+    return {} if "://" in str(source) else fixture_schemas(Path(source))
+
+
+def _text(schema: object) -> str:
+    """Return the JSON of a schema; raises ValueError for other text."""
+    if not isinstance(schema, str):
+        raise TypeError("a schema is a text")
+    json.loads(schema)
+    return schema
