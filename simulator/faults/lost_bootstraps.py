@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from simulator.columns.change_frame import BOOTSTRAP, ints
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.faults.active import ActiveFault, of_table
 from simulator.faults.fault import FOR_KEY
 from simulator.faults.kind import OF_TABLE, illegal_fault, release_and_protocol
-from simulator.sinks.records import take
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
@@ -27,13 +24,7 @@ class LoseBootstrap(ActiveFault):
         if not lost.any():
             yield made
         elif not lost.all():
-            kept = pa.array(np.flatnonzero(~lost))
-            yield replace(
-                made,
-                events=made.events.take(kept),
-                records=take(made.records, kept),
-                first_row=np.arange(len(kept) + 1),
-            )
+            yield made.single(np.flatnonzero(~lost))
 
 
 def _refuse(values: Mapping[str, Any], rules: ChangefeedRules) -> str:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
-from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
-from simulator.errors import mask_secrets
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
 from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.plan.load_plan import LoadPlan
@@ -51,30 +49,25 @@ def write(
             for number, loaded, table in tables
         }
         (staging / PLAN).write_text(plan.text, "utf-8")
+        to, watermark = output.destinations, tso.compose(prepared.start_ms + ms)
+        about = directories.about(
+            "load",
+            plan.name,
+            prepared.state.context.rules.release,
+            changefeed,
+            dict(zip(to.topics, to.counts, strict=True)),
+            tso.compose(prepared.start_ms),
+            watermark,
+            watermark,
+            _empty_tables(next(schema_epochs(prepared, output)), plan),
+            plan.model.seed,
+        )
         directories.write_about(
             staging,
-            replace(_metadata(prepared, output, changefeed, ms), rows=rows),
+            replace(about, rows=rows),
             (f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"),
         )
     return rows
-
-
-def _metadata(prepared: PreparedLoad, output: Output, changefeed: Changefeed, ms: int) -> TruthMetadata:
-    plan, to, release = prepared.load, output.destinations, prepared.state.context.rules.release
-    watermark = tso.compose(prepared.start_ms + ms)
-    return TruthMetadata(
-        "load",
-        plan.name,
-        *tag_and_architecture(release),
-        mask_secrets(changefeed.sink_uri),
-        hide_secrets(changefeed.config),
-        dict(zip(to.topics, to.counts, strict=True)),
-        tso.compose(prepared.start_ms),
-        watermark,
-        watermark,
-        _empty_tables(next(schema_epochs(prepared, output)), plan),
-        plan.model.seed,
-    )
 
 
 def _empty_tables(first: SchemaEpoch, plan: LoadPlan) -> tuple[str, ...]:

@@ -5,18 +5,20 @@ Only an empty directory or an earlier truth is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from simulator import tso
 from simulator.consumer import truth_metadata as truth_about
-from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.errors import UserError
+from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
+from simulator.errors import UserError, mask_secrets
+from simulator.releases import Release
 from simulator.signals import defer_signals
 from simulator.sinks.files import staging
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
+from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.model.table import Table
 
 FORMATS = tuple(written.FORMATS)
@@ -69,6 +71,37 @@ def write_definitions(directory: Path, tables: Iterable[Table]) -> None:
         written.write_database(directory, name)
     for table in tables:
         written.write_schema(directory, table)
+
+
+def about(
+    command: str,
+    played: str,
+    release: Release,
+    changefeed: Changefeed,
+    topics: Mapping[str, int],
+    start_ts: int,
+    watermark: int,
+    final_watermark: int,
+    empty: tuple[str, ...],
+    seed: int,
+) -> TruthMetadata:
+    """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic."""
+    sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
+    tag, architecture = tag_and_architecture(release)
+    return TruthMetadata(
+        command,
+        played,
+        tag,
+        architecture,
+        sink_uri,
+        config,
+        dict(topics),
+        start_ts,
+        watermark,
+        final_watermark,
+        empty,
+        seed,
+    )
 
 
 def write_about(directory: Path, about: TruthMetadata, lines: Sequence[str] = ()) -> None:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
-from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
-from simulator.errors import mask_secrets
+from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
@@ -52,17 +51,8 @@ def about_run(
     watermark: int,
 ) -> TruthMetadata:
     """Return the metadata of a plan's truth; `topics` has the number of partitions by topic."""
-    release = rules.release
-    return TruthMetadata(
-        command,
-        played,
-        *tag_and_architecture(release),
-        mask_secrets(changefeed.sink_uri),
-        hide_secrets(changefeed.config),
-        dict(topics),
-        tso.compose(plan.positions[0].now_ms),
-        watermark,
-        tso.compose(plan.timeline.end_ms),
-        empty_tables(plan, rules),
-        seed,
+    start_ts, end_ts = tso.compose(plan.positions[0].now_ms), tso.compose(plan.timeline.end_ms)
+    empty = empty_tables(plan, rules)
+    return directories.about(
+        command, played, rules.release, changefeed, topics, start_ts, watermark, end_ts, empty, seed
     )

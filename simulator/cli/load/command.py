@@ -41,7 +41,6 @@ from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, I
 from simulator.signals import Stopped, StopRequest, defer_signals, stop_gracefully
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sources.generate.changes.stream import Stream
 from simulator.ticdc.changefeed import Changefeed, load_file
 
 LONGEST_DURATION_MS = 10 * 365 * 86_400_000
@@ -176,8 +175,9 @@ def _read_request(
     prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
-    prepared = replace(prepared, stream=Stream(plan.model, resolved.segments))
-    return LoadRequest(plan, options, changefeed, release, prepared, resolved, size, search, rate)
+    return LoadRequest(
+        plan, options, changefeed, release, prepared.at_rate(resolved.segments), resolved, size, search, rate
+    )
 
 
 def _write_truth_at(request: LoadRequest, at: str) -> None:

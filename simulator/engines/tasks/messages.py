@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import BOOTSTRAP, DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
 from simulator.engines.tasks.task import TaskSpec
 from simulator.releases import Release
-from simulator.sinks.records import Records
+from simulator.sinks.records import Records, part, take
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import (
     CODECS,
@@ -48,6 +48,18 @@ class FlushMessages:
 
     first_row: Ints
     """Record i holds the events `first_row[i]:first_row[i + 1]`."""
+
+    def single(self, places: Ints) -> FlushMessages:
+        """Return some of the messages, where each has one event."""
+        indices, first_row = pa.array(places), np.arange(len(places) + 1)
+        return replace(self, events=self.events.take(indices), records=take(self.records, indices), first_row=first_row)
+
+    def part(self, first: int, end: int) -> FlushMessages:
+        """Return a range of the messages, without copying them. The files are stored with the first ones."""
+        first_row = self.first_row[first : end + 1]
+        events = self.events.slice(first_row[0], first_row[-1] - first_row[0])
+        records = part(self.records, first, end - first)
+        return FlushMessages(events, records, () if first else self.files, first_row - first_row[0])
 
 
 def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:

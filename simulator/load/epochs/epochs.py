@@ -80,6 +80,10 @@ class PreparedLoad:
 
     state: PlanState
 
+    def at_rate(self, segments: Sequence[Segment]) -> PreparedLoad:
+        """Return the run with other rates."""
+        return replace(self, stream=Stream(self.load.model, tuple(segments)))
+
 
 def prepare_load(
     load: LoadPlan, segments: Sequence[Segment], changefeed: Changefeed, release: Release, start_ts: int | None = None

@@ -13,7 +13,6 @@ from simulator.load.epochs.epoch import Pace, Window
 from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
 from simulator.load.windows.sending import window_messages
 from simulator.run import outputs
-from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.changes.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
 
@@ -23,10 +22,11 @@ PER_SECOND = 100_000.0
 
 def measure_bytes_per_row(prepared: PreparedLoad, changefeed: Changefeed) -> float:
     """Return the average size of keys and values, measured on the rows after those that tables start with."""
-    stream = Stream(prepared.stream.model, (Segment(0, PER_SECOND, PER_SECOND),))
+    prepared = prepared.at_rate((Segment(0, PER_SECOND, PER_SECOND),))
+    stream = prepared.stream
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
     output = outputs.to_nowhere(prepared.plan, changefeed)
-    still = replace(prepared, stream=stream, load=replace(prepared.load, statements=()))
+    still = replace(prepared, load=replace(prepared.load, statements=()))
     epoch = next(schema_epochs(still, output))
     end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
     window = Window(epoch, first, end_ms, Pace(0.0, 0.0))

@@ -18,7 +18,7 @@ from simulator.engines.tasks.task import TaskReport
 from simulator.load.epochs.epoch import Window
 from simulator.load.windows.sending import send_window, window_messages
 from simulator.signals import StopRequest
-from simulator.sinks.records import DeliveryReport, Sink, part
+from simulator.sinks.records import DeliveryReport, Sink
 from simulator.ticdc.codecs import CODECS
 from simulator.tso import compose
 
@@ -106,9 +106,9 @@ class MessagePrefetch:
                 yield item.made
                 continue
             with self._changed:
-                self._items.appendleft(QueueItem(_slice_messages(item.made, below, len(item.made.records.value))))
+                self._items.appendleft(QueueItem(item.made.part(below, len(item.made.records.value))))
             if below:
-                yield _slice_messages(item.made, 0, below)
+                yield item.made.part(0, below)
             break
         self._sent_ms = window.end_ms
 
@@ -153,10 +153,3 @@ class MessagePrefetch:
             self._size = sum(left.size for left in self._items)
             self._changed.notify_all()
             return item
-
-
-def _slice_messages(made: FlushMessages, first: int, end: int) -> FlushMessages:
-    """Return a part of the messages. The files are stored with the first part."""
-    records = part(made.records, first, end - first)
-    first_row = made.first_row[first : end + 1] - made.first_row[first]
-    return FlushMessages(made.events.slice(first, end - first), records, () if first else made.files, first_row)
