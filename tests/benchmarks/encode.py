@@ -1,4 +1,4 @@
-"""Encoding alone, on one core, against TiCDC's own Go encoders: `python tests/benchmarks/encode.py [--rows N]`.
+"""Encoding alone, on one core, against TiCDC's own Go encoders: `python tests/benchmarks/encode.py [--rows N] [--case NAME]`.
 
 Rates are per CPU second, median of 9 passes over 16,384 rows, key and value and framing counted; the figures of TiCDC
 (classic v8.5.3, Go 1.23) were taken the same way on rows of the same kinds. What is timed is what the pipeline
@@ -20,7 +20,7 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
-TICDC = {
+TICDC: dict[tuple[str, int, str], float] = {
     ("canal-json", 6, "INSERT"): 294_000,
     ("canal-json", 6, "UPDATE"): 222_000,
     ("canal-json", 62, "INSERT"): 42_000,
@@ -31,6 +31,14 @@ TICDC = {
     ("open-protocol", 62, "UPDATE"): 11_200,
 }
 """Rows per CPU second of TiCDC's encoders."""
+
+CASES = {
+    **{name: CodecOptions(name) for name in ("open-protocol", "canal-json")},
+    "simple": CodecOptions("simple"),
+    "simple-avro": CodecOptions("simple", encoding_format="avro"),
+    "simple-checksums": CodecOptions("simple", row_checksums=True),
+}
+"""Protocols with options, by the names of `--case`."""
 
 NARROW = """CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, quantity INT, name VARCHAR(40), price DECIMAL(12,2),
     updated DATETIME, address VARCHAR(60))"""
@@ -106,9 +114,9 @@ def batch(table: Table, made: RandomTable, operation: str, rows: int) -> RowChan
     return RowChanges(table, None, commit_ts, pa.array(10**12 + places), before, after)
 
 
-def measure(protocol: str, changes: RowChanges) -> tuple[float, int]:
+def measure(options: CodecOptions, changes: RowChanges) -> tuple[float, int]:
     """Rows per CPU second, and bytes of key and value a row."""
-    codec, options = CODECS[protocol], CodecOptions(protocol)
+    codec = CODECS[options.protocol]
     rows, group = len(changes.after), np.zeros(len(changes.after), np.int64)
     times = []
     for _ in range(10):
@@ -119,23 +127,26 @@ def measure(protocol: str, changes: RowChanges) -> tuple[float, int]:
     return rows / statistics.median(times[1:]), size // rows
 
 
-def report(protocols: Sequence[str], rows: int) -> None:
-    """Prints a line per protocol, width and operation."""
-    print(f"{'protocol':14} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'× TiCDC':>8}")
+def report(cases: Sequence[str], rows: int) -> None:
+    """Prints a line per case, width and operation."""
+    print(f"{'case':16} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'× TiCDC':>8}")
     for columns, statement, made in ((6, NARROW, narrow_row), (62, WIDE, wide_row)):
         table = create_table(statement)
         assert len(table.columns) == columns, len(table.columns)
         for operation in ("INSERT", "UPDATE"):
             changes = batch(table, made, operation, rows)
-            for protocol in protocols:
-                rate, size = measure(protocol, changes)
-                ratio = rate / TICDC[protocol, columns, operation]
+            for case in cases:
+                rate, size = measure(CASES[case], changes)
+                ticdc = TICDC.get((case, columns, operation))
+                ratio = "-" if ticdc is None else f"{rate / ticdc:.1f}"
                 seen = rate * (2 if operation == "UPDATE" else 1)
-                print(f"{protocol:14} {columns:7} {operation:>7} {rate:10,.0f} {seen:10,.0f} {size:6} {ratio:8.1f}")
+                print(f"{case:16} {columns:7} {operation:>7} {rate:10,.0f} {seen:10,.0f} {size:6} {ratio:>8}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=16384, help="rows in a batch")
+    parser.add_argument("--case", choices=CASES, action="append", help="one of several cases, not all")
     pa.set_cpu_count(1)
-    report(tuple(CODECS), parser.parse_args().rows)
+    given = parser.parse_args()
+    report(given.case or tuple(CASES), given.rows)
