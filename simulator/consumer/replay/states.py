@@ -69,9 +69,7 @@ def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, in
     return {name: number for name, (since, number) in first.items() if since < 0 and number != NO_TABLE}
 
 
-def snapshot_sources(
-    snapshot: Snapshot, timeline: TableTimeline, is_after: bool, least: int = LEAST
-) -> list[ImagePairSource]:
+def snapshot_sources(snapshot: Snapshot, timeline: TableTimeline, is_after: bool) -> list[ImagePairSource]:
     """Return sources that read a snapshot as image pairs. Tables that the timeline does not have are left out."""
     numbers = state_table_numbers(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
@@ -87,7 +85,7 @@ def snapshot_sources(
         scans.append(TableScan(entry, PlacedTable(entry.table, at), snapshot.csv))
     return [
         partial(_read, pieces, {place: table_of_index[place] for piece in pieces for place in piece.scan.place.indexes})
-        for pieces in snapshots.divide_into_tasks(scans, least)
+        for pieces in snapshots.divide_into_tasks(scans, LEAST)
     ]
 
 
@@ -121,12 +119,12 @@ class SnapshotComparison:
     """Columns that are not compared."""
 
 
-def compare_snapshots(truth: Snapshot, actual: Snapshot, least: int = 2) -> SnapshotComparison:
+def compare_snapshots(truth: Snapshot, actual: Snapshot) -> SnapshotComparison:
     """Compare the rows of a snapshot with the truth, by the columns that both have. A table that the snapshot lacks
     counts as empty."""
     wanted, there = (_tables(snapshot) for snapshot in (truth, actual))
     both = table_timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
-    sources = [*snapshot_sources(actual, both, False, least), *snapshot_sources(truth, both, True, least)]
+    sources = [*snapshot_sources(actual, both, False), *snapshot_sources(truth, both, True)]
     notes = [
         note
         for name, table in wanted.items()
@@ -136,12 +134,10 @@ def compare_snapshots(truth: Snapshot, actual: Snapshot, least: int = 2) -> Snap
     return SnapshotComparison(both, all_rows_known(both), tuple(sources), tuple(notes))
 
 
-def expected_rows(truth: Snapshot, least: int = 2) -> SnapshotComparison:
+def expected_rows(truth: Snapshot) -> SnapshotComparison:
     """Prepare the rows of the truth alone; the caller adds the other side."""
     timeline = table_timeline((), [entry.table for entry in truth.tables])
-    return SnapshotComparison(
-        timeline, all_rows_known(timeline), tuple(snapshot_sources(truth, timeline, True, least)), ()
-    )
+    return SnapshotComparison(timeline, all_rows_known(timeline), tuple(snapshot_sources(truth, timeline, True)), ())
 
 
 def all_rows_known(timeline: TableTimeline) -> TableKnowledge:

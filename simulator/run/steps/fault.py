@@ -63,7 +63,7 @@ def to_fault(value: object) -> str:
     return name
 
 
-def fault_step(name: str, given: Mapping[str, Any], where: str = "") -> FaultStep:
+def fault_step(name: str, given: Mapping[str, Any]) -> FaultStep:
     """Create the step from keys as in a file; raises UserError with every mistake."""
     kind, values, mistakes = FAULTS[to_fault(name)], {}, []
     for key, value in given.items():
@@ -77,7 +77,7 @@ def fault_step(name: str, given: Mapping[str, Any], where: str = "") -> FaultSte
     mistakes += _missing(name, values)
     if mistakes:
         raise UserError(*(f"fault {name}: {mistake}" for mistake in mistakes))
-    return FaultStep(name, values, where)
+    return FaultStep(name, values)
 
 
 def _step(name: str, values: Mapping[str, Any], place: StepPlace) -> FaultStep:

@@ -47,12 +47,12 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
 
 
-def parse_kafka_uri(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:
+def parse_kafka_uri(source: str) -> tuple[str, Kafka, tuple[str, ...]]:
     """Return topic, Kafka settings and warnings of `kafka://host:port/topic?…`, read as a sink-uri."""
-    parsed = parse_uri(source, release)
+    parsed = parse_uri(source, V8_5)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not read; accepted: {', '.join(SCHEMES)}")
-    settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), parse_file("", "", release), release)
+    settings = ChangefeedSettings(parsed, typed_parameters(parsed, V8_5), parse_file("", "", V8_5), V8_5)
     kafka_settings = kafka.kafka(settings)
     return (
         kafka.topic(settings),

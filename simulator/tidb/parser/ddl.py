@@ -129,19 +129,22 @@ SYNTAX = "parser:1064"
 LONGEST = max(len(phrase) for phrase in (*PARSERS, *NOT_DDL))
 
 
-def parse_ddl(text: str, charset: str = "") -> Statement | None:
+def parse_ddl(text: str) -> Statement | None:
     """Parse the only statement of the text; returns None for a text without one.
 
-    `charset` is the client's, utf8mb4 if empty. Raises DdlError: `parser:1064` with line and column for what TiDB
-    cannot parse and for a second statement, without a code for a statement that is not DDL.
+    Raises DdlError: `parser:1064` with line and column for what TiDB cannot parse and for a second statement, without
+    a code for a statement that is not DDL.
     """
     with parse_errors():
         tokens = only_statement(text, tokenize(text))
-        return parse_statement(text, tokens, charset) if tokens else None
+        return parse_statement(text, tokens, "") if tokens else None
 
 
 def parse_ddl_script(text: str, charset: str = "") -> tuple[Statement, ...]:
-    """Parse every statement of the text; raises DdlError as `parse_ddl` does."""
+    """Parse every statement of the text; raises DdlError as `parse_ddl` does.
+
+    `charset` is the client's, utf8mb4 if empty.
+    """
     with parse_errors():
         return tuple(parse_statement(text, tokens, charset) for tokens in split_tokens(tokenize(text)))
 

@@ -60,16 +60,12 @@ AT_END = "the end of the statement is not expected here"
 
 
 def parse_sql(
-    text: str,
-    sql_mode: frozenset[str] = frozenset(),
-    charset: str = "",
-    parameters: Sequence[syntax.Node] | None = None,
+    text: str, sql_mode: frozenset[str] = frozenset(), parameters: Sequence[syntax.Node] | None = None
 ) -> syntax.SqlStatement | None:
     """Parse the only statement of the text; returns None for a text without one.
 
-    `charset` is the client's, utf8mb4 if empty. ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES,
-    HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of `sql_mode` change how the text is parsed. `parameters` are the values of
-    the `?` of a prepared statement.
+    ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of
+    `sql_mode` change how the text is parsed. `parameters` are the values of the `?` of a prepared statement.
 
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated. Raises DdlError for DDL that is wrong in itself.
@@ -81,7 +77,7 @@ def parse_sql(
         if "ANSI_QUOTES" in sql_mode:
             tokens = [_as_quoted_name(text, token) for token in tokens]
         try:
-            return _parse_statement(text, tokens, sql_mode, charset or "utf8mb4", parameters)
+            return _parse_statement(text, tokens, sql_mode, parameters)
         except SchemaError as error:
             raise _unclosed_parenthesis(text, tokens, error) if AT_END in str(error) else error from None
 
@@ -134,15 +130,14 @@ def syntax_error(why: str) -> SqlError:
 
 
 def _parse_statement(
-    text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[syntax.Node] | None
+    text: str, tokens: list[Token], sql_mode: frozenset[str], parameters: Sequence[syntax.Node] | None
 ) -> syntax.SqlStatement:
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         if words[:length] in PARSERS:
             after_phrase, parser = PARSERS[words[:length]]
-            return parse_tokens(
-                text, tokens[length:] if after_phrase else tokens, parser, charset, sql_mode, parameters
-            )
+            remaining = tokens[length:] if after_phrase else tokens
+            return parse_tokens(text, remaining, parser, sql_mode=sql_mode, parameters=parameters)
     fail_at_first_words(text, tokens, words, NEXT_WORDS, SIMULATED_NEXT_WORDS)
 
 

@@ -80,7 +80,6 @@ def assign_values(
     rows: int,
     upstream: Upstream,
     now_ms: int,
-    first_row: int = 1,
     ignore: bool = False,
     existing: Mapping[str, pa.Array] | None = None,
     named: Collection[str] = (),
@@ -93,7 +92,7 @@ def assign_values(
     of `casting` if it is not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
     """
     origin = origin or (VALUES if existing is None else UPDATE)
-    statement = cast_context(table, rows, upstream, now_ms, first_row, ignore, origin)
+    statement = cast_context(table, rows, upstream, now_ms, ignore, origin)
     defaults = _needed_defaults(statement, inputs)
     texts, row_errors = _cast_inputs(statement, inputs, defaults)
     automatic = None if statement.updating else auto_ids.auto_column(table)

@@ -134,9 +134,6 @@ class CastContext(NamedTuple):
     rows: int
     upstream: Upstream
     now_ms: int
-    first_row: int
-    """The number of the first row in errors."""
-
     mode: Mode
     origin: str
     """VALUES, SELECT, UPDATE or DUPLICATE."""
@@ -146,11 +143,9 @@ class CastContext(NamedTuple):
         return self.origin in (UPDATE, DUPLICATE)
 
 
-def cast_context(
-    table: Table, rows: int, upstream: Upstream, now_ms: int, first_row: int, ignore: bool, origin: str
-) -> CastContext:
+def cast_context(table: Table, rows: int, upstream: Upstream, now_ms: int, ignore: bool, origin: str) -> CastContext:
     mode = session_mode(upstream.session, now_ms, ignore, origin in (VALUES, SELECT))
-    return CastContext(table, rows, upstream, now_ms, first_row, mode, origin)
+    return CastContext(table, rows, upstream, now_ms, mode, origin)
 
 
 class RowError(NamedTuple):
@@ -193,7 +188,7 @@ def _cast_column(statement: CastContext, column: Column, values: pa.Array) -> Ca
     for misfit in cast.misfits:
         warning = mode.forgives(misfit.problem)
         if not warning or len(row_errors) < MAX_WARNINGS:
-            row = 1 if statement.origin == UPDATE else statement.first_row + misfit.row
+            row = 1 if statement.origin == UPDATE else 1 + misfit.row
             row_errors.append(RowError(misfit.row, cast_error(column, misfit, row, statement.origin), warning))
             if not warning:
                 break

@@ -106,11 +106,7 @@ def _binary_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def key_rows(
-    table: Table,
-    texts: Mapping[str, pa.Array],
-    row_ids: pa.Array | None,
-    ordinals: pa.Array | None = None,
-    named: frozenset[str] = frozenset(),
+    table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array | None, ordinals: pa.Array | None = None
 ) -> KeyedRows:
     """Return rows with their keys.
 
