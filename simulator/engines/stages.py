@@ -6,7 +6,7 @@ The result for a row does not depend on its batch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -42,6 +42,10 @@ class RowRules:
     scripted: frozenset[int] = frozenset()
     """The tables that scripted SQL writes to: an UPDATE may change their handle key."""
 
+    _filters_rows: dict[int, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _splitting_columns: dict[int, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What is known of tables so far: a changefeed may have thousands, and few of them have rows in a batch."""
+
     @cached_property
     def partitions(self) -> dict[str, tuple[int, int]]:
         """Topic → (destination of its partition 0, number of partitions)."""
@@ -51,26 +55,29 @@ class RowRules:
     @cached_property
     def filtering(self) -> npt.NDArray[np.bool_]:
         """For each table, whether event filters apply to its rows."""
-        return np.array([self._filters(physical.table) for physical in self.tables], np.bool_)
-
-    def _filters(self, table: Table) -> bool:
-        kinds = any(rule_ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
-        return bool(self.ignored_start_ts) or kinds or any(reads_values(rule, table) for rule in self.filters.rules)
+        return np.array([self.filters_rows(number) for number in range(len(self.tables))], np.bool_)
 
     @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
         """For each table, whether its UPDATEs may be split."""
-        return np.array([bool(names) for names in self.deciding], np.bool_)
+        return np.array([bool(self.splitting_columns(number)) for number in range(len(self.tables))], np.bool_)
 
-    @cached_property
-    def deciding(self) -> tuple[tuple[str, ...], ...]:
-        """For each table, the columns whose change splits an UPDATE."""
-        if not self.split.keys:
-            return ((),) * len(self.tables)
-        return tuple(
-            (split.key_columns if number in self.scripted else split.key_columns_in_diff)(physical.table, self.split)
-            for number, physical in enumerate(self.tables)
-        )
+    def filters_rows(self, number: int) -> bool:
+        """Return whether event filters apply to the rows of a table."""
+        if number not in self._filters_rows:
+            table = self.tables[number].table
+            kinds = any(rule_ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
+            reads = kinds or any(reads_values(rule, table) for rule in self.filters.rules)
+            self._filters_rows[number] = reads or bool(self.ignored_start_ts)
+        return self._filters_rows[number]
+
+    def splitting_columns(self, number: int) -> tuple[str, ...]:
+        """Return the columns of a table whose change splits an UPDATE."""
+        if number not in self._splitting_columns:
+            columns = split.key_columns if number in self.scripted else split.key_columns_in_diff
+            keys = self.split.keys
+            self._splitting_columns[number] = columns(self.tables[number].table, self.split) if keys else ()
+        return self._splitting_columns[number]
 
 
 def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
@@ -79,12 +86,18 @@ def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch
     A column `beside` says whether another change has the same table and commit-ts, if `Work.needs_shared_commit_ts`. A
     column `row_id` is kept.
     """
-    if not rules.splitting.any():
+    if not any(map(rules.splitting_columns, _tables(changes))):
         return _shaped(split.add_ranks(filter_rows(changes, rules), rules.split))
     if rules.split.release.filters_halves:
         return _shaped(filter_rows(split.split_updates(changes, _splitting(changes, rules), rules.split), rules))
     changes = filter_rows(changes, rules)
     return _shaped(split.split_updates(changes, _splitting(changes, rules), rules.split))
+
+
+def _tables(changes: pa.RecordBatch) -> list[int]:
+    """Return the numbers of the tables that have rows in a batch."""
+    numbers: list[int] = pc.unique(changes.column("table")).to_pylist()
+    return numbers
 
 
 def _shaped(changes: pa.RecordBatch) -> pa.RecordBatch:
@@ -94,27 +107,27 @@ def _shaped(changes: pa.RecordBatch) -> pa.RecordBatch:
 def _splitting(changes: pa.RecordBatch, rules: RowRules) -> npt.NDArray[np.bool_]:
     """Return a mask of the UPDATEs that are split."""
     table, before, after = ints(changes, "table"), changes.column("before"), changes.column("after")
-    candidates = rules.splitting[table] & np.asarray(before.is_valid()) & np.asarray(after.is_valid())
+    candidates = np.asarray(before.is_valid()) & np.asarray(after.is_valid())
     if "beside" in changes.schema.names:
         candidates &= np.asarray(changes.column("beside"))
     is_split = np.zeros(len(table), np.bool_)
     for number, at in by_table(np.where(candidates, table, -1)):
-        if number >= 0:
+        if number >= 0 and (columns := rules.splitting_columns(number)):
             definition, rows = rules.tables[number].table, pa.array(at)
             names = [column.name for column in visible_columns(definition)]
             old, new = (LazyCells(image.take(rows), names) for image in (before, after))
-            is_split[at] = split.keys_changed(definition, old, new, rules.split, rules.deciding[number])
+            is_split[at] = split.keys_changed(definition, old, new, rules.split, columns)
     return is_split
 
 
 def filter_rows(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
     """Return the changes that pass event filters."""
-    if not rules.filtering.any():
+    if not any(map(rules.filters_rows, _tables(changes))):
         return changes
     table = ints(changes, "table")
     passes = np.ones(len(table), np.bool_)
     for number, at in by_table(table):
-        if rules.filtering[number]:
+        if rules.filters_rows(number):
             rows = changes if len(at) == len(table) else changes.take(pa.array(at))
             passes[at] = passing_rows(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
     return changes if passes.all() else changes.filter(pa.array(passes))
