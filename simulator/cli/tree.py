@@ -206,7 +206,16 @@ def shell(force: bool, **options: Any) -> int:
     help="By default seen from each message.",
 )
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
-def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None) -> None:
+@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (avro from Kafka).")
+def inspect(
+    source: str,
+    as_json: bool,
+    raw: bool,
+    follow: bool,
+    protocol: str | None,
+    limit: int | None,
+    schema_registry: str | None,
+) -> None:
     """Messages decoded for people, one line an event.
 
     SOURCE is a fixtures directory or kafka://host:port/topic.
@@ -220,7 +229,7 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
     from simulator.consumer.schemas import source_schemas
 
     records = read_records(source, follow, warn)
-    decoded = raw_lines(records) if raw else lines(records, as_json, protocol, source_schemas(source))
+    decoded = raw_lines(records) if raw else lines(records, as_json, protocol, source_schemas(source, schema_registry))
     show_lines(islice(decoded, limit))
 
 

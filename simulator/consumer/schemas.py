@@ -9,6 +9,7 @@ from pathlib import Path
 from simulator.errors import UserError
 from simulator.files import parse_error_reason, read_text
 from simulator.sinks.files.directory import SCHEMAS
+from simulator.sinks.schema_registry import RegistrySchemas
 
 
 def fixture_schemas(directory: Path) -> dict[int, str]:
@@ -24,8 +25,10 @@ def fixture_schemas(directory: Path) -> dict[int, str]:
         raise UserError(f"{path} cannot be read: {reason}") from error
 
 
-def source_schemas(source: str | Path) -> Mapping[int, str]:
-    """Return the schemas beside the messages of a source; none for Kafka."""
+def source_schemas(source: str | Path, registry: str | None = None) -> Mapping[int, str]:
+    """Return the schemas of the registry at a URL, or those beside the messages of fixtures; else none."""
+    if registry is not None:
+        return RegistrySchemas(registry)
     return {} if "://" in str(source) else fixture_schemas(Path(source))
 
 

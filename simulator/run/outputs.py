@@ -12,7 +12,6 @@ from pathlib import Path
 
 from simulator import signals
 from simulator.channel import DriverAddress
-from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
@@ -22,6 +21,7 @@ from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
+from simulator.sinks.schema_registry import ConfluentRegistry
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.ticdc.changefeed import Changefeed, Storage
 from simulator.ticdc.codecs import CODECS, CodecOptions
@@ -75,15 +75,14 @@ def to_kafka(
     """Write to the changefeed's Kafka, creating missing topics; raises DeliveryError if it does not answer."""
     from simulator.sinks.kafka.admin import prepare_topics
 
-    _check_in_memory(changefeed)
+    schemas = _registered(changefeed)
     settings = kafka_settings(changefeed, prepared_batches, driver)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
     options = replace(codec_options(changefeed), max_message_bytes=ready.max_message_bytes)
     grown = tuple((growth.topic, growth.partitions) for growth in plan.grown)
-    return Output(
-        "kafka", replace(ready.settings, grown=grown), _destinations(plan, ready.partitions), options, ready.notes
-    )
+    to = _destinations(plan, ready.partitions)
+    return Output("kafka", replace(ready.settings, grown=grown), to, options, ready.notes, schemas)
 
 
 def to_console(plan: Plan, changefeed: Changefeed, driver: DriverAddress) -> Output:
@@ -122,13 +121,13 @@ def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
     return Destinations.growing(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active, plan.grown)
 
 
-def _check_in_memory(changefeed: Changefeed) -> None:
-    """Raise UserError for a protocol whose schemas are in a registry of this process only."""
-    if CODECS[changefeed.codec.protocol].needs_registry:
-        raise UserError(
-            f"{changefeed.codec.protocol} is not sent to Kafka yet, as its schemas are registered in this process only; "
-            "accepted: fixtures, the console, and TiCDC(…) of the package simulator without send"
-        )
+def _registered(changefeed: Changefeed) -> SchemaManager:
+    """Return the schemas of the changefeed's registry; raise DeliveryError if it does not answer."""
+    if not CODECS[changefeed.codec.protocol].needs_registry:
+        return SchemaManager()
+    registry = ConfluentRegistry(changefeed.codec.schema_registry)
+    registry.check()
+    return SchemaManager(registry)
 
 
 def to_storage(plan: Plan, changefeed: Changefeed, release: Release) -> Output:
@@ -240,8 +239,8 @@ class KafkaOutput(MemoryOutput):
     def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
         from simulator.sinks.kafka.admin import prepare_topics
 
-        _check_in_memory(changefeed)
         super().__init__(changefeed, messages)
+        self.schemas = _registered(changefeed)
         self._default = {changefeed.topic: changefeed.kafka.partition_num}
         self._ready = prepare_topics(kafka_settings(changefeed), self._default)
         self.name = "kafka"

@@ -121,11 +121,6 @@ def test_what_is_not_simulated_is_refused(release: str, architecture: str | None
         TiCDC(release, architecture, sink_uri=URI, config=config + "\n")
 
 
-def test_kafka_is_refused() -> None:
-    with pytest.raises(UserError, match="not sent to Kafka yet"):
-        TiCDC("v8.0.0", sink_uri=URI, send=True)
-
-
 STATEMENTS = """
 CREATE TABLE test.late (id INT PRIMARY KEY, v DECIMAL(9,2)); CREATE TABLE test.soon (id INT PRIMARY KEY, v TEXT);
 INSERT INTO test.soon VALUES (1, 'x'); INSERT INTO test.late VALUES (1, 1.5); DELETE FROM test.soon

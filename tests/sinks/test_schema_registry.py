@@ -1,0 +1,106 @@
+"""The schema registry of Avro: what is registered there, and what is said if it is down or refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.playing import play
+from support.registry import Registry, serve
+
+from simulator import TiCDC
+from simulator.broker.server import free_port
+from simulator.errors import DeliveryError, EncodeError, UserError
+from simulator.sinks import schema_registry
+from simulator.sinks.schema_registry import ConfluentRegistry, RegistrySchemas
+
+RECORD = '{"type":"record","name":"a","fields":[]}'
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    with serve(Registry(refused=("bad-value",))) as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_registry, "RETRIES", (0.0,))
+
+
+def test_a_schema_is_registered_once(registry: Registry) -> None:
+    client = ConfluentRegistry(registry.url + "/")
+    client.check()
+
+    assert [1, 2, 1] == [client.register(subject, RECORD) for subject in ("a b", "c", "a b")]
+    assert [("a b", RECORD), ("c", RECORD)] == registry.schemas
+
+
+def test_the_user_of_the_url_is_sent_and_not_shown(registry: Registry) -> None:
+    client = ConfluentRegistry(registry.url.replace("://", "://me:s%40cret@"))
+    client.check()
+
+    assert ["Basic bWU6c0BjcmV0"] == registry.authorized
+    assert "cret" not in client.name
+
+
+def test_schemas_are_read_by_id(registry: Registry) -> None:
+    registry.schemas.append(("a", RECORD))
+    schemas = RegistrySchemas(registry.url)
+
+    assert RECORD == schemas[1]
+    assert 2 not in schemas
+    assert [1] == list(schemas)
+
+
+def test_a_schema_that_the_registry_refuses_stops_the_changefeed(registry: Registry) -> None:
+    with pytest.raises(EncodeError, match="refuses a schema of bad-value: 409 .*incompatible") as caught:
+        ConfluentRegistry(registry.url).register("bad-value", RECORD)
+
+    assert "CDC:ErrAvroSchemaAPIError" == caught.value.code
+
+
+def test_a_registry_that_is_down_is_named() -> None:
+    with pytest.raises(DeliveryError, match="cannot be reached: .*refused"):
+        ConfluentRegistry(f"http://127.0.0.1:{free_port()}").check()
+
+
+def test_another_server_is_no_registry() -> None:
+    with serve(Registry(root="<html>")) as other, pytest.raises(DeliveryError, match="Unexpected response.*200 <html>"):
+        ConfluentRegistry(other.url).check()
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8081", "kafka://a/b", "http://"])
+def test_a_url_of_http_is_needed(url: str) -> None:
+    with pytest.raises(UserError, match="accepted: http"):
+        ConfluentRegistry(url)
+
+
+def test_no_topic_is_made_if_the_registry_is_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The registry is asked before Kafka, which does not run here either."""
+    (tmp_path / "s.sql").write_text("CREATE TABLE test.t (id INT PRIMARY KEY)")
+    (tmp_path / "changefeed.toml").write_text(f"[sink]\nschema-registry = 'http://127.0.0.1:{free_port()}'\n")
+    options = ("--sink-uri", "kafka://127.0.0.1:9/t?protocol=avro", "--config", tmp_path / "changefeed.toml")
+
+    assert 3 == play("run", tmp_path / "s.sql", *options, "--release", "v8.0.0")
+    assert "schema registry" in capsys.readouterr().err
+
+
+@pytest.mark.kafka
+def test_messages_in_kafka_are_read_with_the_registry(
+    kafka: str, registry: Registry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uri = f"kafka://{kafka}/avro-registry?protocol=avro&enable-tidb-extension=true&partition-num=1"
+    config = f"[sink]\nschema-registry = '{registry.url}'\n"
+    with TiCDC("v8.0.0", sink_uri=uri, config=config, send=True) as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY, v TEXT); INSERT INTO test.t VALUES (1, 'x')")
+
+    source = f"kafka://{kafka}/avro-registry"
+    assert 0 == play("inspect", source, "--schema-registry", registry.url)
+    assert capsys.readouterr().out.endswith(" INSERT test.t id=1 v=x\n")
+    assert ["avro-registry-key", "avro-registry-value"] == [subject for subject, _ in registry.schemas]
+    assert ["t", "t"] == [json.loads(text)["name"] for _, text in registry.schemas]
+    assert 0 == play("inspect", source)
+    assert "schema 1 is not known" in capsys.readouterr().out
