@@ -90,7 +90,8 @@ class ConfluentRegistry:
 
     def _answer(self, request: Request) -> tuple[int, bytes]:
         """Return status and body of an answer; raise DeliveryError if there is none."""
-        request.headers |= self._credentials
+        for name, value in self._credentials.items():
+            request.add_header(name, value)
         for pause in (*RETRIES, None):
             try:
                 with build_opener().open(request, timeout=TIMEOUT) as response:

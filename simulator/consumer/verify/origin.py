@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from simulator import releases
-from simulator.consumer.decode import RowEvent, decode, is_exact, protocol_of
+from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
@@ -91,9 +91,11 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         name = "changefeed.toml" if options.config is None else str(options.config)
         changefeed = load(uri, config, release, name)
         protocol = changefeed.codec.protocol
+        _check_readable(protocol)
         _check_protocol(options, protocol, uri_source, evidence)
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
+        _check_readable(protocol)
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
     restarts = "rows may come again" if options.restarts else "nothing may come again"
     settings = [
@@ -143,6 +145,17 @@ def _check_protocol(options: VerifyOptions, protocol: str, protocol_source: str,
                 f"are {evidence.protocol}"
             )
         raise UserError(f"{protocol_source} says {protocol}, and the messages of {source} are {evidence.protocol}")
+
+
+def _check_readable(protocol: str) -> None:
+    """Raise UserError for a protocol whose rows cannot be put in order."""
+    decoder = DECODERS.get(protocol)
+    if decoder is not None and decoder.with_schemas is not None:
+        known = [name for name, each in DECODERS.items() if each.with_schemas is None]
+        raise UserError(
+            f"verify does not read {protocol}: its DELETEs have no commit-ts, so that nothing tells their place among "
+            f"other partitions' rows; accepted: {', '.join(known)}"
+        )
 
 
 def _recognised_protocol(options: VerifyOptions, evidence: ProtocolEvidence) -> str:

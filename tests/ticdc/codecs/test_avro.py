@@ -156,6 +156,11 @@ def test_inspect_reads_the_schemas_beside_fixtures(run_to_fixtures: Path, capsys
     assert ["INSERT test.late id=1 v=1.50", "INSERT test.soon id=1 v=x"] == sorted(shown)[1:]
 
 
+def test_verify_says_that_it_does_not_read_avro(run_to_fixtures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == play("verify", run_to_fixtures)
+    assert "verify does not read avro: its DELETEs have no commit-ts" in capsys.readouterr().err
+
+
 def test_the_same_messages_come_with_and_without_fixtures(run_to_fixtures: Path) -> None:
     with TiCDC("v8.0.0", sink_uri=EXTENDED + "&partition-num=3") as ticdc:
         ticdc.execute(STATEMENTS)
