@@ -195,16 +195,15 @@ def shell(force: bool, **options: Any) -> int:
     return work(options, force)
 
 
+PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "avro"])
+
+
 @commands.command()
 @click.argument("source")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
-@click.option(
-    "--protocol",
-    type=click.Choice(["open-protocol", "canal-json", "debezium", "simple", "avro"]),
-    help="By default seen from each message.",
-)
+@click.option("--protocol", type=PROTOCOLS, help="By default seen from each message.")
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 @click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (avro from Kafka).")
 def inspect(
@@ -231,6 +230,38 @@ def inspect(
     records = read_records(source, follow, warn)
     decoded = raw_lines(records) if raw else lines(records, as_json, protocol, source_schemas(source, schema_registry))
     show_lines(islice(decoded, limit))
+
+
+DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "watermarks", "claim-check-names"])
+
+
+@commands.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--protocol", type=PROTOCOLS, help="By default seen from the first message.")
+@click.option(
+    "--consider",
+    "considered",
+    type=DETAILS,
+    multiple=True,
+    help="Compare what differs between any two runs of TiCDC, too: commit-ts and ids as numbers, build-ts (times of "
+    "building), the order of tables and keys inside a transaction, the order of members that TiCDC writes from a map, "
+    "watermarks, the names of claim-check files.  May be given again.",
+)
+@click.option("--exact", is_flag=True, help="Consider all of these: every byte.")
+@click.option("--limit", type=COUNT, metavar="N", default=20, show_default=True, help="Show at most N differences.")
+@shared.JSON
+def compare(a: str, b: str, **options: Any) -> int:
+    """Where two recorded streams differ, event by event: of two releases, or of the simulator and a real TiCDC.
+
+    A and B are fixtures directories or kafka://host:port/topic. What differs between any two runs is not a
+    difference: commit-ts and ids, as long as the same events share one and the commit-ts have the same order, and what
+    --consider lists. Exit code 1 if the streams differ.
+    """
+    _without_pandas()
+    from simulator.cli.compare import compare as work
+
+    return work(a, b, **options)
 
 
 @commands.command()

@@ -10,28 +10,24 @@ import gzip
 import json
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import lz4.frame
-
 from simulator import TiCDC
+from simulator.consumer.compare import avro_records
+from simulator.consumer.compare.events import EVERYTHING, READERS, ComparedEvent, StreamMessage, events_of
+from simulator.consumer.compare.pairs import Identities
+from simulator.consumer.compare.pairs import differences as unequal
 from simulator.errors import EncodeError, SqlError
-from support import avro_messages
-from support.endtoend_simple import bootstrap_times, numbered, read_simple
 from support.endtoend_storage import Lengths, recorded_files, transaction_lengths, unequal_files, written_files
 from support.same_upstream import same_upstream
 
 DEFAULT = Path(__file__).parent.parent / "endtoend"
-STABLE_ROWS = 12
-"""Go's sort may change the order of equal rows where there are more (sort.Slice)."""
 
-PARTITION_ID = re.compile(r'(?<=[,{])"ptn":(\d+)')
-"""The id of a table's partition in a key of Open Protocol."""
+IGNORED = EVERYTHING - {"claim-check-names"}
 
 NOT_PLAYED = -1
 """The error of statements that the recording's TiDB could not run (tests/recordings/README.md: FLASHBACK, RECOVER)."""
@@ -39,8 +35,13 @@ NOT_PLAYED = -1
 BIT = re.compile(r'(?<="t":16,"f":)(\d+),"v":(\d+)')
 """Flags and value of a BIT column in Open Protocol."""
 
-HANDLE = re.compile(r'"[^"]+":{"t":\d+,"h":true,.*?}|^key .*? value ')
-"""A column of the handle key in Open Protocol; the key in Avro, as it is shown here."""
+WIDE_BITS = 57
+"""BIT of this length and more: the recording's TiDB reverses their bytes (tests/endtoend/README.md)."""
+
+ESCAPES = {"b": "\\u0008", "f": "\\u000c"}
+"""As the Go has them that the releases were built with."""
+
+CLAIM_CHECK_NAME = re.compile(r'"(?:ccl|claimCheckLocation)":"([^"]*)"')
 
 SHOWN = 8
 """Differences of one feed that a failing test shows."""
@@ -67,17 +68,8 @@ class Feed:
         return str(self.recorded["uri"]).startswith("file:")
 
     @property
-    def read(self) -> Reader:
-        """Reads a message into commit-ts, table and text of each event."""
-        return READERS[protocol_of(self.recorded["uri"])]
-
-    @property
-    def is_avro(self) -> bool:
-        return protocol_of(self.recorded["uri"]) == "avro"
-
-    @property
-    def is_compressed(self) -> bool:
-        return "large-message-handle-compression" in self.recorded["config"]
+    def protocol(self) -> str:
+        return protocol_of(self.recorded["uri"])
 
 
 @dataclass(frozen=True)
@@ -86,32 +78,14 @@ class Sent:
 
     topic: str
     partitions: tuple[int, ...]
-    key: bytes
-    value: bytes
-    has_value: bool = True
-    """Whether Kafka's value is not null."""
+    key: bytes | None
+    value: bytes | None
 
     commit_ts: int = 0
     """0 where it is not recorded."""
 
     schemas: Mapping[int, str] = field(default_factory=dict)
     """The schemas of a registry by id."""
-
-
-Reader = Callable[[Sent, bool], Iterator[tuple[int, str, str]]]
-"""Yields commit-ts, table and text of each event of a message, which may be compressed."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """An event as one partition has it."""
-
-    topic: str
-    partition: int
-    commit_ts: int
-    table: str
-    text: str
-    """Its key and value. Times, and names of claim-check files, are replaced."""
 
 
 def feeds(directory: Path) -> list[Feed]:
@@ -146,9 +120,9 @@ def differences(feed: Feed, directory: Path) -> list[str]:
         return [*wrong, *unequal_files(recorded_files(recorded["files"]), written_files(directory), feed.lengths)]
     files = {name: base64.b64decode(content["base64"]) for name, content in recorded.get("files", {}).items()}
     messages = _recorded(recorded)
-    expected = _events(feed, _dated(messages, sent) if feed.is_avro else messages, files)
-    found = _events(feed, sent, {path.name: path.read_bytes() for path in claims.rglob("*.json")})
-    return [*wrong, *_unequal(expected, found)]
+    expected = _events(feed, _dated(messages, sent) if feed.protocol == "avro" else messages, files)
+    simulated = _events(feed, sent, {path.name: path.read_bytes() for path in claims.rglob("*.json")})
+    return [*wrong, *_unequal(expected, simulated)]
 
 
 def _played(feed: Feed, uri: str, config: str) -> tuple[list[str], list[Sent]]:
@@ -179,16 +153,7 @@ def _played(feed: Feed, uri: str, config: str) -> tuple[list[str], list[Sent]]:
     if stop:
         wrong.append(f"the changefeed was expected to stop: {stop}")
     return wrong, [
-        Sent(
-            each.topic,
-            (each.partition,),
-            each.key or b"",
-            each.value or b"",
-            each.value is not None,
-            each.commit_ts,
-            schemas,
-        )
-        for each in messages
+        Sent(each.topic, (each.partition,), each.key, each.value, each.commit_ts, schemas) for each in messages
     ]
 
 
@@ -196,8 +161,8 @@ def _recorded(recorded: Mapping[str, Any]) -> Iterator[Sent]:
     schemas = {int(number): schema["schema"] for number, schema in recorded.get("schemas", {}).items()}
     for each in recorded["messages"]:
         partitions = range(each["partitions"]) if "partitions" in each else (each["partition"],)
-        key, value = (base64.b64decode(each[part] or "") for part in ("key", "value"))
-        yield Sent(each["topic"], tuple(partitions), key, value, each["value"] is not None, 0, schemas)
+        key, value = (None if each[part] is None else base64.b64decode(each[part]) for part in ("key", "value"))
+        yield Sent(each["topic"], tuple(partitions), key, value, 0, schemas)
 
 
 def _dated(recorded: Iterable[Sent], sent: Iterable[Sent]) -> Iterator[Sent]:
@@ -215,143 +180,67 @@ def _dated(recorded: Iterable[Sent], sent: Iterable[Sent]) -> Iterator[Sent]:
 
 
 def _is_dated(message: Sent) -> bool:
-    return bool(message.key) or not message.value.startswith(avro_messages.WATERMARK)
+    return bool(message.key) or not (message.value or b"").startswith(avro_records.WATERMARK)
 
 
-def _unequal(expected: Sequence[Event], found: Sequence[Event]) -> list[str]:
-    wrong = []
-    sides = _in_order(expected), _in_order(found)
-    for topic, partition in sorted({(event.topic, event.partition) for event in (*expected, *found)}):
-        wanted, had = (
-            [event for event in events if (event.topic, event.partition) == (topic, partition)] for events in sides
+def _unequal(expected: Sequence[ComparedEvent], simulated: Sequence[ComparedEvent]) -> list[str]:
+    wrong, identities = [], Identities()
+    for place in sorted({(event.topic, event.partition) for event in (*expected, *simulated)}):
+        one, other = (
+            [event for event in side if (event.topic, event.partition) == place] for side in (expected, simulated)
         )
         wrong += [
-            f"{topic}/{partition} event {number}:\n  {one.text} expected,\n  {other.text} found"
-            for number, (one, other) in enumerate(zip(wanted, had, strict=False))
-            if one != other
+            f"{place} {each.what or 'one is missing'}:\n  {each.a and each.a.text} expected,\n  "
+            f"{each.b and each.b.text} found"
+            for each in unequal(one, other, identities)
         ]
-        if len(wanted) != len(had):
-            wrong.append(f"{topic}/{partition}: {len(wanted)} events expected, {len(had)} found")
-    return wrong
-
-
-def _in_order(events: Sequence[Event]) -> list[Event]:
-    """Events by commit-ts and table; the rows of a table in one transaction by text where there are many."""
-    ordered = sorted(events, key=_transaction)
-    return [event for _, rows in groupby(ordered, _transaction) for event in _with_many_sorted(list(rows))]
-
-
-def _transaction(event: Event) -> tuple[int, str]:
-    return event.commit_ts, event.table
-
-
-def _with_many_sorted(rows: list[Event]) -> list[Event]:
-    """Rows by handle key: which of two partition keys comes first is a matter of a Go map."""
-    return sorted(rows, key=lambda event: event.text if len(rows) > STABLE_ROWS else HANDLE.findall(event.text))
+    return [*wrong, *filter(None, [identities.disorder()])]
 
 
 # -- one form ----------------------------------------------------------------------------------------------------------
 
 
-def _events(feed: Feed, messages: Iterable[Sent], claims: Mapping[str, bytes]) -> list[Event]:
-    """The events of messages, with each commit-ts replaced by its rank. Watermarks are left out: there is one at the
-    end of a recording, and any number where time passes."""
-    found = [
-        Event(message.topic, partition, commit_ts, table, _with_claims(feed, text, claims))
-        for message in messages
-        for commit_ts, table, text in feed.read(message, feed.is_compressed)
-        for partition in message.partitions
-    ]
-    if feed.read is _simple_events:
-        times = bootstrap_times((event.commit_ts, event.table) for event in found)
-        found = [replace(event, commit_ts=ts) for event, ts in zip(found, times, strict=True)]
-        found.sort(key=lambda event: event.commit_ts)
-        texts = numbered([event.text for event in found])
-        found = [replace(event, text=text) for event, text in zip(found, texts, strict=True)]
-    ranks = {ts: rank for rank, ts in enumerate(sorted({event.commit_ts for event in found}))}
-    ids = sorted({int(id) for event in found for id in PARTITION_ID.findall(event.text)})
+def _events(feed: Feed, messages: Iterable[Sent], claims: Mapping[str, bytes]) -> list[ComparedEvent]:
+    """The events of messages, in the order of each partition. Watermarks are left out: there is one at the end of a
+    recording, and any number where time passes."""
     return [
-        replace(
-            event,
-            commit_ts=ranks[event.commit_ts],
-            text=PARTITION_ID.sub(lambda found: f'"ptn":{ids.index(int(found[1]))}', event.text),
-        )
-        for event in found
+        replace(_as_recorded(event, feed, claims, sent.schemas), partition=partition)
+        for sent in messages
+        for event in events_of(_message(sent, feed.protocol), feed.protocol, IGNORED, sent.schemas)
+        for partition in sent.partitions
     ]
 
 
-def _open_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
-    """Keys are a version of eight bytes, then texts behind their lengths; values are such texts alone."""
-    values = (_plain(value, is_compressed) for value in _texts(message.value))
-    for key, value in zip(_texts(message.key[8:]), values, strict=True):
-        fields = json.loads(key)
-        if fields["t"] != 3:
-            shown = key.decode().replace(f'"ts":{fields["ts"]}', '"ts":…', 1)
-            # Go writes them otherwise from 1.22 on, and the releases were built with older ones
-            escaped = value.decode().replace("\\b", "\\u0008").replace("\\f", "\\u000c")
-            escaped = BIT.sub(lambda bit: f'{bit[1]},"v":{_bits(bit[2])}', escaped)
-            yield fields["ts"], f"{fields['scm']}.{fields.get('tbl', '')}", f"{shown} {escaped}"
+def _message(sent: Sent, protocol: str) -> StreamMessage:
+    commit_ts = sent.commit_ts if protocol == "avro" else 0
+    return StreamMessage(sent.topic, sent.partitions[0], 0, sent.key, sent.value, commit_ts)
 
 
-def _canal_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
-    value = _plain(message.value, is_compressed)
-    fields = json.loads(value)
-    if fields["type"] != "TIDB_WATERMARK":
-        commit_ts = fields["_tidb"]["commitTs"]
-        shown = value.decode()
-        for name, time in (("commitTs", commit_ts), ("es", commit_ts >> 18), ("ts", fields["ts"])):
-            shown = shown.replace(f'"{name}":{time}', f'"{name}":…', 1)
-        for name, type in (fields["mysqlType"] or {}).items():
-            if type == "bit":
+def _as_recorded(
+    event: ComparedEvent, feed: Feed, claims: Mapping[str, bytes], schemas: Mapping[int, str]
+) -> ComparedEvent:
+    """The event without what is known of the recordings and not of TiCDC, and with the content of its claim-check file
+    in place of the random name."""
+    value = event.value
+    match feed.protocol:
+        case "open-protocol":
+            value = BIT.sub(lambda bit: f'{bit[1]},"v":{_bits(bit[2])}', value)
+        case "canal-json":
+            for name, type in (json.loads(value)["mysqlType"] or {}).items():
                 member = re.escape(json.dumps(name, ensure_ascii=False) + ':"')
-                shown = re.sub(rf"(?<={member})\d+", lambda bit: _bits(bit[0]), shown)
-        for name in ("sqlType", "mysqlType"):
-            shown = _sorted_members(shown, name)
-        yield commit_ts, f"{fields['database']}.{fields['table']}", f"{message.key.decode()} {shown}"
-
-
-def _debezium_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
-    shown = _plain(message.value, is_compressed).decode(errors="surrogateescape")
-    payload = json.loads(shown)["payload"]
-    source = payload["source"]
-    for text in (f'"commit_ts":{source["commit_ts"]}', f'"ts_ms":{source["ts_ms"]}', f'"ts_ms":{payload["ts_ms"]}'):
-        assert text in shown
-        shown = shown.replace(text, text.partition(":")[0] + ":…", 1)
-    yield source["commit_ts"], f"{source['db']}.{source['table']}", f"{message.key.decode()} {shown}"
-
-
-def _simple_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
-    read = read_simple(_plain(message.value, is_compressed))
-    if read is not None:
-        commit_ts, table, text = read
-        yield commit_ts or message.commit_ts, table, text
-
-
-def _avro_events(message: Sent, is_compressed: bool) -> Iterator[tuple[int, str, str]]:
-    shown = avro_messages.shown(message.key, message.value if message.has_value else None, message.schemas)
-    if shown is not None:
-        yield message.commit_ts, *shown
-
-
-READERS: dict[str, Reader] = {
-    "open-protocol": _open_events,
-    "canal-json": _canal_events,
-    "debezium": _debezium_events,
-    "simple": _simple_events,
-    "avro": _avro_events,
-}
-"""By protocol: the events of a message in one form. Watermarks are left out."""
-
-
-def _texts(content: bytes) -> Iterator[bytes]:
-    while content:
-        end = 8 + int.from_bytes(content[:8], "big")
-        yield content[8:end]
-        content = content[end:]
-
-
-def _plain(value: bytes, is_compressed: bool) -> bytes:
-    return lz4.frame.decompress(value) if is_compressed and value else value
+                if type == "bit":
+                    value = re.sub(rf"(?<={member})\d+", lambda bit: _bits(bit[0]), value)
+        case "avro" if value.startswith('{"schema"'):
+            value = _with_avro_bits(value)
+    if feed.protocol in ("open-protocol", "simple"):
+        value = re.sub(r"(?<!\\)((?:\\\\)*)\\([bf])", lambda escape: escape[1] + ESCAPES[escape[2]], value)
+    place = CLAIM_CHECK_NAME.search(value)
+    if place is not None:
+        file = json.loads(claims[place[1].rpartition("/")[2]])
+        key, content = (base64.b64decode(file[part] or "") for part in ("key", "value"))
+        (stored,) = events_of(StreamMessage("", 0, 0, key, content), feed.protocol, IGNORED, schemas)
+        value = value.replace(place[1], stored.text)
+    return replace(event, value=value)
 
 
 def _bits(value: str) -> str:
@@ -361,19 +250,17 @@ def _bits(value: str) -> str:
     return str(min(number, int.from_bytes(number.to_bytes(8, "little"), "big")))
 
 
-def _sorted_members(text: str, name: str) -> str:
-    """The text of a JSON object with the members of one of its objects sorted: TiCDC writes a Go map."""
-    begin = text.index(f'"{name}":') + len(f'"{name}":')
-    members, end = json.JSONDecoder().raw_decode(text, begin)
-    return text[:begin] + json.dumps(members, sort_keys=True) + text[end:]
-
-
-def _with_claims(feed: Feed, text: str, claims: Mapping[str, bytes]) -> str:
-    """The text, with what a claim-check file holds in place of its random name."""
-    place = re.search(r'"(?:ccl|claimCheckLocation)":"([^"]*)"', text)
-    if place is None:
-        return text
-    file = json.loads(claims[place[1].rpartition("/")[2]])
-    key, value = (base64.b64decode(file[part] or "") for part in ("key", "value"))
-    [(_, _, content)] = feed.read(Sent("", (), key, value, True, 0, {}), feed.is_compressed)
-    return text.replace(place[1], content)
+def _with_avro_bits(text: str) -> str:
+    """The same of a record of Avro, whose bytes have no zeros before them."""
+    document = json.loads(text)
+    for column in document["schema"]["fields"]:
+        is_union = isinstance(column["type"], list)
+        type = next(each for each in column["type"] if each != "null") if is_union else column["type"]
+        piece = bytes.fromhex(document["fields"][column["name"]]) if isinstance(type, dict) else b""
+        if piece and int(type["connect.parameters"].get("length", 0)) >= WIDE_BITS and piece != b"\0":
+            start = 2 if is_union else 1
+            stored = piece[start:].rjust(8, b"\0")
+            document["fields"][column["name"]] = (
+                f"{piece[:1].hex() if is_union else ''} {min(stored, stored[::-1]).hex()}"
+            )
+    return json.dumps(document, ensure_ascii=False)
