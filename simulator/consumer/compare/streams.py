@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from types import MappingProxyType
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from simulator.consumer.compare.events import EVERYTHING, IGNORABLE, StreamMessa
 from simulator.consumer.compare.pairs import Difference, Identities, differences
 from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.partitions import StreamPartition, StreamSources, partitions
+from simulator.consumer.schemas import source_schemas
 from simulator.errors import UserError, did_you_mean
 
 
@@ -43,21 +44,20 @@ def compare_streams(
     b: StreamSources,
     protocol: str | None = None,
     ignored: Iterable[str] = EVERYTHING,
-    schemas: tuple[Mapping[int, str], Mapping[int, str]] = (MappingProxyType({}), MappingProxyType({})),
     limit: int | None = None,
     warn: Callable[[Iterable[str]], object] = tuple,
 ) -> StreamComparison:
     """Compare two streams of fixtures directories or Kafka topics.
 
-    Without `protocol` it is detected from the first message. `schemas` are those of the registries of A and B, by id;
-    at most `limit` differences are kept. One topic of A and one of B are compared whatever their names. The events of
+    Without `protocol` it is detected from the first message. At most `limit` differences are kept. One topic of A and one of B are compared whatever their names. The events of
     a partition are held in memory from the first message on that is not equal in every byte. Raises UserError for a
     source or a message that cannot be read, DeliveryError if Kafka does not answer.
     """
     ignored = check_ignored(ignored)
     comparison, identities = StreamComparison(), Identities()
+    schemas = _schemas(a), _schemas(b)
     for one, other in _partition_pairs(partitions(a, warn), partitions(b, warn), comparison):
-        rests = _after_equal_messages(one, other, comparison)
+        rests = _after_equal_messages(one, other, comparison, schemas[0] == schemas[1])
         messages = [list(rest) for rest in rests]
         for number, part in enumerate(messages):
             comparison.messages[number] += len(part)
@@ -113,12 +113,15 @@ def _note_single(partition: StreamPartition, side: str, comparison: StreamCompar
 
 
 def _after_equal_messages(
-    a: StreamPartition, b: StreamPartition, comparison: StreamComparison
+    a: StreamPartition, b: StreamPartition, comparison: StreamComparison, same_schemas: bool
 ) -> tuple[Iterator[StreamMessage], Iterator[StreamMessage]]:
-    """Read both partitions by columns as long as keys and values are equal; return the messages after that."""
+    """Read both partitions by columns as long as keys and values are equal; return the messages after that.
+
+    Equal bytes say the same only with the same schemas.
+    """
     streams = a.batches(), b.batches()
     batches: list[pa.RecordBatch | None] = [None, None]
-    while True:
+    while same_schemas:
         batches = [
             batch if batch is not None and batch.num_rows else next(stream, None)
             for batch, stream in zip(batches, streams, strict=True)
@@ -136,6 +139,12 @@ def _after_equal_messages(
         chain([batch] if batch is not None else [], stream) for batch, stream in zip(batches, streams, strict=True)
     ]
     return _messages(a, rests[0]), _messages(b, rests[1])
+
+
+def _schemas(source: StreamSources) -> Mapping[int, str]:
+    """Return the schemas beside the messages, by id."""
+    sources = [source] if isinstance(source, str | Path) else source
+    return {id: schema for one in sources for id, schema in source_schemas(one).items()}
 
 
 def _messages(partition: StreamPartition, batches: Iterable[pa.RecordBatch]) -> Iterator[StreamMessage]:
