@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 
 @contextmanager
@@ -73,10 +74,14 @@ def wait_for_stage(process: subprocess.Popen[str], name: str) -> None:
 
 def living() -> list[tuple[int, int, str]]:
     """Process, parent and command line of all that have not ended."""
-    command = ["ps", "-ww", "-eo", "pid=,ppid=,stat=,args="]  # -ww: whole lines, whatever COLUMNS says
-    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    rows = (line.split(None, 3) for line in shown.splitlines())
-    return [(int(row[0]), int(row[1]), row[3]) for row in rows if row[2][0] != "Z"]
+    found = []
+    for directory in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError):  # it may have ended
+            stat, command = (Path("/proc", directory, name).read_bytes() for name in ("stat", "cmdline"))
+            state, parent = stat.rpartition(b") ")[2].split()[:2]
+            if state != b"Z":
+                found.append((int(directory), int(parent), command.rstrip(b"\0").replace(b"\0", b" ").decode()))
+    return found
 
 
 def end_within(seconds: float, processes: Collection[int]) -> bool:

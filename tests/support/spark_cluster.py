@@ -116,7 +116,8 @@ def without_us(directory: Path) -> dict[str, str]:
     programs.mkdir()
     (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     (programs / "python3").chmod(0o755)
-    return {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(libraries)}
+    path = f"{programs}:{os.environ['PATH']}"
+    return {"PATH": path, "PYTHONPATH": str(libraries), "JDK_JAVA_OPTIONS": SHORT_LIVED}  # the last is for executors
 
 
 def wait_for(log: Path, words: str, times: int) -> None:
