@@ -3,11 +3,10 @@
     SNAPSHOT_ROWS     rows of snapshots                                           sources.snapshots
     PLACED_ROWS       the same with the keys by which engines join and place them engines.work
     ROW_DIFFERENCES   rows whose images in two snapshots differ                   engines.in_process, on_spark
-    ROW_CHANGES       row changes with their commit-ts                            sources.diff
-    SCRIPTED_CHANGES  row changes that scripted SQL committed                     run.plan
-    FILTERED_CHANGES  changes that pass event filters, UPDATEs split              engines.stages
+    ROW_CHANGES       row changes with their commit-ts                            sources.diff, run.steps, load
     EVENTS            changes with their partitions, and DDL and watermarks       engines.stages, tasks.control_events
 
+ROW_CHANGES have a row_id where scripted SQL or a load allocates it, and op and rank from the event filters on.
 A column has one name and type in all of them (`COLUMNS`):
 
     move           number of the step from one snapshot to the next, from 0
@@ -34,6 +33,7 @@ Every row change has at least one image.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -66,10 +66,6 @@ SNAPSHOT_ROWS = _frame("move table handle image unaltered")
 PLACED_ROWS = _frame("row_hash place handle image unaltered slice")
 ROW_DIFFERENCES = _frame("row_hash place handle occurrence before after unaltered")
 ROW_CHANGES = _frame("commit_ts table handle before after")
-SCRIPTED_CHANGES = _frame("commit_ts table handle before after row_id")
-"""ROW_CHANGES and FILTERED_CHANGES have this `row_id`, too, in runs with scripted SQL; null for a row of a snapshot."""
-
-FILTERED_CHANGES = _frame("commit_ts table handle before after op rank")
 EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")
 
 ORDER = ("commit_ts", "rank", "table", "handle", "op")
@@ -77,6 +73,15 @@ ORDER = ("commit_ts", "rank", "table", "handle", "op")
 
 MIN_RUN = 32
 """Minimum average length of runs of neighbours for which copying runs is faster."""
+
+
+@cache
+def row_changes_schema(*optional: str) -> pa.Schema:
+    """Return ROW_CHANGES with these further columns, out of op, rank and row_id.
+
+    In a run with scripted SQL all rows have row_id; it is null for a row of a snapshot.
+    """
+    return _frame(" ".join((*ROW_CHANGES.names, *optional)))
 
 
 def op_of(before: pa.Array, after: pa.Array) -> npt.NDArray[np.int8]:

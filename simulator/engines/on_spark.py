@@ -198,7 +198,7 @@ def occurrence_column() -> Column:
 
 
 def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Return ordered change_frame.FILTERED_CHANGES, one Spark partition per task, from the slices in which they were compared."""
+    """Return ordered ROW_CHANGES with op and rank, one Spark partition per task, from the slices of the comparison."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
     start = value_by_number([span.first_ms for span in clock.spans], move)
@@ -222,12 +222,9 @@ def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
 
 
 def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Return ordered change_frame.FILTERED_CHANGES if a row's partition is known only after the comparison, or with scripted rows."""
+    """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
     comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
-    scripted, frame = (
-        work.rows is not None,
-        change_frame.ROW_CHANGES if work.rows is None else change_frame.SCRIPTED_CHANGES,
-    )
+    scripted = () if work.rows is None else ("row_id",)
 
     def changed(batches: Batches) -> Batches:
         with wrap_errors():
@@ -241,10 +238,9 @@ def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: in
                 task = ints(stages.to_events(changes, rules), "destination") % tasks
                 yield changes.append_column("task", pa.array(task.astype(np.int32)))
 
-    schema = change_frame.FILTERED_CHANGES.append(frame.field("row_id")) if scripted else change_frame.FILTERED_CHANGES
-    schema = schema.append(pa.field("task", pa.int32()))
+    schema = change_frame.row_changes_schema("op", "rank", *scripted).append(pa.field("task", pa.int32()))
     if work.needs_shared_commit_ts or work.rows is not None:
-        changes = map_in_arrow(joined, changed, frame)
+        changes = map_in_arrow(joined, changed, change_frame.row_changes_schema(*scripted))
         if work.rows is not None:
             changes = changes.union(_scripted_rows(spark, work.rows))
         if work.needs_shared_commit_ts:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import EVENTS, FILTERED_CHANGES, ROW, Ints, by_table, ints, op_of
+from simulator.columns.change_frame import EVENTS, ROW, Ints, by_table, ints, op_of, row_changes_schema
 from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
@@ -81,7 +81,7 @@ class RowRules:
 
 
 def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch:
-    """Return FILTERED_CHANGES: the changes that pass event filters, with split UPDATEs as DELETE and INSERT.
+    """Return the ROW_CHANGES that pass event filters, with split UPDATEs as DELETE and INSERT, and with op and rank.
 
     A column `beside` says whether another change has the same table and commit-ts, if `Work.needs_shared_commit_ts`. A
     column `row_id` is kept.
@@ -101,7 +101,8 @@ def _tables(changes: pa.RecordBatch) -> list[int]:
 
 
 def _shaped(changes: pa.RecordBatch) -> pa.RecordBatch:
-    return changes.select([*FILTERED_CHANGES.names, *(name for name in ("row_id",) if name in changes.schema.names)])
+    known_ids = ("row_id",) if "row_id" in changes.schema.names else ()
+    return changes.select(row_changes_schema("op", "rank", *known_ids).names)
 
 
 def _splitting(changes: pa.RecordBatch, rules: RowRules) -> npt.NDArray[np.bool_]:

@@ -35,7 +35,7 @@ class Work:
     spec: TaskSpec
     input_bytes: int
     rows: pa.RecordBatch | None = None
-    """Changes of scripted SQL (SCRIPTED_CHANGES); None without any."""
+    """Changes of scripted SQL (ROW_CHANGES with row_id); None without any."""
 
     faults: FaultPipeline | None = None
     """The faults of the run; only the engine in process plays them."""
@@ -68,7 +68,7 @@ Engine = Callable[[Work], Sequence[TaskReport]]
 
 
 def with_row_id(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """Return ROW_CHANGES as SCRIPTED_CHANGES; the row ids of snapshots are unknown."""
+    """Return ROW_CHANGES of snapshots, whose row ids are unknown, with row_id."""
     return changes.append_column("row_id", pa.nulls(changes.num_rows, pa.int64()))
 
 

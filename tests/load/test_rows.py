@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.loaded import CUSTOMERS, LOG, MOVING, ORDERS, PARTS, UNIQUES, epoch, window
 
 from simulator import tso
-from simulator.columns.change_frame import DELETE, EVENTS, INSERT, ORDER, ROW_CHANGES, SCRIPTED_CHANGES
+from simulator.columns.change_frame import DELETE, EVENTS, INSERT, ORDER, ROW_CHANGES, row_changes_schema
 from simulator.engines import stages
 from simulator.errors import UserError
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
@@ -75,10 +75,9 @@ def all_at_once(of: SchemaEpoch, end_ms: int) -> pa.Table:
                 for changed in split_up
                 if changed[1] != changed[2]
             ]
-    columns = [
-        pa.array(column, field.type) for column, field in zip(zip(*found, strict=True), SCRIPTED_CHANGES, strict=True)
-    ]
-    batch = pa.RecordBatch.from_arrays(columns, schema=SCRIPTED_CHANGES)
+    schema = row_changes_schema("row_id")
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*found, strict=True), schema, strict=True)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
     if batch.column("row_id").null_count == batch.num_rows:
         batch = batch.select(ROW_CHANGES.names)
     if of.rules.split.several:

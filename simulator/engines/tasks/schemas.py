@@ -22,7 +22,7 @@ FIRST_ROWS = pa.schema([("table", pa.int32()), ("has_value", pa.bool_()), ("comm
 
 
 def first_rows(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """Return FIRST_ROWS of FILTERED_CHANGES, or of FIRST_ROWS."""
+    """Return FIRST_ROWS of ROW_CHANGES, or of FIRST_ROWS."""
     has_value = changes["has_value"] if "has_value" in changes.schema.names else changes["after"].is_valid()
     rows = pa.table({"table": changes["table"], "has_value": has_value, "commit_ts": changes["commit_ts"]})
     first = rows.group_by(["table", "has_value"]).aggregate([("commit_ts", "min")])

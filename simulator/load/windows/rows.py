@@ -281,7 +281,7 @@ def _table_change_batch(changes: GeneratedChanges) -> tuple[pa.RecordBatch, Ints
             after,
             changes.row_ids,
         ],
-        schema=change_frame.SCRIPTED_CHANGES,
+        schema=change_frame.row_changes_schema("row_id"),
     )
     return batch if len(differ) == len(changes.key) else batch.take(pa.array(differ)), differ
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import SCRIPTED_CHANGES
+from simulator.columns.change_frame import row_changes_schema
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
 from simulator.errors import UserError
 from simulator.faults.fault import Fault
@@ -84,7 +84,7 @@ class Plan:
     """Which UPDATEs are sent as DELETE and INSERT, and the order of rows inside a transaction."""
 
     rows: pa.RecordBatch | None = None
-    """Changes (SCRIPTED_CHANGES) that scripted SQL committed; None without scripted SQL."""
+    """Changes (ROW_CHANGES with row_id) that scripted SQL committed; None without scripted SQL."""
 
     expected: tuple[PlannedExpectation, ...] = ()
     jobs: tuple[EmittedJob, ...] = ()
@@ -169,7 +169,7 @@ def _rows(positions: Iterable[RunPosition], results: Iterable[StepResult]) -> pa
     """Return the changes of scripted SQL; None without scripted SQL."""
     if not any(isinstance(position.state, Upstream) for position in positions):
         return None
-    none = pa.RecordBatch.from_pylist([], SCRIPTED_CHANGES)
+    none = pa.RecordBatch.from_pylist([], row_changes_schema("row_id"))
     return pa.concat_batches([none, *(changes for result in results for changes in result.rows)])
 
 

@@ -84,7 +84,7 @@ class StepResult:
     jobs: tuple[EmittedJob, ...] = ()
     pair_drafts: tuple[UnplacedPair, ...] = ()
     rows: tuple[pa.RecordBatch, ...] = ()
-    """Row changes of scripted SQL (SCRIPTED_CHANGES); no batch is empty."""
+    """Row changes of scripted SQL (ROW_CHANGES with row_id); no batch is empty."""
 
     notes: tuple[str, ...] = ()
     """Messages for the user."""

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import SCRIPTED_CHANGES, Ints
+from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
@@ -71,13 +71,13 @@ def apply_events(
 def scripted_changes(
     changes: TableChanges, commit_ts: Ints, position: RunPosition, context: PlanContext
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the changes of a table with their commit-ts (SCRIPTED_CHANGES) if it is replicated."""
+    """Yield the changes of a table with their commit-ts (ROW_CHANGES with row_id) if it is replicated."""
     version = position.versions.get((changes.table.schema, changes.table.name))
     if version is not None and len(commit_ts):
         physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
         table = physical_tables.take(changes.partition)
         columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
-        yield pa.RecordBatch.from_arrays(columns, schema=SCRIPTED_CHANGES)
+        yield pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
 
 
 def _jobs(
