@@ -45,12 +45,15 @@ class Heard(VerifyListener):
         self.waited.append(said)
 
 
-def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(kafka: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["canal-json&enable-tidb-extension=true", "simple&encoding-format=avro"])
+def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(
+    kafka: str, tmp_path: Path, protocol: str
+) -> None:
     """It is waited for from before the first record on, and read when it is whole; without following it is said to be
     unfinished."""
     story, truth = tmp_path / "story.toml", tmp_path / "truth"
     story.write_text(STORY, "utf-8")
-    uri = f"kafka://{kafka}/verify-followed?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    uri = f"kafka://{kafka}/verify-followed-{protocol[:5]}?protocol={protocol}&partition-num=2"
     assert play("run", story, "--sink-uri", uri, "--fixtures", tmp_path / "out", "--truth", truth) == 0
     assert play("run", story, "--sink-uri", uri, "--until", "1") == 0
     source, heard = uri.split("?")[0], Heard()

@@ -103,6 +103,22 @@ def test_both_engines_give_the_same_ids_to_schemas(spark: SparkSession, tmp_path
     assert alone == spark_schemas
 
 
+def test_both_engines_tell_schemas_before_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Simple, in tables that no statement of the stream tells."""
+    database = [
+        Table("CREATE TABLE `one` (id int primary key, v blob)", [(key, "x") for key in range(40)], []),
+        Table("CREATE TABLE `two` (id int primary key, v text)", [], [(key, "x") for key in range(40)]),
+    ]
+    before, after = [write(tmp_path / str(state), database, state, "sql") for state in (BEFORE, AFTER)]
+    options = ("--sink-uri", f"{URI}simple&encoding-format=avro")
+    for name, master in (("alone", "none"), ("spark", "local[2]")):
+        out = ("--fixtures", tmp_path / name, "--truth", tmp_path / f"{name}.truth")
+        assert 0 == play("diff", before, after, *options, "--master", master, *out)
+
+    assert fixtures(tmp_path / "alone") == fixtures(tmp_path / "spark")
+    assert 0 == play("verify", tmp_path / "spark", "--truth", tmp_path / "spark.truth", "--master", "local[2]")
+
+
 @settings(max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     databases,
