@@ -120,7 +120,7 @@ def describe(event: stream.Event) -> str:
     name = f"{event.schema}.{event.table}" if event.table else event.schema
     if isinstance(event, stream.DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
-    columns = _changes(event) if event.op == "UPDATE" else _columns(event)
+    columns = _changes(event) if event.op == "UPDATE" and event.before is not None else _columns(event)
     elsewhere = f", all of it at {event.stored_at}" if event.stored_at else ""
     note = [f"(the handle key alone{elsewhere})"] if event.only_handle else []
     note += ["(its table schema was not told before)"] if event.untold else []

@@ -39,5 +39,6 @@ FAULTS: dict[str, FaultKind] = {
     "corrupt-json": damaged_messages.CORRUPT_JSON,
     "truncated-batch": damaged_messages.TRUNCATED_BATCH,
     "unknown-type": damaged_messages.UNKNOWN_TYPE,
+    "unknown-schema": damaged_messages.UNKNOWN_SCHEMA,
 }
 """The kinds by the name that scenario steps, `TiCDC.fault` and the shell use."""

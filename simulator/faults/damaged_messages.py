@@ -15,7 +15,11 @@ from simulator.faults.active import ActiveFault, FaultContext, matching_rows
 from simulator.faults.kind import illegal_fault, release_and_protocol
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import KeyValue
+from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.ticdc.rules import ChangefeedRules
+
+UNKNOWN_ID = (0x7FFFFFFF).to_bytes(4, "big")
+"""The id of a schema that no registry has given."""
 
 Damage = Callable[[KeyValue, CodecOptions], KeyValue]
 
@@ -37,8 +41,9 @@ class DamagedMessage(ActiveFault):
         if not self.over and len(rows):
             self.over = True
             place, records = int(np.searchsorted(messages.first_row, rows[0], side="right")) - 1, messages.records
-            entry = records.key[place].as_py(), records.value[place].as_py() or b""
-            key, value = self._damage(entry, self.context.spec.options)
+            whole = records.value[place].as_py()
+            key, damaged_value = self._damage((records.key[place].as_py(), whole or b""), self.context.spec.options)
+            value = damaged_value if whole is not None else damaged_value or None
             damaged = replace(
                 records,
                 key=_replaced(records.key, place, key),
@@ -71,6 +76,20 @@ def _refuse_without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -
     return f"{release_and_protocol(rules)} puts each row into a message of its own, which nothing frames"
 
 
+def _name_unknown_schema(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    """Replace the id of the value's schema, or of the key's if there is no value."""
+    key, value = entry
+    if value:
+        return key, value[:1] + UNKNOWN_ID + value[len(HEADER) :]
+    return key and key[:1] + UNKNOWN_ID + key[len(HEADER) :], value
+
+
+def _refuse_without_registry(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    if CODECS[rules.changefeed.codec.protocol].needs_registry:
+        return ""
+    return f"{release_and_protocol(rules)} sends messages that name no schema of a registry"
+
+
 CORRUPT_JSON = illegal_fault(
     says="The next message of rows is no JSON.",
     source="tiflow#11707, tiflow#11652",
@@ -88,4 +107,10 @@ UNKNOWN_TYPE = illegal_fault(
     active=partial(
         DamagedMessage, damage=lambda entry, options: CODECS[options.protocol].with_unknown_type(entry, options)
     ),
+)
+UNKNOWN_SCHEMA = illegal_fault(
+    says="The next message of rows names a schema that the registry does not know.",
+    source="Confluent's registry API: error 40403, `Schema not found`",
+    active=partial(DamagedMessage, damage=_name_unknown_schema),
+    refuse=_refuse_without_registry,
 )

@@ -29,7 +29,7 @@ OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 RELEASE = "v8.5.3"
-ILLEGAL = [name for name, kind in FAULTS.items() if not kind.legal and name != "lose-bootstrap"]
+ILLEGAL = [name for name, kind in FAULTS.items() if not kind.legal and name not in ("lose-bootstrap", "unknown-schema")]
 """Those that Open Protocol can have."""
 
 BEFORE = """

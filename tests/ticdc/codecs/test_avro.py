@@ -156,6 +156,24 @@ def test_inspect_reads_the_schemas_beside_fixtures(run_to_fixtures: Path, capsys
     assert ["INSERT test.late id=1 v=1.50", "INSERT test.soon id=1 v=x"] == sorted(shown)[1:]
 
 
+def test_a_fault_names_a_schema_that_the_registry_does_not_know() -> None:
+    """That of the key, in a DELETE; all else stays."""
+    sent = []
+    for fault in (False, True):
+        with TiCDC("v8.0.0", sink_uri=URI) as ticdc:
+            ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY)")
+            for statement in ("INSERT INTO test.t VALUES (1)", "DELETE FROM test.t"):
+                if fault:
+                    ticdc.fault("unknown-schema")
+                ticdc.execute(statement)
+            sent.append([part for message in ticdc.messages() for part in (message.key, message.value)])
+
+    unknown = b"\0\x7f\xff\xff\xff"
+    key, value, deleted, nothing = sent[0]
+    assert key and value and deleted and nothing is None
+    assert [key, unknown + value[5:], unknown + deleted[5:], None] == sent[1]
+
+
 def test_verify_says_that_it_does_not_read_avro(run_to_fixtures: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == play("verify", run_to_fixtures)
     assert "verify does not read avro: its DELETEs have no commit-ts" in capsys.readouterr().err

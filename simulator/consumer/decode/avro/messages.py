@@ -58,9 +58,8 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
         return (RowEvent(None, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),)
     operation = OPERATIONS[str(row.extension.get("_tidb_op", "c"))]
     ts = row.extension.get("_tidb_commit_ts")
-    before: Image | None = {} if operation == "UPDATE" else None
     commit_ts = None if ts is None else int(ts)
-    return (RowEvent(commit_ts, row.schema, row.table, operation, before, row.values, columns),)
+    return (RowEvent(commit_ts, row.schema, row.table, operation, None, row.values, columns),)
 
 
 def _statement(content: bytes) -> DdlEvent:
