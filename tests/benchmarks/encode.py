@@ -34,6 +34,8 @@ TICDC: dict[tuple[str, int, str], float] = {
 
 CASES = {
     **{name: CodecOptions(name) for name in ("open-protocol", "canal-json")},
+    "debezium": CodecOptions("debezium"),
+    "debezium-bare": CodecOptions("debezium", debezium_disable_schema=True),
     "simple": CodecOptions("simple"),
     "simple-avro": CodecOptions("simple", encoding_format="avro"),
     "simple-checksums": CodecOptions("simple", row_checksums=True),
@@ -129,7 +131,9 @@ def measure(options: CodecOptions, changes: RowChanges) -> tuple[float, int]:
 
 def report(cases: Sequence[str], rows: int) -> None:
     """Prints a line per case, width and operation."""
-    print(f"{'case':16} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'× TiCDC':>8}")
+    print(
+        f"{'case':16} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'MB/s':>6} {'× TiCDC':>8}"
+    )
     for columns, statement, made in ((6, NARROW, narrow_row), (62, WIDE, wide_row)):
         table = create_table(statement)
         assert len(table.columns) == columns, len(table.columns)
@@ -140,7 +144,9 @@ def report(cases: Sequence[str], rows: int) -> None:
                 ticdc = TICDC.get((case, columns, operation))
                 ratio = "-" if ticdc is None else f"{rate / ticdc:.1f}"
                 seen = rate * (2 if operation == "UPDATE" else 1)
-                print(f"{case:16} {columns:7} {operation:>7} {rate:10,.0f} {seen:10,.0f} {size:6} {ratio:>8}")
+                print(
+                    f"{case:16} {columns:7} {operation:>7} {rate:10,.0f} {seen:10,.0f} {size:6} {rate * size / 1e6:6,.0f} {ratio:>8}"
+                )
 
 
 if __name__ == "__main__":
