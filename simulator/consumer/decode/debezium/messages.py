@@ -7,6 +7,7 @@ A message is one event. Values stay as messages have them, numbers as their digi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from simulator.consumer.decode.connect_texts import CONNECT
@@ -15,6 +16,7 @@ from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event,
 from simulator.consumer.decode.whole_messages import decompress_value
 
 WATERMARK = "m"
+SCHEMA = b'},"schema":{'
 OPERATIONS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}
 
 
@@ -30,8 +32,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """Return the event of one message; raises ValueError or KeyError if it is no Debezium."""
     if value is None:
         raise ValueError("the value is null")
-    message = parse(decompress_value(value), "surrogateescape")
-    payload = members(message["payload"])
+    payload, schema = _parts(decompress_value(value))
     source = members(payload["source"])
     if "op" not in payload:
         place = text(source["db"]), text(source["table"])
@@ -43,8 +44,8 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         raise ValueError(f"op {op!r} of a row: {', '.join(OPERATIONS)} are known")
     before, after = (_image(payload.get(side)) for side in ("before", "after"))
     _check_sides(OPERATIONS[op], before, after)
-    types = _types(message["schema"]) if "schema" in message else {}
-    keys = _keys(key)
+    types = _types(schema) if schema else {}
+    keys = _parts(decompress_value(key))[0] if key else {}
     columns = {
         name: ColumnInfo(CONNECT + types.get(name, ""), key=name in keys)
         for name in {**(before or {}), **(after or {})}
@@ -81,11 +82,21 @@ def _value(value: object) -> Value:
     raise ValueError(f"a string, a number, true, false or null is expected, this is {value!r}")
 
 
-def _types(schema: object) -> dict[str, str]:
+def _parts(message: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the payload of a message, and the text of its schema, which is empty if there is none.
+
+    No value of a column is an object, so that SCHEMA is nowhere else.
+    """
+    payload, found, schema = message.partition(SCHEMA)
+    if found and not schema.endswith(b"}"):
+        raise ValueError("the end is missing")
+    whole = parse(payload + b"}}" if found else message, "surrogateescape")
+    return members(whole["payload"]), b"{" + schema[:-1] if found else b""
+
+
+@lru_cache(maxsize=1024)
+def _types(schema: bytes) -> Mapping[str, str]:
     """Return the type of each column: Debezium's name, or Kafka Connect's."""
-    images = [image for image in members(schema)["fields"] if image.get("field") in ("before", "after")]
+    described = parse(schema, "surrogateescape")
+    images = [image for image in described["fields"] if image.get("field") in ("before", "after")]
     return {field["field"]: field.get("name", field["type"]) for image in images for field in image["fields"]}
-
-
-def _keys(key: bytes | None) -> dict[str, Any]:
-    return members(parse(decompress_value(key), "surrogateescape")["payload"]) if key else {}
