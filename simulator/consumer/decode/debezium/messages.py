@@ -44,12 +44,8 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         raise ValueError(f"op {op!r} of a row: {', '.join(OPERATIONS)} are known")
     before, after = (_image(payload.get(side)) for side in ("before", "after"))
     _check_sides(OPERATIONS[op], before, after)
-    types = _types(schema) if schema else {}
     keys = _parts(decompress_value(key))[0] if key else {}
-    columns = {
-        name: ColumnInfo(CONNECT + types.get(name, ""), key=name in keys)
-        for name in {**(before or {}), **(after or {})}
-    }
+    columns = _columns(tuple({**(before or {}), **(after or {})}), schema, tuple(keys))
     place = text(source["db"]), text(source["table"])
     return (RowEvent(integer(source["commit_ts"]), *place, OPERATIONS[op], before, after, columns),)
 
@@ -95,6 +91,11 @@ def _parts(message: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 @lru_cache(maxsize=1024)
+def _columns(names: tuple[str, ...], schema: bytes, keys: tuple[str, ...]) -> Mapping[str, ColumnInfo]:
+    types = _types(schema) if schema else {}
+    return {name: ColumnInfo(CONNECT + types.get(name, ""), key=name in keys) for name in names}
+
+
 def _types(schema: bytes) -> Mapping[str, str]:
     """Return the type of each column: Debezium's name, or Kafka Connect's."""
     described = parse(schema, "surrogateescape")
