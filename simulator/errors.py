@@ -152,7 +152,7 @@ def is_secret(name: str) -> bool:
 
 def mask_secrets(text: str) -> str:
     """Return the text with the secrets of URIs and parameters masked, rather too many than too few."""
-    text = PARAMETER.sub(lambda found: f"{found[1]}={HIDDEN}" if is_secret(found[1]) else found[0], text)
+    text = PARAMETER.sub(lambda match: f"{match[1]}={HIDDEN}" if is_secret(match[1]) else match[0], text)
     return USER.sub(rf"\1{HIDDEN}@", text)
 
 

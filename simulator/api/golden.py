@@ -47,15 +47,15 @@ class Golden:
         """
         path = self._path(name)
         texts = {id: schema.text for id, schema in schemas.items()}
-        found = [golden_line(message, texts) for message in messages]
+        lines = [golden_line(message, texts) for message in messages]
         if self.rewrite:
-            self._write(path, "".join(f"{line}\n" for line in found))
+            self._write(path, "".join(f"{line}\n" for line in lines))
             return
         if not path.exists():
             raise AssertionError(f"there is no golden file {path}: pytest --rewrite-golden writes it")
         wanted = read_text(path).splitlines()
-        if wanted != found:
-            shown = "\n".join(islice(_difference(wanted, found), MOST))
+        if wanted != lines:
+            shown = "\n".join(islice(_difference(wanted, lines), MOST))
             raise AssertionError(f"the messages differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
 
     def _path(self, name: str | None) -> Path:

@@ -39,9 +39,9 @@ def releases(
     if examples and second is None:
         raise UserError("--examples needs two releases: ticdc-sim releases A B --examples")
     if first is None:
-        found = lines(architecture)
-        document: dict[str, Any] = {"lines": [_line(line) for line in found]}
-        show = partial(show_lines_of_releases, found)
+        release_lines = lines(architecture)
+        document: dict[str, Any] = {"lines": [_line(line) for line in release_lines]}
+        show = partial(show_lines_of_releases, release_lines)
     elif second is None:
         release = parse_release(first, architecture)
         document, show = _release(release), partial(show_release, release)
@@ -86,8 +86,10 @@ def _with_examples(
 
     return document | {
         "differences": [
-            told | {"example": example_as_dict(found) if found else None} if difference.behaviour.on_the_wire else told
-            for told, (difference, found) in zip(
+            told | {"example": example_as_dict(example) if example else None}
+            if difference.behaviour.on_the_wire
+            else told
+            for told, (difference, example) in zip(
                 document["differences"], _examples(before, after, changed), strict=True
             )
         ]
@@ -132,9 +134,9 @@ def _plain(value: object) -> object:
 def show_lines_of_releases(lines: Sequence[ReleaseLine]) -> None:
     """Print a table of the lines of releases."""
     out = Terminal()
-    for architecture, found in groupby(lines, lambda line: line.architecture):
+    for architecture, group in groupby(lines, lambda line: line.architecture):
         table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
-        for line in found:
+        for line in group:
             first, last = line.releases[0].name, line.releases[-1].name
             changes = ", ".join(f"{release.name} ({count})" for release, count in line.changes)
             table.add_row(line.name, first if first == last else f"{first} – {last}", changes or "–")
@@ -149,8 +151,8 @@ def show_release(release: Release) -> None:
     """Print every behaviour of a release."""
     out = Terminal()
     out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
-    for chapter, found in groupby(behaviours(), lambda behaviour: behaviour.chapter):
-        out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
+    for chapter, group in groupby(behaviours(), lambda behaviour: behaviour.chapter):
+        out.print(_chapter(chapter), _release_table(out, release, list(group)), "")
 
 
 def _release_table(out: Console, release: Release, described: list[Behaviour]) -> Table:

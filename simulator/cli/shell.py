@@ -154,9 +154,9 @@ class Shell:
         self._show(self._last)
 
     def rows(self, table: str) -> None:
-        found = self._ticdc.rows(table)
-        cells = [[_cell(value) for value in row.values()] for row in found]
-        show_lines(table_lines(tuple(found[0]), cells) if found else ["no rows"])
+        rows = self._ticdc.rows(table)
+        cells = [[_cell(value) for value in row.values()] for row in rows]
+        show_lines(table_lines(tuple(rows[0]), cells) if rows else ["no rows"])
 
     def fault(self, text: str) -> None:
         if not text:

@@ -98,15 +98,15 @@ class TruthRequest:
             return
         ts = account.ended[1] if account.ended else tso.compose(self.plan.timeline.end_ms)
         try:
-            found = self._expected_rows(ts) if ts else None
+            expected_rows = self._expected_rows(ts) if ts else None
         except UserError as error:  # at the watermark of a stopped run it may be unknown
             display.error(f"{error}; {NOT_WRITTEN}")
             return
-        if found is None:
+        if expected_rows is None:
             self.missed(display)
             return
         display.stage("writing the truth")
-        self._write(engine, output, found, ts)
+        self._write(engine, output, expected_rows, ts)
 
     def missed(self, display: Display) -> None:
         """Say that the requested truth was not written."""
@@ -130,12 +130,12 @@ class TruthRequest:
             return self._final
         return expected_rows(self.plan, self.rules, self.seed, ts)
 
-    def _write(self, engine: TruthEngine, output: Output, found: ExpectedRows, ts: int) -> Mapping[str, int]:
+    def _write(self, engine: TruthEngine, output: Output, expected_rows: ExpectedRows, ts: int) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
         about = about_run(self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
         lines = (f"Played: {self.played}",)
-        return write(found, about, engine, self.options["truth"], self.options["truth_format"], lines)
+        return write(expected_rows, about, engine, self.options["truth"], self.options["truth_format"], lines)
 
     def _at(self) -> int:
         start_ms, end_ms = self.plan.positions[0].now_ms, self.plan.timeline.end_ms

@@ -246,9 +246,9 @@ def _count_failures(
             counts = [(name, count, totals.get(name, rows[name]))]
         else:
             counts = [(f"{name} {kind}", number, kinds[name, kind]) for kind, number in count.items()]
-        for what, number, found in counts:
-            if number != found:
-                yield f"{where}: counts: {what}: expected {number}, there are {found}"
+        for what, number, actual in counts:
+            if number != actual:
+                yield f"{where}: counts: {what}: expected {number}, there are {actual}"
 
 
 def _decision(job: EmittedJob) -> str:

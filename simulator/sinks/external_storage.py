@@ -87,10 +87,10 @@ class ExternalStorage:
         """Return the names of the files in a directory; none if it does not exist."""
         try:
             self._driver.invalidate_cache()
-            found = self._driver.ls(self._path(directory), detail=False)
+            paths = self._driver.ls(self._path(directory), detail=False)
         except FileNotFoundError:
             return frozenset()
-        return frozenset(posixpath.basename(path) for path in found)
+        return frozenset(posixpath.basename(path) for path in paths)
 
     def require_writable(self, setting: str) -> None:
         """Write and remove a small file; raise UserError, one line, if that fails."""

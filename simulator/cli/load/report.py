@@ -142,11 +142,11 @@ def _skew(monitor: LoadMonitor) -> go.Figure:
 
 
 def _table_rows(monitor: LoadMonitor) -> Iterator[tuple[str, ...]]:
-    found = tables(monitor)
-    for name in list(found)[:MANY]:
-        yield name, *(f"{found[name][op]:,}" for op in (INSERT, UPDATE, DELETE))
-    if len(found) > MANY:
-        rest = [found[name] for name in list(found)[MANY:]]
+    counts = tables(monitor)
+    for name in list(counts)[:MANY]:
+        yield name, *(f"{counts[name][op]:,}" for op in (INSERT, UPDATE, DELETE))
+    if len(counts) > MANY:
+        rest = [counts[name] for name in list(counts)[MANY:]]
         yield f"… {len(rest)} more", *(f"{sum(ops[op] for ops in rest):,}" for op in (INSERT, UPDATE, DELETE))
 
 

@@ -149,11 +149,11 @@ def first_difference(a: ComparedEvent, b: ComparedEvent) -> str:
 
 def _of_texts(name: str, one: str, other: str) -> str:
     try:
-        found = _of_values(name, json.loads(one), json.loads(other))
+        difference = _of_values(name, json.loads(one), json.loads(other))
     except ValueError:
-        found = ""
-    if found:
-        return found
+        difference = ""
+    if difference:
+        return difference
     at = next((place for place, pair in enumerate(zip(one, other)) if len({*pair}) > 1), min(len(one), len(other)))
     start = max(0, at - CUT // 2)
     return f"{name} at character {at}: {_cut(one[start:])} → {_cut(other[start:])}"
@@ -163,10 +163,14 @@ def _of_values(path: str, one: Any, other: Any) -> str:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         if list(one) != list(other):
             return f"{path}: members {_cut(', '.join(one))} → {_cut(', '.join(other))}"
-        return next((found for name in one if (found := _of_values(f"{path}.{name}", one[name], other[name]))), "")
+        return next(
+            (difference for name in one if (difference := _of_values(f"{path}.{name}", one[name], other[name]))), ""
+        )
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         pairs = enumerate(zip(one, other))
-        return next((found for number, pair in pairs if (found := _of_values(f"{path}[{number}]", *pair))), "")
+        return next(
+            (difference for number, pair in pairs if (difference := _of_values(f"{path}[{number}]", *pair))), ""
+        )
     if one == other and type(one) is type(other):
         return ""
     return f"{path}: {_cut(json.dumps(one, ensure_ascii=False))} → {_cut(json.dumps(other, ensure_ascii=False))}"

@@ -116,9 +116,9 @@ class Bootstraps:
 
     def _met(self, rows: Ints, table: Ints, ids: Ints, ms: Ints) -> list[tuple[int, int]]:
         """Count rows, given their places; return place and table of the first row of each new table."""
-        found, new = ids[table[rows]], []
-        distinct, first, counts = np.unique(found, return_index=True, return_counts=True)
-        last = len(found) - 1 - np.unique(found[::-1], return_index=True)[1]
+        row_ids, new = ids[table[rows]], []
+        distinct, first, counts = np.unique(row_ids, return_index=True, return_counts=True)
+        last = len(row_ids) - 1 - np.unique(row_ids[::-1], return_index=True)[1]
         for id, begin, end, count in zip(*(each.tolist() for each in (distinct, first, last, counts)), strict=True):
             last_ms = int(ms[rows[end]])
             if id not in self.active:
@@ -172,5 +172,5 @@ def _targets(spec: TaskSpec, number: int, commit_ts: int, mine: Ints) -> list[in
     """Return those of some destinations that get a table's BOOTSTRAP."""
     of_topic = spec.destinations.of_topic(spec.routes[number].topic, commit_ts)
     told = of_topic if spec.options.send_bootstrap_to_all_partition else of_topic[:1]
-    found: list[int] = np.intersect1d(told, mine).tolist()
-    return found
+    targets: list[int] = np.intersect1d(told, mine).tolist()
+    return targets

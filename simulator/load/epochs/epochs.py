@@ -144,8 +144,8 @@ def _first_line(text: str) -> str:
 
 
 def _model_tables(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
-    found = (catalog.table(table.schema, table.name) for table in load.model.tables)
-    return tuple(table for table in found if table is not None)
+    tables = (catalog.table(table.schema, table.name) for table in load.model.tables)
+    return tuple(table for table in tables if table is not None)
 
 
 def _verify_changefeed(tables: Iterable[Table], rules: ChangefeedRules, position: RunPosition) -> None:
@@ -258,9 +258,11 @@ def _schema_epoch(
         schemas=output.schemas,
     )
     rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
-    found = {name: versions.places[place] for name, place in state.position.versions.items()}
+    since_by_name = {name: versions.places[place] for name, place in state.position.versions.items()}
     loaded = tuple(
-        EpochTable(found[table.schema, table.name], values, since) if (table.schema, table.name) in found else None
+        EpochTable(since_by_name[table.schema, table.name], values, since)
+        if (table.schema, table.name) in since_by_name
+        else None
         for table, values, since in zip(state.tables(prepared.load), state.values, state.since, strict=True)
     )
     if codec.needs_registry:
@@ -286,6 +288,6 @@ def epoch_control_events(epoch: SchemaEpoch, ms: int) -> pa.RecordBatch:
         behind = given.barriers.tolist() if release.watermark_after_ddl else []
         times = dict.fromkeys((*behind, tso.compose(spec.start_ms + ms)))
         parts += (given.watermark(commit_ts, every) for commit_ts in times)
-    found = pa.concat_batches(parts) if parts else given.watermark(0, ())
-    order = np.lexsort([ints(found, name) for name in ("destination", "table", "kind", "commit_ts")])
-    return found.take(pa.array(order))
+    events = pa.concat_batches(parts) if parts else given.watermark(0, ())
+    order = np.lexsort([ints(events, name) for name in ("destination", "table", "kind", "commit_ts")])
+    return events.take(pa.array(order))

@@ -106,7 +106,7 @@ def check_truncate(
 
 def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]) -> tuple[str, ...]:
     """Return for each table why it may not be truncated: other tables refer to its rows. Empty if it may be."""
-    known, found = build_catalog(tables), []
+    known, refusals = build_catalog(tables), []
     for table in tables:
         place = object_key(table.schema, table.name)
         foreign = next(
@@ -117,7 +117,7 @@ def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]
             ),
             "",
         )
-        found.append(
+        refusals.append(
             foreign
             or next(
                 (
@@ -128,7 +128,7 @@ def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]
                 "",
             )
         )
-    return tuple(found)
+    return tuple(refusals)
 
 
 def _references(generators: TableGenerators) -> set[Key]:
@@ -214,13 +214,13 @@ class DdlChooser:
 
     def _index_parts(self, number: int, table: Table) -> list[str]:
         """Return the possible parts of a new index: original columns that are not generated, long texts with a prefix."""
-        found = []
+        parts = []
         for column in (column for column in table.columns if column.id <= self.firsts[number].column):
             kind, length = family(column.type), column.type.length
             if kind not in ("json", "vector") and not column.generated:
                 long = kind == "text" or kind == "string" and not 0 <= length <= LONGEST_WHOLE_INDEX
-                found.append(quote_name(column.name) + (f"({INDEX_PREFIX})" if long else ""))
-        return found
+                parts.append(quote_name(column.name) + (f"({INDEX_PREFIX})" if long else ""))
+        return parts
 
     def _column(self, table: Table, turn: ScheduledDdl) -> str:
         name = _unused_name(f"added_{table.last_ids.column + 1}", [column.name for column in table.columns])

@@ -69,11 +69,11 @@ def parse_definition(number: int, text: str, also: Iterable[Key] = ()) -> TableD
 def duplicate_definitions(definitions: Iterable[TableDefinition]) -> dict[int, str]:
     """Return a message for each definition whose table is already defined, by number."""
     first: dict[Key, TableDefinition] = {}
-    found = {}
+    mistakes = {}
     for each in definitions:
         if first.setdefault(each.place, each) is not each:
-            found[each.number] = f"{each.name} is defined by table {first[each.place].number} already"
-    return found
+            mistakes[each.number] = f"{each.name} is defined by table {first[each.place].number} already"
+    return mistakes
 
 
 def sort_by_reference(definitions: Sequence[TableDefinition]) -> tuple[TableDefinition, ...]:
@@ -85,11 +85,13 @@ def sort_by_reference(definitions: Sequence[TableDefinition]) -> tuple[TableDefi
     except CycleError as error:
         circle = " → ".join(known[place].name for place in reversed(error.args[1]))
         raise UserError(f"tables refer to each other in a circle: {circle}; none of them can be filled first") from None
-    found: dict[Key, TableDefinition] = {}
-    while len(found) < len(definitions):
-        place = next(place for place in wanted if place not in found and all(each in found for each in wanted[place]))
-        found[place] = known[place]
-    return tuple(found.values())
+    ordered: dict[Key, TableDefinition] = {}
+    while len(ordered) < len(definitions):
+        place = next(
+            place for place in wanted if place not in ordered and all(each in ordered for each in wanted[place])
+        )
+        ordered[place] = known[place]
+    return tuple(ordered.values())
 
 
 def create_tables(definitions: Sequence[TableDefinition], release: Release) -> tuple[Catalog, dict[int, str]]:

@@ -73,5 +73,5 @@ class LoadPlan:
     @property
     def created(self) -> tuple[Table, ...]:
         """The table definitions, parallel to `model.tables`."""
-        found = (self.catalog.table(table.schema, table.name) for table in self.model.tables)
-        return tuple(table for table in found if table is not None)
+        tables = (self.catalog.table(table.schema, table.name) for table in self.model.tables)
+        return tuple(table for table in tables if table is not None)

@@ -234,7 +234,7 @@ def _read_ddl(
     """Read each `[[ddl]]`. With `ordered` None, whether their tables exist is not checked."""
     known = key_lines(text, "ddl")[1]
     lines = known if len(known) == len(given) else [None] * len(given)
-    found = []
+    schedules = []
     for number, (table, its_lines) in enumerate(zip(given, lines, strict=True), 1):
 
         def where(key: str = "", its_lines: TableLines | None = its_lines, number: int = number) -> str:
@@ -258,8 +258,8 @@ def _read_ddl(
                 )
             values["table"] = place
         if "every_ms" in values and ordered is not None:
-            found.append(DdlSchedule(**values))
-    return found
+            schedules.append(DdlSchedule(**values))
+    return schedules
 
 
 def _check(plan: LoadPlan, ordered: Sequence[TableDefinition], tables: _Tables, mistakes: list[str]) -> None:

@@ -181,13 +181,13 @@ def resolve_rates(spec: RateSpec, rows_per_second: float, bytes_per_row: float =
 
     `rows_per_second` is the rate of simulated time for `max`. `bytes_per_row` converts amounts in bytes.
     """
-    found = [_segment(entry, rows_per_second, bytes_per_row) for entry in spec.entries]
+    segments = [_segment(entry, rows_per_second, bytes_per_row) for entry in spec.entries]
     if spec.burst is None:
-        return RateSegments(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
+        return RateSegments(tuple(segment for segment, _ in segments), tuple(paced for _, paced in segments))
     burst, rows = spec.burst, _rows(spec.burst.amount, rows_per_second, bytes_per_row)
-    if burst.for_ms * rows + (burst.every_ms - burst.for_ms) * found[-1][0].first < 1000:
+    if burst.for_ms * rows + (burst.every_ms - burst.for_ms) * segments[-1][0].first < 1000:
         raise UserError("from one burst to the next there is less than a row")
-    return _with_bursts(found, burst, rows)
+    return _with_bursts(segments, burst, rows)
 
 
 def _segment(entry: RateStep, rows_per_second: float, bytes_per_row: float) -> tuple[Segment, bool]:
@@ -216,10 +216,10 @@ def _with_bursts(segments: Sequence[tuple[Segment, bool]], burst: RateBurst, row
 
 
 def _cut(
-    found: Sequence[tuple[Segment, bool]], begins: Sequence[int], burst: RateBurst, rows: float, until_ms: int
+    segments: Sequence[tuple[Segment, bool]], begins: Sequence[int], burst: RateBurst, rows: float, until_ms: int
 ) -> Iterator[tuple[Segment, bool]]:
     """Yield the segments outside of the bursts, and the bursts."""
-    own = [segment.from_ms for segment, _ in found]
+    own = [segment.from_ms for segment, _ in segments]
     edges = sorted({*own, *begins, *(begin + burst.for_ms for begin in begins), until_ms})
     for edge, following in pairwise(each for each in edges if each <= until_ms):
         begin = edge // burst.every_ms * burst.every_ms
@@ -229,8 +229,8 @@ def _cut(
             continue
         at = bisect_right(own, edge) - 1
         end_ms = own[at + 1] if at + 1 < len(own) else None
-        first, last = (_rate(found[at][0], end_ms, ms) for ms in (edge, following))
-        yield Segment(edge, first, last), found[at][1]
+        first, last = (_rate(segments[at][0], end_ms, ms) for ms in (edge, following))
+        yield Segment(edge, first, last), segments[at][1]
 
 
 def _rate(segment: Segment, end_ms: int | None, ms: int) -> float:

@@ -86,7 +86,7 @@ def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpe
     if sink.failed:
         after = sink.close()
         after = report_cut_off(after, spec.destinations.topics) if spec.sink == "kafka" else after
-    found = []
+    reports = []
     for account in after:
         was = known.get((account.topic, account.partition))
         since = (
@@ -95,8 +95,8 @@ def _delivered_since(before: Sequence[DeliveryReport], sink: Sink, spec: TaskSpe
             else replace(account, records=account.records - was.records, bytes=account.bytes - was.bytes)
         )
         if since.records or since.error:
-            found.append(since)
-    return found
+            reports.append(since)
+    return reports
 
 
 def _pace_records(records: Records, window: Window, start: float, stop_request: StopRequest) -> Iterator[Records]:
@@ -126,6 +126,6 @@ def _latest_ms_by_partition(records: Records) -> Ints:
     span = int(ms.max() - ms.min()) + 1
     _, place = np.unique(where[order], return_inverse=True)
     latest = np.maximum.accumulate(place * span + (ms[order] - ms.min())) - place * span + ms.min()
-    found = np.empty_like(ms)
-    found[order] = latest
-    return found
+    latest_ms = np.empty_like(ms)
+    latest_ms[order] = latest
+    return latest_ms

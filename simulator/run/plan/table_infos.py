@@ -85,12 +85,12 @@ def follow_jobs(
 
 def _known(known: dict[Key, TableInfo], emitted: EmittedJob, ids: TableIds, first_version: int) -> dict[Key, TableInfo]:
     """Return the infos with those of the job's tables that are not known yet."""
-    found = dict(known)
+    infos = dict(known)
     for place in (object_key(*old) for old in _names(emitted.job)):
         table = _object(emitted.applied.before, place)
-        if place not in found and table is not None:
-            found[place] = TableInfo(table, ids.before.get(place) or _other_id(found), first_version, first_version)
-    return found
+        if place not in infos and table is not None:
+            infos[place] = TableInfo(table, ids.before.get(place) or _other_id(infos), first_version, first_version)
+    return infos
 
 
 def _names(job: Job) -> list[Name]:

@@ -101,15 +101,15 @@ def _versions(event: CompletedDdl, position: RunPosition, context: PlanContext) 
     exchanged = _exchanged(event, known, context.versions)
     touched |= exchanged.keys()
     emptied, before = _emptied(event), event.before.tables
-    found: dict[Name, int] = {}
+    versions: dict[Name, int] = {}
     for place, table in event.after.tables.items():
         version = known.get(place)
         if place in touched or before.get(place) is not table:
             earlier = position.infos.get(place)
             version = _version(table, version, emptied, exchanged.get(place), event, earlier, context)
         if version is not None:
-            found[table.schema, table.name] = version
-    return found
+            versions[table.schema, table.name] = version
+    return versions
 
 
 def _version(

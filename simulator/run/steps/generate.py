@@ -127,8 +127,8 @@ class _CommitTimes:
 
     def of(self, first: int, count: int) -> Places:
         numbers = np.arange(first, first + count)
-        found: Places = self._start_ms + numbers * self._over_ms // self._count
-        return found
+        times: Places = self._start_ms + numbers * self._over_ms // self._count
+        return times
 
 
 Timed = tuple[TableChanges, Places]
@@ -186,31 +186,31 @@ class _RoundGenerator:
     ) -> dict[str, pa.Array]:
         """Return the values of further columns that hold the time of their transaction."""
         each, which = np.unique(at, return_inverse=True)
-        found = {}
+        columns = {}
         for column in self.table.columns:
             if column.name in self.clocked:
                 timed = self.clocked[column.name] or not updating
             else:
                 timed = bool(column.on_update) if updating else is_time(column)
             if timed and column.name not in given:
-                found[column.name] = _times(column, each, upstream).take(pa.array(which.reshape(-1)))
-        return found
+                columns[column.name] = _times(column, each, upstream).take(pa.array(which.reshape(-1)))
+        return columns
 
     def _new_values(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
         """Return new values for rows, and the numbers of the rows that they change: all of them, if possible."""
         there = column_arrays(table_rows(upstream, self.table).cells.take(pa.array(places)))
-        found = {name: draw(len(places)) for name, draw in self.changing.items()}
+        new_values = {name: draw(len(places)) for name, draw in self.changing.items()}
         every = np.arange(len(places))
         for _ in range(TRIES):
-            texts = assign_values(self.table, found, len(places), upstream, now_ms, existing=there).texts
-            alike = np.logical_and.reduce([same(texts[name], there[name]) for name in found])
+            texts = assign_values(self.table, new_values, len(places), upstream, now_ms, existing=there).texts
+            alike = np.logical_and.reduce([same(texts[name], there[name]) for name in new_values])
             if not alike.any():
                 break
             at = pa.array(np.where(alike, len(places) + np.cumsum(alike) - 1, every))
             again = {name: draw(int(alike.sum())) for name, draw in self.changing.items()}
-            found = {name: pa.concat_arrays([values, again[name]]).take(at) for name, values in found.items()}
+            new_values = {name: pa.concat_arrays([values, again[name]]).take(at) for name, values in new_values.items()}
         changed: Places = np.flatnonzero(~alike)
-        return {name: values.take(pa.array(changed)) for name, values in found.items()}, changed
+        return {name: values.take(pa.array(changed)) for name, values in new_values.items()}, changed
 
 
 def _times(column: Column, milliseconds: Places, upstream: Upstream) -> pa.Array:
@@ -262,7 +262,7 @@ def _updated_columns(table: Table, fresh: Columns, wanted: Mapping[str, ColumnGe
     """Return the columns that updates change: those of `columns` outside of keys, or else all outside of keys."""
     counting = {name for name, each in wanted.items() if isinstance(each.values, NumberSequence)}
     free = {name: draw for name, draw in fresh.items() if name not in keyed(table) and name not in counting}
-    found = {name: draw for name, draw in free.items() if name in wanted} or free
-    if not found:
+    columns = {name: draw for name, draw in free.items() if name in wanted} or free
+    if not columns:
         raise UserError("updates: the table has no column outside of its keys to change")
-    return found
+    return columns

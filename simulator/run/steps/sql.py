@@ -188,17 +188,17 @@ def _hint(statement: ScriptStatement, number: int) -> str:
 def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement, ...]:
     """Split a script; raises UserError with every syntax error, after `place` and line."""
     try:
-        found = split_script(text)
+        statements = split_script(text)
     except SqlError as error:
         raise UserError(f"{place}: {error}") from None
-    if not found:
+    if not statements:
         raise UserError(f"{place}: it has no statement")
     if SQL_MODE.search(text):
-        return found  # what a text says depends on the mode that is set when it is played
-    mistakes = [mistake for statement in found for mistake in _mistakes(statement, place, line)]
+        return statements  # what a text says depends on the mode that is set when it is played
+    mistakes = [mistake for statement in statements for mistake in _mistakes(statement, place, line)]
     if mistakes:
         raise UserError(*mistakes)
-    return found
+    return statements
 
 
 def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str]:

@@ -148,9 +148,9 @@ class StorageSink:
         names = self._files.names(directory)
         if name in names:
             return table.version
-        same = [found for found in map(SCHEMA_FILE.fullmatch, names) if found and found[0].endswith(table.checksum)]
+        same = [match for match in map(SCHEMA_FILE.fullmatch, names) if match and match[0].endswith(table.checksum)]
         if same:
-            return max(int(found[1]) for found in same)
+            return max(int(match[1]) for match in same)
         self._write(table.schema_path, [table.schema_text])
         return table.version
 

@@ -131,7 +131,7 @@ def _names(stem: str) -> tuple[str, str]:
 
 
 def _unescaped(name: str) -> str:
-    return _HEX.sub(lambda found: chr(int(found[1], 16)), name)
+    return _HEX.sub(lambda match: chr(int(match[1], 16)), name)
 
 
 def _data_files(

@@ -277,8 +277,8 @@ class _Values:
         good = pc.match_substring_regex(texts, _NUMBER)
         if not pc.all(good).as_py():
             wrong = pc.index(good, False).as_py()
-            found = quoting.excerpt(texts[wrong].as_py())
-            raise Malformed(f"{_NO_LITERAL}, found {found}", int(self.starts[places[wrong]]))
+            excerpt = quoting.excerpt(texts[wrong].as_py())
+            raise Malformed(f"{_NO_LITERAL}, found {excerpt}", int(self.starts[places[wrong]]))
 
 
 def _values(array: Bytes, quotes: Places, escapes: Places, rows: Places, width: int) -> _Values:

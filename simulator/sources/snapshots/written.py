@@ -35,7 +35,7 @@ def file_name(table: Table, rest: str) -> str:
 
 
 def _safe(name: str) -> str:
-    return UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", name)
+    return UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
 
 
 def write_schema(directory: Path, table: Table) -> None:

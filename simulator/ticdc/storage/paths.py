@@ -46,10 +46,10 @@ def data_name(number: int, width: int, extension: str) -> str:
 
 def data_number(name: str, extension: str) -> int:
     """Return the number in the name of a file of rows; raise ValueError for another name."""
-    found = re.fullmatch(rf"CDC(\d+){re.escape(extension)}", name)
-    if found is None:
+    match = re.fullmatch(rf"CDC(\d+){re.escape(extension)}", name)
+    if match is None:
         raise ValueError(f"'{name}' is a invalid file name")
-    return int(found[1])
+    return int(match[1])
 
 
 def index_path(directory: str) -> str:

@@ -108,10 +108,10 @@ class NumberedTextRecipe:
 
     def texts(self, rows: TableRows) -> pa.Array:
         numbers = self.counted.texts(rows)
-        found = pc.binary_join_element_wise(numbers, self.pooled.texts(rows), b"-")
-        if self.length < 0 or pc.max(pc.binary_length(found), min_count=0).as_py() <= self.length:
-            return found
-        return raw(pc.utf8_slice_codeunits(found.view(pa.string()), 0, self.length))
+        texts = pc.binary_join_element_wise(numbers, self.pooled.texts(rows), b"-")
+        if self.length < 0 or pc.max(pc.binary_length(texts), min_count=0).as_py() <= self.length:
+            return texts
+        return raw(pc.utf8_slice_codeunits(texts.view(pa.string()), 0, self.length))
 
 
 @dataclass(frozen=True)

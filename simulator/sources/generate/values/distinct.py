@@ -88,11 +88,11 @@ def _wanting_references(wanted: Wants) -> set[str]:
 
 def _parts(table: Table, key: UniqueKey) -> list[tuple[Column, int]]:
     """Return the columns of a key with their prefix lengths, including those in expressions."""
-    found: dict[str, tuple[Column, int]] = {}
+    parts: dict[str, tuple[Column, int]] = {}
     for part in key.columns:
         for name in _based(table, part.expression or part.name, bool(part.expression)):
-            found.setdefault(name, (columns_by_name(table)[name.lower()], part.length))
-    return list(found.values())
+            parts.setdefault(name, (columns_by_name(table)[name.lower()], part.length))
+    return list(parts.values())
 
 
 def _based(table: Table, text: str, expression: bool) -> Iterator[str]:
@@ -126,10 +126,10 @@ def _referring(table: Table) -> set[str]:
 
 def fixed_columns(table: Table) -> set[str]:
     """Return the columns that updates do not change: those of unique keys and foreign keys, and of the partitioning."""
-    found = {column.name for key in unique_keys(table) for column, _ in _parts(table, key)} | _referring(table)
+    names = {column.name for key in unique_keys(table) for column, _ in _parts(table, key)} | _referring(table)
     rule = table.partitioning
     if rule is None:
-        return found
+        return names
     if rule.expression:
-        return found | set(_based(table, rule.expression, True))
-    return found | based(table, rule.columns or table.primary_key)
+        return names | set(_based(table, rule.expression, True))
+    return names | based(table, rule.columns or table.primary_key)

@@ -27,8 +27,8 @@ NARROW = 1 << 31
 def seed_of(seed: int, *names: object) -> int:
     """Return a seed derived from these names, not below 0."""
     text = "\0".join(str(name).lower() for name in names).encode()
-    found = (seed & MASK) ^ zlib.crc32(text) << 32 ^ zlib.crc32(text[::-1] + b"\1")
-    return int(_mixed(np.array([found * GOLDEN & MASK], np.uint64))[0])
+    mixed = (seed & MASK) ^ zlib.crc32(text) << 32 ^ zlib.crc32(text[::-1] + b"\1")
+    return int(_mixed(np.array([mixed * GOLDEN & MASK], np.uint64))[0])
 
 
 def hashed(seed: int, numbers: Ints) -> Hashes:
@@ -55,17 +55,17 @@ def random_below(seed: int, keys: Ints, touches: Ints | None, size: int, least: 
             mixed = hashed(seed + 1 & MASK, (hashes + touches.view(np.uint64)).view(np.int64))
         whole: Ints = mixed.view(np.int64) if size > MASK else (mixed % np.uint64(size)).view(np.int64)
         return whole
-    found = (hashes >> HALF) * np.uint64(size) >> HALF
+    numbers = (hashes >> HALF) * np.uint64(size) >> HALF
     if touches is not None and size > 1:
         least = min(least, size // 2)
         strides = np.uint64(least) + ((hashes & np.uint64(0xFFFFFFFF)) * np.uint64(size - 2 * least + 1) >> HALF)
-        found = (found + touches.view(np.uint64) % np.uint64(size) * strides) % np.uint64(size)
-    dealt: Ints = found.view(np.int64)
+        numbers = (numbers + touches.view(np.uint64) % np.uint64(size) * strides) % np.uint64(size)
+    dealt: Ints = numbers.view(np.int64)
     return dealt
 
 
 def random_share(seed: int, keys: Ints, touches: Ints | None, share: float) -> Mask:
     """Return which rows belong to a share of all; none twice in succession if the share is at most a half."""
     part = round(share * NARROW)
-    found: Mask = random_below(seed, keys, touches, NARROW, part if part <= NARROW // 2 else NARROW // 2) < part
-    return found
+    chosen: Mask = random_below(seed, keys, touches, NARROW, part if part <= NARROW // 2 else NARROW // 2) < part
+    return chosen

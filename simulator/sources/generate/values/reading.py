@@ -32,15 +32,15 @@ def parse_columns(value: object) -> Mapping[str, generators.ColumnGenerator]:
     """Return the generators by column; raise UserError with all mistakes."""
     if not isinstance(value, dict):
         raise UserError(f"expected a table such as {{name = 'name', price = {{min = 1, max = 9}}}}, got {value!r}")
-    found, mistakes = {}, []
+    columns, mistakes = {}, []
     for column, given in value.items():
         try:
-            found[column] = parse_column(given)
+            columns[column] = parse_column(given)
         except UserError as error:
             mistakes += [f"{column}: {each}" for each in error.args]
     if mistakes:
         raise UserError(*mistakes)
-    return found
+    return columns
 
 
 def parse_column(value: object) -> generators.ColumnGenerator:

@@ -60,8 +60,8 @@ class ColumnRandom:
         return pa.array(random_share(self._seed(rows) ^ GOLDEN, rows.keys, touches, share))
 
     def hashed(self, rows: TableRows) -> Ints:
-        found: Ints = hashed(self._seed(rows), rows.keys).view(np.int64)
-        return found
+        hashes: Ints = hashed(self._seed(rows), rows.keys).view(np.int64)
+        return hashes
 
     def _seed(self, rows: TableRows) -> int:
         return (self.seed + rows.since * GOLDEN) & MASK

@@ -33,11 +33,11 @@ def share_bytes(missing: int, room: Mapping[str, int]) -> dict[str, int]:
             f"row-size: {missing:,} bytes are missing beside the columns that have a generator or are no texts, and "
             f"the others hold {sum(room.values()):,}: {', '.join(room) or 'there are none'}"
         )
-    found, left = {}, missing
+    shares, left = {}, missing
     for count, (name, most) in enumerate(sorted(room.items(), key=lambda item: item[1])):
-        found[name] = min(most, -(-left // (len(room) - count)))
-        left -= found[name]
-    return found
+        shares[name] = min(most, -(-left // (len(room) - count)))
+        left -= shares[name]
+    return shares
 
 
 def filling_text(type: ColumnType, size: int) -> Text | Documents:

@@ -86,12 +86,12 @@ def _sequence(wanted: Mapping[str, generators.ColumnGenerator], column: Column) 
 
 def _counted(table: Table, wanted: Mapping[str, generators.ColumnGenerator]) -> Collection[str]:
     """Return a column of each unique key that counts up, so that no two rows are equal in it."""
-    known, found = columns_by_name(table), set[str]()
+    known, counted = columns_by_name(table), set[str]()
     foreign = {name.lower() for each in table.foreign_keys for name in each.columns}
     for unique in unique_keys(table):
         columns = [known[part.name.lower()] for part in unique.columns if part.name.lower() in known]
         if any(
-            column.auto_increment or column.auto_random or column.name in found or _sequence(wanted, column)
+            column.auto_increment or column.auto_random or column.name in counted or _sequence(wanted, column)
             for column in columns
         ):
             continue
@@ -101,8 +101,8 @@ def _counted(table: Table, wanted: Mapping[str, generators.ColumnGenerator]) -> 
             if not column.generated and column.name.lower() not in foreign and (family(column.type) in COUNTED)
         ]
         free.sort(key=lambda column: (column.name in wanted, COUNTED.index(family(column.type))))
-        found |= {column.name for column in free[:1]}
-    return found
+        counted |= {column.name for column in free[:1]}
+    return counted
 
 
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float")

@@ -56,12 +56,12 @@ RULED = (
 """Generators of values that follow from something else; updates do not change them."""
 
 
-def each_table(tables: Sequence[Table], found: Callable[[int], Found]) -> tuple[Found, ...]:
+def each_table(tables: Sequence[Table], of_table: Callable[[int], Found]) -> tuple[Found, ...]:
     """Return the result for each table by its index; raise UserError with all mistakes and their tables."""
     made, mistakes = [], []
     for place, table in enumerate(tables):
         try:
-            made.append(found(place))
+            made.append(of_table(place))
         except UserError as error:
             mistakes += [f"table {table.schema}.{table.name}: {each}" for each in error.args]
     if mistakes:
@@ -97,17 +97,17 @@ class TableRecipes:
     def recipes(self, place: int) -> tuple[Recipe | None, ...]:
         """Return the recipes of a table's visible columns; None for generated ones. Raise UserError with all
         mistakes."""
-        found: list[Recipe | None] = []
+        recipes: list[Recipe | None] = []
         mistakes = list(self._unknown(place))
         self._fill(place)
         for column in visible_columns(self.tables[place]):
             try:
-                found.append(None if column.generated else self.recipe(place, column.name))
+                recipes.append(None if column.generated else self.recipe(place, column.name))
             except UserError as error:
                 mistakes += [f"column {column.name!r}: {each}" for each in error.args]
         if mistakes:
             raise UserError(*mistakes)
-        return tuple(found)
+        return tuple(recipes)
 
     def recipe(self, place: int, name: str) -> Recipe:
         """Return the recipe of a column, as its table spells it; raise UserError."""
@@ -176,9 +176,9 @@ class TableRecipes:
             case generators.UpdateCount():
                 return UpdateCountRecipe(column.type, where)
         if values is None:
-            found = self._by_definition(place, column, dice)
-            if found is not None:
-                return found
+            recipe = self._by_definition(place, column, dice)
+            if recipe is not None:
+                return recipe
         size = self._sizes[place].get(column.name) if values is None else None
         if size is not None:
             return make_recipe(filling_text(column.type, size), column.type, self.model.seed, dice)
@@ -312,17 +312,17 @@ class TableRecipes:
 
     def _paired_parents(self, place: int, names: frozenset[str]) -> list[tuple[int, frozenset[str]]]:
         """Return each parent that columns of a unique key refer to, with these columns."""
-        table, found, left = self.tables[place], [], set(names)
+        table, parents, left = self.tables[place], [], set(names)
         for name, each in self.wanted[place].columns.items():
             if name in left and isinstance(each.values, generators.Reference):
-                found.append((_place(self.tables, each.values.schema, each.values.table, table), frozenset((name,))))
+                parents.append((_place(self.tables, each.values.schema, each.values.table, table), frozenset((name,))))
                 left.discard(name)
         for foreign in table.foreign_keys:
             columns = frozenset(columns_by_name(table)[name.lower()].name for name in foreign.columns)
             if columns & left:
-                found.append((_place(self.tables, foreign.schema, foreign.table, table), columns))
+                parents.append((_place(self.tables, foreign.schema, foreign.table, table), columns))
                 left -= columns
-        return found
+        return parents
 
     @cached_property
     def touched(self) -> tuple[Mapping[str, UpdateGroup], ...]:
@@ -369,17 +369,17 @@ class TableRecipes:
     @cached_property
     def _referred(self) -> tuple[set[str], ...]:
         """The columns of each table that others refer to."""
-        found: tuple[set[str], ...] = tuple(set() for _ in self.tables)
+        referred: tuple[set[str], ...] = tuple(set() for _ in self.tables)
         for place, table in enumerate(self.tables):
             for foreign in table.foreign_keys:
                 parent = _place(self.tables, foreign.schema, foreign.table, table)
                 known = columns_by_name(self.tables[parent])
-                found[parent].update(known[name.lower()].name for name in foreign.references)
+                referred[parent].update(known[name.lower()].name for name in foreign.references)
             for each in self.wanted[place].columns.values():
                 if isinstance(each.values, generators.Reference):
                     parent = _place(self.tables, each.values.schema, each.values.table, table)
                     known = columns_by_name(self.tables[parent])
-                    found[parent].update(
+                    referred[parent].update(
                         column.name for name, column in known.items() if name == each.values.column.lower()
                     )
-        return found
+        return referred

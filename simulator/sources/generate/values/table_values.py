@@ -41,9 +41,9 @@ def table_values(
     making.check()
 
     def values(place: int) -> TableValues:
-        found = TableValues(tables[place], making.recipes(place))
-        _try(found, place, model)
-        return found
+        values = TableValues(tables[place], making.recipes(place))
+        _try(values, place, model)
+        return values
 
     return each_table(tables, values)
 
@@ -61,11 +61,11 @@ class TableValues:
         computed = [name for name in names if recipes.get(name) is None]
         if not computed:
             return {name: recipes[name].texts(rows) for name in names}  # type: ignore[union-attr]
-        found = self._all(rows)
+        texts = self._all(rows)
         for name in computed:
-            if name not in found:
-                found[name] = raw(column_cells(self.table, columns_by_name(self.table)[name.lower()], found))
-        return {name: found[name] for name in names}
+            if name not in texts:
+                texts[name] = raw(column_cells(self.table, columns_by_name(self.table)[name.lower()], texts))
+        return {name: texts[name] for name in names}
 
     def images(self, rows: TableRows) -> pa.Array:
         """Return the row images of the visible columns."""

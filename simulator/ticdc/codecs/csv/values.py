@@ -53,10 +53,10 @@ class Quoting:
         return pc.binary_join_element_wise(quote, cells, quote, pa.scalar(b"", pa.binary()))
 
     def _escaped(self, cells: pa.Array) -> pa.Array:
-        found = [each for each in (self.delimiter, b"\\", b"\n", b"\r") if _holds(cells, each)]
-        if not found:
+        special = [each for each in (self.delimiter, b"\\", b"\n", b"\r") if _holds(cells, each)]
+        if not special:
             return cells
-        if self.delimiter in found:
+        if self.delimiter in special:
             self._refuse_overlaps(cells)
             cells = pc.replace_substring(cells, self.delimiter, MARK)
         for plain, escaped in ((b"\\", b"\\\\"), (b"\n", b"\\n"), (b"\r", b"\\r"), (MARK, self.escaped_delimiter)):

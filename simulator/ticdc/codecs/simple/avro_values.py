@@ -17,11 +17,11 @@ def long(number: int) -> bytes:
     """Return an int, a long, the index of an enum's symbol or of a union's branch."""
     zigzag = (number << 1) ^ (number >> 63)
     zigzag &= (1 << 64) - 1
-    found = bytearray()
+    encoded = bytearray()
     while zigzag > 0x7F:
-        found.append(zigzag & 0x7F | 0x80)
+        encoded.append(zigzag & 0x7F | 0x80)
         zigzag >>= 7
-    return bytes((*found, zigzag))
+    return bytes((*encoded, zigzag))
 
 
 def text(value: str) -> bytes:

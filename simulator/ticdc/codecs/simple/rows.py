@@ -93,12 +93,12 @@ def row_table_id(rows: RowChanges, release: Release) -> int:
 def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
-    found = [
+    members = [
         _member(place, column, column.name in handle, release)
         for place, column in enumerate(table_info.visible_columns(table))
         if selected is None or column.name in selected
     ]
-    return tuple(member for _, member in sorted(found, key=lambda each: each[0]))
+    return tuple(member for _, member in sorted(members, key=lambda each: each[0]))
 
 
 def _member(place: int, column: Column, handle: bool, release: Release) -> tuple[bytes, JsonMember]:
