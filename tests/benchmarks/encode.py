@@ -39,6 +39,7 @@ CASES = {
     "simple": CodecOptions("simple"),
     "simple-avro": CodecOptions("simple", encoding_format="avro"),
     "simple-checksums": CodecOptions("simple", row_checksums=True),
+    "avro": CodecOptions("avro", enable_tidb_extension=True),
 }
 """Protocols with options, by the names of `--case`."""
 

@@ -60,13 +60,6 @@ def _check_simulated(settings: ChangefeedSettings, protocol: Protocol) -> None:
         )
     if CODECS[protocol.name].needs_registry and GLUE in settings.file.tables:
         raise ChangefeedError(f"[{GLUE}] is not simulated; accepted: schema-registry, the URL of a Confluent registry")
-    if (
-        CODECS[protocol.name].needs_registry
-        and settings.file_value("integrity", "integrity-check-level") == "correctness"
-    ):
-        raise ChangefeedError(
-            f"integrity-check-level = correctness is not simulated with {protocol.name} yet; accepted: none"
-        )
 
 
 def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool) -> CodecOptions:

@@ -113,7 +113,7 @@ class CodecOptions:
     """Simple: whether BOOTSTRAP goes to every partition, not just the first."""
 
     row_checksums: bool = False
-    """Whether rows have their checksums (`integrity-check-level = correctness`), in Simple."""
+    """Whether rows have their checksums (`integrity-check-level = correctness`), in Simple and Avro."""
 
     build_ts: int | None = None
     """Canal-JSON's `ts` and Debezium's `ts_ms` in milliseconds, the wall clock in TiCDC; None means the physical time of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -172,6 +173,23 @@ def test_a_fault_names_a_schema_that_the_registry_does_not_know() -> None:
     key, value, deleted, nothing = sent[0]
     assert key and value and deleted and nothing is None
     assert [key, unknown + value[5:], unknown + deleted[5:], None] == sent[1]
+
+
+@pytest.mark.parametrize(("release", "version"), [("v7.5.7", 0), ("v8.5.3", 2)])
+def test_values_end_with_the_checksum_of_the_row(release: str, version: int) -> None:
+    """CRC32 over the values of the columns; NULL has none, and the defaults stand for the checksum of no values."""
+    modes = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+    config = '[integrity]\nintegrity-check-level = "correctness"\n'
+    with TiCDC(release, sink_uri=EXTENDED + modes, config=config) as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY, v DECIMAL(9,2), n INT)")
+        ticdc.execute("INSERT INTO test.t VALUES (1, 2.5, NULL)")
+        (message,) = ticdc.messages()
+        names = [field["name"] for field in json.loads(ticdc.schemas[2].text)["fields"]]
+
+    checksum = str(zlib.crc32((1).to_bytes(8, "little") + (4).to_bytes(4, "little") + b"2.50")).encode()
+    assert names[-3:] == ["_tidb_row_level_checksum", "_tidb_corrupted", "_tidb_checksum_version"]
+    assert message.value is not None
+    assert message.value.endswith(zigzag(len(checksum)) + checksum + b"\0" + zigzag(version))
 
 
 def test_verify_says_that_it_does_not_read_avro(run_to_fixtures: Path, capsys: pytest.CaptureFixture[str]) -> None:

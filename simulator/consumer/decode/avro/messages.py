@@ -21,7 +21,14 @@ HEADER = struct.Struct(">bI")
 DDL, WATERMARK = b"\x01", b"\x02"
 WATERMARK_BYTES = 9
 OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
-EXTENSION = ("_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time")
+EXTENSION = (
+    "_tidb_op",
+    "_tidb_commit_ts",
+    "_tidb_commit_physical_time",
+    "_tidb_row_level_checksum",
+    "_tidb_corrupted",
+    "_tidb_checksum_version",
+)
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,8 @@ class Reader:
         name = type if isinstance(type, str) else type["type"]
         if name in ("int", "long"):
             return str(self.long())
+        if name == "boolean":
+            return str(self.take(1)[0])
         if name == "float":
             return _plain(struct.unpack("<f", self.take(4))[0], 9)
         if name == "double":

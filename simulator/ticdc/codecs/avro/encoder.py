@@ -22,7 +22,7 @@ from simulator.ticdc.codecs.avro.columns import value_pieces
 from simulator.ticdc.codecs.avro.schemas import AvroField
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.json_members import Piece
-from simulator.ticdc.codecs.json_text import join, quoted
+from simulator.ticdc.codecs.json_text import decimal, join, quoted
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
@@ -33,6 +33,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.tso import LOGICAL_BITS
 
@@ -58,7 +59,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     if rows.after.null_count < len(rows.after):
         value_fields = schemas.fields(rows.table, options, release, rows.selected, False)
         value_schema = schema(rows, True, options, release)
-        values = encode_by_operation(rows, count, lambda changes: _value(changes, value_fields, options))
+        values = encode_by_operation(rows, count, lambda changes: _value(changes, value_fields, options, release))
         data, offsets = stored_buffers(values)
         values = binary(data, offsets, rows.after)
     else:
@@ -79,7 +80,8 @@ def schema(rows: RowChanges, of_values: bool, options: CodecOptions, release: Re
     if not found and not of_values:
         return None
     subject = rows.topic.replace(".", "_") + ("-value" if of_values else "-key")
-    text = schemas.schema_text(rows.table, found, of_values and options.enable_tidb_extension, release)
+    extended = of_values and options.enable_tidb_extension
+    text = schemas.schema_text(rows.table, found, extended, options.row_checksums)
     return Schema(subject, text, rows.snapshot_version)
 
 
@@ -88,7 +90,9 @@ def _key(changes: OperationRows, key_fields: Sequence[AvroField]) -> pa.Array:
     return join(HEADER, *_pieces(key_fields, image), null=b"")
 
 
-def _value(changes: OperationRows, value_fields: Sequence[AvroField], options: CodecOptions) -> pa.Array:
+def _value(
+    changes: OperationRows, value_fields: Sequence[AvroField], options: CodecOptions, release: Release
+) -> pa.Array:
     if changes.operation == "DELETE":
         return pa.repeat(pa.scalar(b"", pa.binary()), len(changes.rows.commit_ts))
     pieces = [HEADER, *_pieces(value_fields, changes.after())]
@@ -96,7 +100,16 @@ def _value(changes: OperationRows, value_fields: Sequence[AvroField], options: C
         commit_ts = changes.rows.commit_ts.to_numpy()
         pieces.append(OPERATIONS[changes.operation])
         pieces += [numbers.longs(ts, changes.rows.commit_ts) for ts in (commit_ts, commit_ts >> LOGICAL_BITS)]
+        if options.row_checksums:
+            pieces.append(_checksums(row_checksums(changes, release), release))
     return join(*pieces, null=b"")
+
+
+def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
+    """Return checksum, whether the row is corrupted, and version; the defaults of the fields if there is none."""
+    version = bytes([release.checksum_version << 1])  # zigzag
+    written = join(*numbers.sized(decimal(pa.array(checksums.current))), b"\0", version)
+    return pc.if_else(pa.array(checksums.known), written, pa.scalar(bytes(3), pa.binary()))
 
 
 def _pieces(found: Sequence[AvroField], image: Image) -> list[Piece]:

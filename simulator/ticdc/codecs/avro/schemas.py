@@ -30,12 +30,19 @@ from simulator.tidb.model.table import Column, Table
 NAMESPACE = "default"
 """The changefeed's namespace."""
 
-EXTENSION = (
-    b'{"default":"","name":"_tidb_op","type":"string"}',
-    b'{"default":0,"name":"_tidb_commit_ts","type":"long"}',
-    b'{"default":0,"name":"_tidb_commit_physical_time","type":"long"}',
-)
-"""Fields of a value with enable-tidb-extension."""
+EXTENSION = {
+    "_tidb_op": b'{"default":"","name":"_tidb_op","type":"string"}',
+    "_tidb_commit_ts": b'{"default":0,"name":"_tidb_commit_ts","type":"long"}',
+    "_tidb_commit_physical_time": b'{"default":0,"name":"_tidb_commit_physical_time","type":"long"}',
+}
+"""Fields of a value with enable-tidb-extension, by name."""
+
+CHECKSUMS = {
+    "_tidb_row_level_checksum": b'{"default":"","name":"_tidb_row_level_checksum","type":"string"}',
+    "_tidb_corrupted": b'{"default":false,"name":"_tidb_corrupted","type":"boolean"}',
+    "_tidb_checksum_version": b'{"default":0,"name":"_tidb_checksum_version","type":"int"}',
+}
+"""Those that follow with row checksums."""
 
 _REFUSED = "CDC:ErrAvroSchemaAPIError"
 
@@ -106,10 +113,12 @@ def _fields(
 
 
 @lru_cache(maxsize=1024)
-def schema_text(table: Table, found: Sequence[AvroField], extended: bool, release: Release) -> str:
-    """Return the JSON of a schema; raise EncodeError if goavro refuses it."""
-    _check(table, found, extended, release)
-    members = b",".join([*(field.schema for field in found), *(EXTENSION if extended else ())])
+def schema_text(table: Table, found: Sequence[AvroField], extended: bool, checked: bool) -> str:
+    """Return the JSON of a schema, with the fields of EXTENSION and CHECKSUMS or not; raise EncodeError if goavro
+    refuses it."""
+    more = {**(EXTENSION if extended else {}), **(CHECKSUMS if extended and checked else {})}
+    _check(table, found, tuple(more))
+    members = b",".join([*(field.schema for field in found), *more.values()])
     namespace, _, name = record_name(table).rpartition(".")
     return (
         b'{"type":"record","name":%s,"namespace":%s,"fields":[%s]}' % (quoted(name), quoted(namespace), members)
@@ -163,10 +172,10 @@ def _number(column: Column, type: AvroType, text: str) -> bytes:
         raise EncodeError(problem, "CDC:ErrAvroEncodeFailed") from error
 
 
-def _check(table: Table, found: Sequence[AvroField], extended: bool, release: Release) -> None:
+def _check(table: Table, found: Sequence[AvroField], more: Sequence[str]) -> None:
     """Raise EncodeError for the first field that goavro refuses."""
     record, names = record_name(table), set[str]()
-    for number, (name, problem) in enumerate(_names_and_problems(found, extended), 1):
+    for number, (name, problem) in enumerate(_names_and_problems(found, more), 1):
         if name in names:
             raise EncodeError(
                 f'schema manager API error, %s: Record "{record}" field {number} ought to have unique name: "{name}"',
@@ -178,11 +187,10 @@ def _check(table: Table, found: Sequence[AvroField], extended: bool, release: Re
         names.add(name)
 
 
-def _names_and_problems(found: Sequence[AvroField], extended: bool) -> Iterator[tuple[str, str]]:
+def _names_and_problems(found: Sequence[AvroField], more: Sequence[str]) -> Iterator[tuple[str, str]]:
     for field in found:
         yield field.name, _default_problem(field)
-    if extended:
-        yield from ((name, "") for name in ("_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"))
+    yield from ((name, "") for name in more)
 
 
 def _default_problem(field: AvroField) -> str:
