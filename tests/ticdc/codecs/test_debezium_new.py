@@ -249,6 +249,19 @@ def test_dropped_truncated_and_exchanged_tables() -> None:
     assert (change["type"], change["id"]) == ("ALTER", '"d"."p"')
 
 
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("RENAME TABLE t TO `a``b`", "TiCDC cannot read the statement it sends: RENAME TABLE `d`.`t` TO"),
+        ("ALTER TABLE t ALTER COLUMN V SET DEFAULT 5", "column V of the statement is not in the table"),
+    ],
+)
+def test_statements_that_crash_ticdc(sql: str, reason: str) -> None:
+    """A back-quote in a name breaks the text of RENAME up to 8.5.5."""
+    with pytest.raises(EncodeError, match=f"^panic: invalid memory address: {reason}"):
+        messages(f"CREATE TABLE t (id INT PRIMARY KEY, v INT); {sql}", "v8.5.4")
+
+
 def test_a_view_has_the_names_of_its_columns() -> None:
     (change,) = statement("CREATE TABLE t (id INT PRIMARY KEY); CREATE VIEW v AS SELECT id FROM t")["tableChanges"]
     (only,) = change["table"]["columns"]
