@@ -101,9 +101,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     with _barrier_server(spark, work, tasks) as barrier:
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
         if CODECS[spec.options.protocol].needs_registry:
-            spec = with_schemas(spec, _first_rows(ordered, work))
+            first = _first_rows(ordered, work)
             _refuse_duplicates(spark, work, reported.value)
             reported.value = []
+            spec = with_schemas(spec, [first])
         sending = partial(_sending, rules=work.rules, spec=spec, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
         # This runs all shuffles, so that duplicates are refused before anything is sent.
@@ -262,8 +263,8 @@ def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
     return map_in_arrow(spark.range(0, parts, 1, parts), read, rows.schema)
 
 
-def _first_rows(ordered: DataFrame, work: Work) -> Batches:
-    """Yield FIRST_ROWS of all tasks; reads and compares everything a first time, as ids follow from it."""
+def _first_rows(ordered: DataFrame, work: Work) -> pa.RecordBatch:
+    """Return FIRST_ROWS of all tasks; reads and compares everything a first time, as ids follow from it."""
     rules, filtered = work.rules, work.shuffles == 2
 
     def first(batches: Batches) -> Batches:
@@ -272,7 +273,7 @@ def _first_rows(ordered: DataFrame, work: Work) -> Batches:
                 yield first_rows(batch if filtered else stages.filter_rows(batch, rules))
 
     rows = [row.asDict() for row in map_in_arrow(ordered, first, FIRST_ROWS).collect()]
-    yield pa.RecordBatch.from_pylist(rows, FIRST_ROWS)
+    return pa.RecordBatch.from_pylist(rows, FIRST_ROWS)
 
 
 def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:
