@@ -53,9 +53,9 @@ class Golden:
             return
         if not path.exists():
             raise AssertionError(f"there is no golden file {path}: pytest --rewrite-golden writes it")
-        wanted = read_text(path).splitlines()
-        if wanted != lines:
-            shown = "\n".join(islice(_difference(wanted, lines), MOST))
+        expected = read_text(path).splitlines()
+        if expected != lines:
+            shown = "\n".join(islice(_difference(expected, lines), MOST))
             raise AssertionError(f"the messages differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
 
     def _path(self, name: str | None) -> Path:

@@ -86,10 +86,10 @@ def _with_examples(
 
     return document | {
         "differences": [
-            told | {"example": example_as_dict(example) if example else None}
+            member | {"example": example_as_dict(example) if example else None}
             if difference.behaviour.on_the_wire
-            else told
-            for told, (difference, example) in zip(
+            else member
+            for member, (difference, example) in zip(
                 document["differences"], _examples(before, after, changed), strict=True
             )
         ]
@@ -226,8 +226,8 @@ def in_words(behaviour: Behaviour, value: object) -> str:
         return ", ".join(map(_member, sorted(value))) or "none"
     if isinstance(value, int):
         return f"{value:,}"
-    said = behaviour.means(str(value))
-    return (f"{value}: {said}" if said else str(value)) or "none"
+    meaning = behaviour.means(str(value))
+    return (f"{value}: {meaning}" if meaning else str(value)) or "none"
 
 
 def _both(difference: ReleaseDifference) -> tuple[str, str]:
@@ -235,8 +235,8 @@ def _both(difference: ReleaseDifference) -> tuple[str, str]:
     if not isinstance(difference.before, frozenset) or not isinstance(difference.after, frozenset):
         return in_words(difference.behaviour, difference.before), in_words(difference.behaviour, difference.after)
     changes = (("added", difference.added), ("removed", difference.removed))
-    said = [f"{name}: {', '.join(map(_member, members))}" for name, members in changes if members]
-    return _count(difference.before), "\n".join([_count(difference.after), *said])
+    lines = [f"{name}: {', '.join(map(_member, members))}" for name, members in changes if members]
+    return _count(difference.before), "\n".join([_count(difference.after), *lines])
 
 
 def _count(members: frozenset[object]) -> str:

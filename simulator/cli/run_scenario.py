@@ -56,8 +56,8 @@ class Engines:
 
 def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, played: str) -> None:
     """Run a scenario with the options of the command line; `played` is its name in a truth. Raises SimulatorError."""
-    given = {name: options[name] for name in Settings.__dataclass_fields__}
-    settings = merged(Settings(**given), scenario.settings)
+    options_of_settings = {name: options[name] for name in Settings.__dataclass_fields__}
+    settings = merged(Settings(**options_of_settings), scenario.settings)
     truth.check(options)
     if options["at"] is None:
         check_sink(settings.sink_uri, options)
@@ -149,14 +149,14 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     )
 
 
-def _master(given: str | None, planned: Plan) -> str:
+def _master(master: str | None, planned: Plan) -> str:
     """Return the Spark master: by default Spark compares snapshots, and faults run in this process."""
-    if planned.faults and given not in (None, IN_PROCESS):
+    if planned.faults and master not in (None, IN_PROCESS):
         raise UserError(
-            f"--master {given}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
+            f"--master {master}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
             f"leave --master out, or say {IN_PROCESS}"
         )
-    return given or (ON_SPARK if planned.snapshot_pairs and not planned.faults else IN_PROCESS)
+    return master or (ON_SPARK if planned.snapshot_pairs and not planned.faults else IN_PROCESS)
 
 
 @contextmanager

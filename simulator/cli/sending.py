@@ -55,9 +55,9 @@ KAFKA_ONLY = ("console", "fixtures", "driver", "plain_producer", "checkpoint", "
 
 def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:
     """Check that a storage sink has no options of Kafka; raises UserError."""
-    given = [name for name in KAFKA_ONLY if changefeed.storage is not None and options.get(name)]
-    if given:
-        option = f"--{given[0].replace('_', '-')}"
+    kafka_options = [name for name in KAFKA_ONLY if changefeed.storage is not None and options.get(name)]
+    if kafka_options:
+        option = f"--{kafka_options[0].replace('_', '-')}"
         raise UserError(f"{option} is about Kafka's messages: the sink-uri is that of a storage, which has files")
 
 

@@ -163,10 +163,10 @@ class Shell:
             show_lines(fault_lines())
             return
         try:
-            name, *given = shlex.split(text)
+            name, *arguments = shlex.split(text)
         except ValueError as error:
             raise UserError(f"\\fault {text}: {str(error).lower()}") from None
-        self._ticdc.fault(name, **dict(_key(word) for word in given))
+        self._ticdc.fault(name, **dict(_key(word) for word in arguments))
         made = self._ticdc.messages(watermark=False)
         self._last = made or self._last
         self._show(made)

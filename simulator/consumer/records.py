@@ -103,9 +103,9 @@ def parquet_errors(shard: FixtureFile) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
-        wanted = f"a Parquet file with the columns {', '.join(COLUMNS)}"
+        expected = f"a Parquet file with the columns {', '.join(COLUMNS)}"
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {why}") from error
+        raise UserError(f"{shard.path}: cannot be read, {expected} is expected: {why}") from error
 
 
 COLUMNS = {

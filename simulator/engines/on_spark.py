@@ -124,10 +124,10 @@ def _tasks(spark: SparkSession, work: Work) -> int:
 
 
 def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
-    wanted = work.input_bytes // INPUT_BYTES_A_TASK
+    partitions = work.input_bytes // INPUT_BYTES_A_TASK
     if work.shuffles == 2:
-        return max(int(spark.sparkContext.defaultParallelism), wanted)
-    return tasks * min(-(-wanted // tasks) or 1, int(work.comparison.clock.passed[-1]))
+        return max(int(spark.sparkContext.defaultParallelism), partitions)
+    return tasks * min(-(-partitions // tasks) or 1, int(work.comparison.clock.passed[-1]))
 
 
 def _batch_bytes(work: Work) -> int:

@@ -97,8 +97,8 @@ def parse_value(value: Any, column: Column) -> str | None:
     data, type = _data(value, column), column.type
     text = _tidb_text(type, data)
     if text is None:
-        wanted = accepted_values(type)
-        raise _refused(value, column, f"{wanted} are" if family(type) == "integer" else f"accepted: {wanted}")
+        accepted = accepted_values(type)
+        raise _refused(value, column, f"{accepted} are" if family(type) == "integer" else f"accepted: {accepted}")
     same = KEEPS_VALUE.get(family(type))
     if same and not same(data.decode(), text):
         raise _refused(value, column, f"TiDB would keep {text!r}")

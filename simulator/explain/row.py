@@ -189,8 +189,8 @@ def _fields(type: ColumnType, options: CodecOptions, release: Release) -> Mappin
     """Return the fields of messages about a column: the changefeed's first, then those of other protocols."""
     fields: dict[str, str | int] = {}
     for protocol in (options.protocol, *CODECS):
-        said = CODECS[protocol].column_fields(type, replace(options, protocol=protocol), release)
-        fields |= {name: value for name, value in said.items() if name not in fields}
+        members = CODECS[protocol].column_fields(type, replace(options, protocol=protocol), release)
+        fields |= {name: value for name, value in members.items() if name not in fields}
     return fields
 
 
@@ -298,8 +298,8 @@ def _source(explained: RowExplained) -> str:
 
 def _cells(column: ColumnExplained, fields: Iterable[str]) -> tuple[str, ...]:
     names = ", ".join(column.flag_names) + ("" if column.sent else "; never sent")
-    said = (str(column.fields.get(name, "")) for name in fields)
-    return quote_if_needed(column.name), str(column.type_code), *said, str(column.flags), names
+    members = (str(column.fields.get(name, "")) for name in fields)
+    return quote_if_needed(column.name), str(column.type_code), *members, str(column.flags), names
 
 
 def _aligned(*rows: tuple[str, ...]) -> Iterator[str]:

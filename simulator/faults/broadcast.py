@@ -92,9 +92,9 @@ def _refuse_partitions(values: Mapping[str, Any], to: Destinations) -> str:
     most = max(to.counts) if of_ddl else sum(to.counts)
     if values["partitions"] < most:
         return ""
-    said = f"partitions = {values['partitions']}: a {'statement' if of_ddl else 'watermark'} goes to {most} in all"
+    problem = f"partitions = {values['partitions']}: a {'statement' if of_ddl else 'watermark'} goes to {most} in all"
     accepted = "1 is" if most == 2 else f"1 to {most - 1} are"
-    return f"{said}, so that {accepted} accepted" if most > 1 else f"{said}: nothing breaks off"
+    return f"{problem}, so that {accepted} accepted" if most > 1 else f"{problem}: nothing breaks off"
 
 
 PARTIAL_BROADCAST = FaultKind(

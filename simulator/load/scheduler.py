@@ -174,9 +174,9 @@ class WindowScheduler:
 
     def _adjust_length(self, behind: float) -> None:
         """Lengthen windows if the run falls behind; else shorten them as far as idle time allows."""
-        wanted = self._length * (GROWN if behind > self._length / 2 else SHRUNK)
+        length = self._length * (GROWN if behind > self._length / 2 else SHRUNK)
         most = LONGEST_WINDOW if self._search is None else SEARCH_WINDOW
-        self._length = min(max(wanted, self._idle / IDLE_SHARE, min(self._resolved_ms / 1000, most)), most)
+        self._length = min(max(length, self._idle / IDLE_SHARE, min(self._resolved_ms / 1000, most)), most)
 
     def _as_fixed(self, first_ms: int, limit_ms: int | None, now: float) -> ScheduledWindow | None:
         if self._duration is not None:

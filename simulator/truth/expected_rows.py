@@ -45,9 +45,9 @@ class ExpectedRows:
 
     @property
     def input_bytes(self) -> int:
-        held: int = sum(scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None)
+        in_memory: int = sum(scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None)
         files = sum(file.size for scan in self.scans for each in scan.table.files.values() for file in each)
-        return held + files + (self.between.input_bytes if self.between else 0)
+        return in_memory + files + (self.between.input_bytes if self.between else 0)
 
 
 def expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> ExpectedRows:

@@ -73,11 +73,11 @@ def _counters(monitor: LoadMonitor) -> Iterator[Metric]:
         for name, count in ops.items():
             rows.add_metric([setup.tables[table], name], count)
     yield rows
-    for place, name, said in (
+    for place, name, description in (
         (1, "messages", "Messages with row changes that are acknowledged."),
         (2, "bytes", "Bytes of their keys and values."),
     ):
-        family = CounterMetricFamily(f"{PREFIX}{name}", said, labels=["topic"])
+        family = CounterMetricFamily(f"{PREFIX}{name}", description, labels=["topic"])
         for topic in dict.fromkeys((*setup.topics, *(topic for topic, _ in account.partitions))):
             family.add_metric(
                 [topic], sum(counts[place] for at, counts in account.partitions.items() if at[0] == topic)
@@ -109,8 +109,8 @@ def _gauges(monitor: LoadMonitor) -> Iterator[Metric]:
         )
     if monitor.lag is not None:
         gauges.append(("lag_records", "Records that the consumer group has not committed.", monitor.lag.lag))
-    for name, said, value in gauges:
-        yield GaugeMetricFamily(f"{PREFIX}{name}", said, value)
+    for name, description, value in gauges:
+        yield GaugeMetricFamily(f"{PREFIX}{name}", description, value)
 
 
 def _histogram(latencies: Latencies) -> Metric:

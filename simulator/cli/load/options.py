@@ -42,8 +42,8 @@ def settings_of(options: dict[str, Any]) -> Settings:
 
 def master_of(options: dict[str, Any]) -> str:
     """Return the Spark master; the console uses one process, to print messages in order."""
-    given: str | None = options["master"]
-    return given or (IN_PROCESS if options["console"] else ON_SPARK)
+    master: str | None = options["master"]
+    return master or (IN_PROCESS if options["console"] else ON_SPARK)
 
 
 def check(options: dict[str, Any], settings: Settings) -> None:

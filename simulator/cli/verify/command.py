@@ -21,13 +21,13 @@ WRONG = 1
 
 def verify(options: dict[str, Any]) -> int:
     """Run the command and return its exit code; raises SimulatorError."""
-    asked = VerifyOptions(**{field.name: options[field.name] for field in fields(VerifyOptions)})
+    verify_options = VerifyOptions(**{field.name: options[field.name] for field in fields(VerifyOptions)})
     page: Path | None = options["report"]
     check_file("--report", page)
-    check_options(asked)
+    check_options(verify_options)
     progress_line = VerifyProgressLine()
     with progress_line.following():
-        verification = verified(asked, progress_line)
+        verification = verified(verify_options, progress_line)
     try:
         with suppress(BrokenPipeError):  # the reader of standard output needs no more lines
             _show(verification, options["as_json"])

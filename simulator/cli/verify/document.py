@@ -60,6 +60,6 @@ def _compared(table: TableCompared) -> dict[str, Any]:
 
 
 def _partition(place: PartitionRead) -> dict[str, Any]:
-    told = asdict(place)
-    del told["moments"]
-    return told | {name: told[name] or None for name in ("watermark", "newest")}
+    members = asdict(place)
+    del members["moments"]
+    return members | {name: members[name] or None for name in ("watermark", "newest")}

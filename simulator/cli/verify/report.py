@@ -120,11 +120,11 @@ def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Fi
     some = f" The {len(COLOURS)} partitions furthest behind." if len(places) > len(COLOURS) else ""
     yield "Watermarks", f"The watermark of each partition, in seconds since the first one.{some}", marks
     if not sent:
-        said = "How far the newest row lies above the watermark before it."
+        caption = "How far the newest row lies above the watermark before it."
     else:
-        said = "How long after its own time each watermark was written"
-        said += ", above the least of these: the stream's time is simulated." if begin else "."
-    yield "Lag", said + some, lags
+        caption = "How long after its own time each watermark was written"
+        caption += ", above the least of these: the stream's time is simulated." if begin else "."
+    yield "Lag", caption + some, lags
 
 
 def _lag(place: PartitionRead, number: int, sent: bool) -> float:

@@ -182,10 +182,10 @@ def _missing_by_partition(topics: Sequence[TopicSummary], spec: StreamSpec) -> d
 def _missing_in_partition(part: PartitionSummary, since: int, required: Ints, spec: StreamSpec) -> Ints:
     if len(required) == len(part.watermarks):
         return np.zeros(0, np.int64)  # it has no others
-    wanted = required[required >= since]
+    watermarks = required[required >= since]
     if not spec.finished:
-        wanted = wanted[wanted <= (part.watermarks[-1] if len(part.watermarks) else NEVER)]
-    missing: Ints = np.setdiff1d(wanted, part.watermarks, assume_unique=True)
+        watermarks = watermarks[watermarks <= (part.watermarks[-1] if len(part.watermarks) else NEVER)]
+    missing: Ints = np.setdiff1d(watermarks, part.watermarks, assume_unique=True)
     return missing
 
 
@@ -234,10 +234,10 @@ def _check_uncovered_rows(tally: ViolationCounter, topics: Sequence[TopicSummary
 def _check_missing_statements(tally: ViolationCounter, topics: Sequence[TopicSummary], spec: StreamSpec) -> None:
     """Point 5: DDL is in every partition of its topic, or in partition 0 alone."""
     for topic in topics:
-        wanted = topic.partitions if spec.ddl_in_every_partition else topic.partitions[:1]
-        has = {part.place[1]: frozenset(part.statements) for part in wanted}
+        partitions = topic.partitions if spec.ddl_in_every_partition else topic.partitions[:1]
+        has = {part.place[1]: frozenset(part.statements) for part in partitions}
         for ddl in dict.fromkeys(statement for part in topic.partitions for statement in part.statements):
-            for part, since in zip(wanted, topic.since):
+            for part, since in zip(partitions, topic.since):
                 if ddl in has[part.place[1]] or ddl.commit_ts <= since:
                     continue
                 read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER

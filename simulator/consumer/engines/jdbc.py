@@ -57,13 +57,13 @@ class DatabaseTables:
 
 
 def run(
-    spark: SparkSession, url: str, wanted: SnapshotComparison, show: int, size: int
+    spark: SparkSession, url: str, comparison: SnapshotComparison, show: int, size: int
 ) -> tuple[list[pa.RecordBatch], Notes]:
     """Compare the database with the truth, which has `size` bytes; return the findings and notes on what is not
     compared."""
-    tables = database(spark, url, wanted.timeline)
+    tables = database(spark, url, comparison.timeline)
     batches = on_spark.replay_on_spark(
-        spark, wanted.sources, wanted.expected, show, lambda value: None, size, tables.frames
+        spark, comparison.sources, comparison.expected, show, lambda value: None, size, tables.frames
     )
     return batches, tables.notes
 

@@ -53,13 +53,13 @@ def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
 
 def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
     """Rearrange the columns of images to those of the table. Missing columns become unknown cells."""
-    wanted = [column.name for column in visible_columns(table)]
-    if list(names) == wanted or images.null_count == len(images):
+    order = [column.name for column in visible_columns(table)]
+    if list(names) == order or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = dict(zip(names, _cells(there, len(names)), strict=True))
     unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    return row_image.restore_nulls(row_image.pack([cells.get(name, unknown) for name in wanted]), images)
+    return row_image.restore_nulls(row_image.pack([cells.get(name, unknown) for name in order]), images)
 
 
 def may_be_equal(images: pa.Array, others: pa.Array, columns: int) -> Mask:

@@ -133,11 +133,11 @@ def _resolve_example(
     row: Mapping[str, object], timeline: TableTimeline, skipped: SkippedChanges
 ) -> tuple[Mapping[str, object], TableHistory]:
     """Return an example without layout markers, and its table."""
-    number, actual, wanted = row["table"], row["actual"], row["expected"]
+    number, actual, expected = row["table"], row["actual"], row["expected"]
     assert isinstance(number, int)
     if number > NO_TABLE:
         return row, timeline.tables[number]
-    sides = {side: value for side, value in (("actual", actual), ("expected", wanted)) if isinstance(value, bytes)}
+    sides = {side: value for side, value in (("actual", actual), ("expected", expected)) if isinstance(value, bytes)}
     layout = skipped.layouts[number][next(iter(sides.values()))[:MARKER_SIZE]]
     return {**row, **{side: remove_marker(value) for side, value in sides.items()}}, layout_history(layout)
 

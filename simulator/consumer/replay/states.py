@@ -122,12 +122,12 @@ class SnapshotComparison:
 def compare_snapshots(truth: Snapshot, actual: Snapshot) -> SnapshotComparison:
     """Compare the rows of a snapshot with the truth, by the columns that both have. A table that the snapshot lacks
     counts as empty."""
-    wanted, there = (_tables(snapshot) for snapshot in (truth, actual))
-    both = table_timeline((), [*wanted.values(), *(table for name, table in there.items() if name not in wanted)])
+    expected, there = (_tables(snapshot) for snapshot in (truth, actual))
+    both = table_timeline((), [*expected.values(), *(table for name, table in there.items() if name not in expected)])
     sources = [*snapshot_sources(actual, both, False), *snapshot_sources(truth, both, True)]
     notes = [
         note
-        for name, table in wanted.items()
+        for name, table in expected.items()
         if name in there
         for note in column_differences(table, [column.name for column in visible_columns(there[name])])
     ]
@@ -147,11 +147,11 @@ def all_rows_known(timeline: TableTimeline) -> TableKnowledge:
 
 def column_differences(table: Table, names: Sequence[str]) -> Iterator[str]:
     """Yield a note for the columns that only one side has."""
-    wanted = [column.name for column in visible_columns(table)]
+    expected = [column.name for column in visible_columns(table)]
     title = f"{table.schema}.{table.name}"
-    if missing := [name for name in wanted if name not in names]:
+    if missing := [name for name in expected if name not in names]:
         yield f"{title}: {_listed(missing)} not compared, as the other side does not have it"
-    if other := [name for name in names if name not in wanted]:
+    if other := [name for name in names if name not in expected]:
         yield f"{title}: {_listed(other)} not compared, as the truth does not have it"
 
 

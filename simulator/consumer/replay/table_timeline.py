@@ -160,15 +160,15 @@ def table_timeline(
     `before` is empty, the tables at the start are inferred from `after`, the tables at the end.
     """
     statements = list(sent)
-    given = list(before)
-    lenient = not given and after is not None
+    tables = list(before)
+    lenient = not tables and after is not None
     if lenient:
-        given = _initial_tables(statements, list(after or ()))
+        tables = _initial_tables(statements, list(after or ()))
     all_known = known is None and not lenient
     known_keys = (
-        {object_key(t.schema, t.name) for t in given} if all_known else {object_key(*name) for name in known or ()}
+        {object_key(t.schema, t.name) for t in tables} if all_known else {object_key(*name) for name in known or ()}
     )
-    builder = _TimelineBuilder(given, known_keys, lenient)
+    builder = _TimelineBuilder(tables, known_keys, lenient)
     for statement in statements:
         builder.apply(statement)
     for table in after or ():
@@ -301,7 +301,9 @@ def _touched_names(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iter
     for job in jobs:
         if job.schema and not job.table:
             schema = job.schema.lower()
-            yield from (table_key for held in (before, after) for table_key in held.tables if table_key[0] == schema)
+            yield from (
+                table_key for catalog in (before, after) for table_key in catalog.tables if table_key[0] == schema
+            )
         yield object_key(job.schema, job.table)
         for old, new in job.renames:
             yield object_key(*old)

@@ -24,9 +24,9 @@ Engine = Callable[[Sequence[ImagePairSource], TableKnowledge, int, Report], list
 """Takes sources, table knowledge, the number of examples and a report callback; returns the findings."""
 
 
-def master_of(given: str | None, size: int) -> str:
+def master_of(master: str | None, size: int) -> str:
     """Return the given master, or choose one by the size of the input."""
-    return given or (IN_PROCESS if size <= IN_PROCESS_BYTES else ON_SPARK)
+    return master or (IN_PROCESS if size <= IN_PROCESS_BYTES else ON_SPARK)
 
 
 def engine_title(master: str) -> str:

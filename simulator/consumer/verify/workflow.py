@@ -101,8 +101,8 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         summed = _read_grown_topics(stream, replace(stream.spec, grown=grown), options.show, summed)
     if truth is not None and options.truth is not None:
         _check_truth(options.truth, truth, stream, summed)
-    until, wanted = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
-    if until < wanted:
+    until, watermark = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
+    if until < watermark:
         outcome, ahead = comparison.without_end_checks(outcome)
         excused = (*excused, *ahead)
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
@@ -132,7 +132,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         ),
         tuple(_notes(stream, summed, spec, until)),
         until,
-        wanted,
+        watermark,
         engine=engine_title(master_of(options.master, stream.size + replay.size)),
     )
 

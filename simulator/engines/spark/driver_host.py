@@ -36,8 +36,8 @@ def driver_host(master: str) -> DriverHost:
         try:
             trial.bind((address.bound, 0))
         except OSError as error:
-            wanted = "spark.driver.bindAddress names one"
-            raise UserError(f"{address.bound} is no address of this machine: {error.strerror}; {wanted}") from error
+            accepted = "spark.driver.bindAddress names one"
+            raise UserError(f"{address.bound} is no address of this machine: {error.strerror}; {accepted}") from error
     return address
 
 

@@ -39,9 +39,9 @@ def version() -> str:
 def missing_requirement() -> str | None:
     """Return why this Python cannot run the tasks; None if it can."""
     here = f"the Python of Spark's worker on {socket.gethostname()} ({sys.executable})"
-    wanted = os.environ.get(DRIVERS_PYTHON, version())
-    if wanted != version():
-        return f"{here} is {version()}, and ticdc-sim's is {wanted}: they must be the same; {OTHER_PYTHON}"
+    required = os.environ.get(DRIVERS_PYTHON, version())
+    if required != version():
+        return f"{here} is {version()}, and ticdc-sim's is {required}: they must be the same; {OTHER_PYTHON}"
     missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
     if missing:
         word = "package" if len(missing) == 1 else "packages"

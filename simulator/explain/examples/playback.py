@@ -173,7 +173,7 @@ def _statements(example: ReleaseExample, catalog: Catalog, rules: ChangefeedRule
     """Return the events of statements, each with the tables as the one before leaves them."""
     events: list[DdlEvent] = []
     topics: list[str] = []
-    said: list[str] = []
+    notes: list[str] = []
     for second, text in ((number, event) for number, event in enumerate(example.events) if isinstance(event, str)):
         executed = execute_text(text, Session(example.database, catalog, rules.release))
         for place, job in enumerate(executed.jobs):
@@ -188,11 +188,11 @@ def _statements(example: ReleaseExample, catalog: Catalog, rules: ChangefeedRule
                 topics.append(dispatch.topic_of_ddl(rules.router, event.schema, event.table, event.old))
                 if example.waits:
                     alone = event.type_code in rules.release.single_table_ddl
-                    said.append(f"later rows of {'its own table' if alone else 'all tables'} wait for it")
+                    notes.append(f"later rows of {'its own table' if alone else 'all tables'} wait for it")
             if decision.outcome != SEND:
-                said.append(f"not sent: {decision.why}")
+                notes.append(f"not sent: {decision.why}")
         catalog = executed.catalog or catalog
-    return SentStatements(tuple(events), tuple(topics), tuple(said))
+    return SentStatements(tuple(events), tuple(topics), tuple(notes))
 
 
 def _commit_ts(second: int) -> int:

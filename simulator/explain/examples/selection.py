@@ -148,8 +148,8 @@ def example_as_dict(selected: SelectedExample) -> Mapping[str, Any]:
 
 
 def _special(example: ReleaseExample) -> Mapping[str, str]:
-    given = {"job_text": example.job_text, "charset": example.charset}
-    return {name: value for name, value in given.items() if value}
+    session = {"job_text": example.job_text, "charset": example.charset}
+    return {name: value for name, value in session.items() if value}
 
 
 def _output(output: ExampleOutput) -> Mapping[str, Any]:

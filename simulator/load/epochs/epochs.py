@@ -282,12 +282,12 @@ def epoch_control_events(epoch: SchemaEpoch, ms: int) -> pa.RecordBatch:
     has_watermarks = CODECS[spec.options.protocol].has_watermarks(spec.options, release)
     placed = epoch.statements if ms == epoch.first_ms else ()
     every = range(spec.destinations.total)
-    given = replace(spec.control_events, statements=placed)
-    parts = [*given.of(every)]
+    control_events = replace(spec.control_events, statements=placed)
+    parts = [*control_events.of(every)]
     if has_watermarks:
-        behind = given.barriers.tolist() if release.watermark_after_ddl else []
+        behind = control_events.barriers.tolist() if release.watermark_after_ddl else []
         times = dict.fromkeys((*behind, tso.compose(spec.start_ms + ms)))
-        parts += (given.watermark(commit_ts, every) for commit_ts in times)
-    events = pa.concat_batches(parts) if parts else given.watermark(0, ())
+        parts += (control_events.watermark(commit_ts, every) for commit_ts in times)
+    events = pa.concat_batches(parts) if parts else control_events.watermark(0, ())
     order = np.lexsort([ints(events, name) for name in ("destination", "table", "kind", "commit_ts")])
     return events.take(pa.array(order))

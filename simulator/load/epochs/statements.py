@@ -122,8 +122,8 @@ def truncate_refusals(tables: Sequence[Table], values: Sequence[TableGenerators]
             or next(
                 (
                     f"rows of {child.schema}.{child.name} refer to those of {table.schema}.{table.name}"
-                    for child, wanted in zip(tables, values, strict=True)
-                    if child is not table and place in _references(wanted)
+                    for child, generators in zip(tables, values, strict=True)
+                    if child is not table and place in _references(generators)
                 ),
                 "",
             )
@@ -165,12 +165,14 @@ class DdlChooser:
         """Choose a statement. `tables` are the current definitions; `empty` says that there were no changes yet, so
         that TRUNCATE has no effect.
         """
-        wanted = self.wanted[turn.entry]
-        place = self._choose(len(wanted.kinds), turn, "kind") if wanted.random else turn.number % len(wanted.kinds)
-        kind = wanted.kinds[place]
+        schedule = self.wanted[turn.entry]
+        place = (
+            self._choose(len(schedule.kinds), turn, "kind") if schedule.random else turn.number % len(schedule.kinds)
+        )
+        kind = schedule.kinds[place]
         if kind == TRUNCATE and empty:
             kind = ADD_INDEX
-        places = range(len(tables)) if wanted.table is None else (wanted.table,)
+        places = range(len(tables)) if schedule.table is None else (schedule.table,)
         fits: dict[str, Callable[[int], object]] = {
             DROP_COLUMN: lambda number: self._added_columns(number, tables[number]),
             DROP_INDEX: lambda number: self._added_indexes(number, tables[number]),
@@ -236,6 +238,6 @@ def _quoted_name(table: Table) -> str:
     return f"{quote_name(table.schema)}.{quote_name(table.name)}"
 
 
-def _unused_name(name: str, taken: Sequence[str]) -> str:
-    lower = {other.lower() for other in taken}
+def _unused_name(name: str, names: Sequence[str]) -> str:
+    lower = {other.lower() for other in names}
     return next(free for free in chain([name], (f"{name}_{number}" for number in count(2))) if free not in lower)

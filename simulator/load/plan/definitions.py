@@ -79,16 +79,16 @@ def duplicate_definitions(definitions: Iterable[TableDefinition]) -> dict[int, s
 def sort_by_reference(definitions: Sequence[TableDefinition]) -> tuple[TableDefinition, ...]:
     """Sort parents first, otherwise in file order; raise UserError if tables refer to each other in a circle."""
     known = {each.place: each for each in definitions}
-    wanted = {each.place: [place for place in each.parents if place in known] for each in definitions}
+    parents = {each.place: [place for place in each.parents if place in known] for each in definitions}
     try:
-        TopologicalSorter(wanted).prepare()
+        TopologicalSorter(parents).prepare()
     except CycleError as error:
         circle = " → ".join(known[place].name for place in reversed(error.args[1]))
         raise UserError(f"tables refer to each other in a circle: {circle}; none of them can be filled first") from None
     ordered: dict[Key, TableDefinition] = {}
     while len(ordered) < len(definitions):
         place = next(
-            place for place in wanted if place not in ordered and all(each in ordered for each in wanted[place])
+            place for place in parents if place not in ordered and all(each in ordered for each in parents[place])
         )
         ordered[place] = known[place]
     return tuple(ordered.values())

@@ -96,34 +96,34 @@ def _read(
     document: dict[str, Any], text: str, name: str, directory: Path, options: Settings, mistakes: list[str]
 ) -> LoadPlan | None:
     top, lines = key_lines(text, "table")
-    given = {kind: _read_list(document.pop(kind, []), kind, mistakes) for kind in ("table", "ddl")}
+    lists = {kind: _read_list(document.pop(kind, []), kind, mistakes) for kind in ("table", "ddl")}
     values = read_keys(document, TOP, lambda key: line_of(top, key), mistakes)
     if "config" in values:
         values["config"] = directory / values["config"]
     settings = merged(options, Settings(**_fields_of(Settings, values)))
-    tables = _Tables(lines if len(lines) == len(given["table"]) else [None] * len(given["table"]))
-    if not given["table"] and not mistakes:
+    tables = _Tables(lines if len(lines) == len(lists["table"]) else [None] * len(lists["table"]))
+    if not lists["table"] and not mistakes:
         mistakes.append("no tables: at least one [[table]] with a definition is expected")
-    for number, table in enumerate(given["table"], 1):
+    for number, table in enumerate(lists["table"], 1):
         _read_table(number, table, tables, mistakes)
     release = _release(settings, options.release is not None, lambda key: line_of(top, key), mistakes)
     if mistakes:
-        _read_ddl(given["ddl"], text, None, mistakes)
+        _read_ddl(lists["ddl"], text, None, mistakes)
         return None
     ordered, catalog = _create_all(tables, release, mistakes)
-    statements = _read_ddl(given["ddl"], text, ordered, mistakes)
+    statements = _read_ddl(lists["ddl"], text, ordered, mistakes)
     if mistakes:
         return None
     modelled = tuple(_table_model(each, ordered, tables, mistakes) for each in ordered)
     model = Model(**{**_fields_of(Model, values), "seed": settings.seed or 0, "tables": modelled})
-    wanted = tuple(TableGenerators(**_fields_of(TableGenerators, tables.values[each.number])) for each in ordered)
+    generators = tuple(TableGenerators(**_fields_of(TableGenerators, tables.values[each.number])) for each in ordered)
     plan = LoadPlan(
         **{
             "name": name,
             **_fields_of(LoadPlan, values),
             "model": model,
             "definitions": tuple(each.text for each in ordered),
-            "tables": wanted,
+            "tables": generators,
             "catalog": catalog,
             "statements": tuple(statements),
             "settings": settings,
@@ -157,27 +157,27 @@ def _release(settings: Settings, option: bool, where: Callable[[str], str], mist
         return releases.find(releases.DEFAULT)
 
 
-def _read_table(number: int, given: dict[str, Any], tables: _Tables, mistakes: list[str]) -> None:
+def _read_table(number: int, members: dict[str, Any], tables: _Tables, mistakes: list[str]) -> None:
     """Read the values and the definition of a table, as far as they are valid."""
     before = len(mistakes)
-    columns = given.get("columns", {})
+    columns = members.get("columns", {})
     if not isinstance(columns, dict):
         mistakes.append(f"{tables.where(number, 'columns')}columns: expected a table of columns, got {columns!r}")
         columns = {}
     also = [place for column in columns.values() if (place := _referenced_table(column))]
     try:
-        if "definition" in given and isinstance(given["definition"], str):
-            tables.definitions[number] = parse_definition(number, given["definition"], also)
-        elif "definition" not in given:
+        if "definition" in members and isinstance(members["definition"], str):
+            tables.definitions[number] = parse_definition(number, members["definition"], also)
+        elif "definition" not in members:
             mistakes.append(f"{tables.where(number)}a definition is expected, a CREATE TABLE")
     except (DdlError, UserError) as error:
         mistakes += (f"{tables.where(number, 'definition')}definition: {each}" for each in _messages(error))
-    plain = {name: value for name, value in given.items() if name != "columns"}
+    plain = {name: value for name, value in members.items() if name != "columns"}
     values = read_keys(plain, TABLE, lambda key: tables.where(number, key), mistakes)
     values["columns"] = {}
-    for column, wanted in columns.items():
+    for column, generator in columns.items():
         try:
-            values["columns"] |= parse_columns({column: wanted})
+            values["columns"] |= parse_columns({column: generator})
         except UserError as error:
             mistakes += (f"{tables.where(number, 'columns', column)}columns: {each}" for each in error.args)
     if len(mistakes) == before:
@@ -229,13 +229,13 @@ def _table_model(
 
 
 def _read_ddl(
-    given: Sequence[dict[str, Any]], text: str, ordered: Sequence[TableDefinition] | None, mistakes: list[str]
+    members: Sequence[dict[str, Any]], text: str, ordered: Sequence[TableDefinition] | None, mistakes: list[str]
 ) -> list[DdlSchedule]:
     """Read each `[[ddl]]`. With `ordered` None, whether their tables exist is not checked."""
     known = key_lines(text, "ddl")[1]
-    lines = known if len(known) == len(given) else [None] * len(given)
+    lines = known if len(known) == len(members) else [None] * len(members)
     schedules = []
-    for number, (table, its_lines) in enumerate(zip(given, lines, strict=True), 1):
+    for number, (table, its_lines) in enumerate(zip(members, lines, strict=True), 1):
 
         def where(key: str = "", its_lines: TableLines | None = its_lines, number: int = number) -> str:
             return f"{line_of(its_lines, key)}ddl {number}: "

@@ -212,7 +212,7 @@ def _with_bursts(segments: Sequence[tuple[Segment, bool]], burst: RateBurst, row
     parts = [*_cut(segments, begins, burst, rows, again_ms)]
     parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.is_paced))
     parts.append((Segment(again_ms + burst.for_ms, last.first, last.first), paced))
-    return RateSegments(tuple(segment for segment, _ in parts), tuple(held for _, held in parts))
+    return RateSegments(tuple(segment for segment, _ in parts), tuple(is_paced for _, is_paced in parts))
 
 
 def _cut(

@@ -28,23 +28,23 @@ class Round(NamedTuple):
         return sum(self)
 
 
-def rounds(wanted: Round, there: int, most: int) -> list[Round]:
+def rounds(total: Round, there: int, most: int) -> list[Round]:
     """Return rounds of about `most` rows that add up to `wanted`, for a table with `there` rows; raise UserError."""
-    if wanted.deletes > there + wanted.inserts:
+    if total.deletes > there + total.inserts:
         raise UserError(
-            f"deletes: {wanted.deletes:,} are more than the rows there are: {there:,} before, and {wanted.inserts:,} "
+            f"deletes: {total.deletes:,} are more than the rows there are: {there:,} before, and {total.inserts:,} "
             "inserted"
         )
-    if wanted.updates and not there + wanted.inserts:
-        raise UserError(f"updates: the table has no row for {wanted.updates:,} of them, and inserts says none")
-    return list(_rounds(wanted, there, max(1, -(-wanted.rows // most))))
+    if total.updates and not there + total.inserts:
+        raise UserError(f"updates: the table has no row for {total.updates:,} of them, and inserts says none")
+    return list(_rounds(total, there, max(1, -(-total.rows // most))))
 
 
-def _rounds(wanted: Round, there: int, count: int) -> Iterator[Round]:
+def _rounds(total: Round, there: int, count: int) -> Iterator[Round]:
     done, number = Round(0, 0, 0), 0
-    while done != wanted:
+    while done != total:
         number = min(number + 1, count)
-        inserts, updates, deletes = (each * number // count - so_far for each, so_far in zip(wanted, done, strict=True))
+        inserts, updates, deletes = (each * number // count - so_far for each, so_far in zip(total, done, strict=True))
         updates = min(updates, there)
         made = Round(inserts, updates, min(deletes, there - updates))
         there += made.inserts - made.deletes

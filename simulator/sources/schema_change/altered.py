@@ -51,15 +51,15 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
 
 def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array) -> None:
     """Raise the error of the first row for which TiDB would refuse the statements."""
-    held = numpy_mask(pc.is_valid(place))
+    fits = numpy_mask(pc.is_valid(place))
     for _, _, mask in rows_that_fit(change.after.table, change.sources, old, now):
-        held = held & numpy_mask(mask)
-    if not held.all():
-        raise _misfit(change.before.table, old, held)
+        fits = fits & numpy_mask(mask)
+    if not fits.all():
+        raise _misfit(change.before.table, old, fits)
 
 
-def _misfit(table: Table, old: Sequence[pa.Array], held: npt.NDArray[np.bool_]) -> SnapshotError:
-    row = int(np.argmin(held))
+def _misfit(table: Table, old: Sequence[pa.Array], fits: npt.NDArray[np.bool_]) -> SnapshotError:
+    row = int(np.argmin(fits))
     cells = ", ".join(
         f"{column.name}={text[row].as_py() if text[row].is_valid else 'NULL'}"
         for column, text in list(zip(visible_columns(table), old, strict=True))[:SHOWN]

@@ -77,9 +77,9 @@ def placed_row_changes(
     )
     early = np.zeros(len(slots), bool)
     for places, in_old_definition in _candidates(change, point, rows):
-        held, columns = in_old_definition(change, rows.take(pa.array(places)))
-        early[places[held]] = True
-        yield places[held], _batch(_ahead(point, span, slots[places[held]]), span, *columns)
+        fits, columns = in_old_definition(change, rows.take(pa.array(places)))
+        early[places[fits]] = True
+        yield places[fits], _batch(_ahead(point, span, slots[places[fits]]), span, *columns)
     if change.sent[1]:
         late = rows.filter(pa.array(~early))
         columns = tuple(late[name] for name in ROW_CHANGES.names[1:])
@@ -93,10 +93,10 @@ def _candidates(
     old definition."""
     slots = rows["slot"].to_numpy()
     early = np.full(len(slots), bool(point.slot)) & (point.squeezed | (slots < point.slot))
-    gone, new = numpy_mask(pc.is_null(rows["after"])), numpy_mask(pc.is_null(rows["before"]))
+    deleted, new = numpy_mask(pc.is_null(rows["after"])), numpy_mask(pc.is_null(rows["before"]))
     for kind, fit, in_old_definition in (
-        (gone, _deletes_fit, _deletes),
-        (~gone & ~new, _updates_fit, _updates),
+        (deleted, _deletes_fit, _deletes),
+        (~deleted & ~new, _updates_fit, _updates),
         (new, _inserts_fit, _inserts),
     ):
         places = np.flatnonzero(early & kind)
@@ -111,13 +111,13 @@ def _deletes(change: Transition, rows: pa.RecordBatch) -> Held:
 
 def _updates(change: Transition, rows: pa.RecordBatch) -> Held:
     old = _unaltered(change, rows["handle"], rows["unaltered"])
-    held, new = _as_old_rows(change, rows["handle"], rows["after"], old)
-    return held, (new.table, new.handle, old.image.filter(pa.array(held)), new.image)
+    fits, new = _as_old_rows(change, rows["handle"], rows["after"], old)
+    return fits, (new.table, new.handle, old.image.filter(pa.array(fits)), new.image)
 
 
 def _inserts(change: Transition, rows: pa.RecordBatch) -> Held:
-    held, new = _as_old_rows(change, rows["handle"], rows["after"], None)
-    return held, (new.table, new.handle, pa.nulls(len(new.table), pa.binary()), new.image)
+    fits, new = _as_old_rows(change, rows["handle"], rows["after"], None)
+    return fits, (new.table, new.handle, pa.nulls(len(new.table), pa.binary()), new.image)
 
 
 def _ahead(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
@@ -163,20 +163,20 @@ def _as_old_rows(change: Transition, handle: pa.Array, after: pa.Array, old: Old
     """
     new = list(texts_of(change.after.table, after).values())
     names = [column.name for column in visible_columns(change.before.table)]
-    taken = dict(zip(names, _taken_back(change, new, old), strict=True))
-    place = locate_rows(change.before, taken, len(after))
-    held = numpy_mask(pc.is_valid(place)) if old is None else same(place, old.table)
-    for condition in (*_allowed(change, taken.values()), *_reached(change, list(taken.values()), new)):
-        held = held & condition
-    kept = pa.array(held)
-    image = row_image.pack([text.filter(kept) for text in taken.values()])
+    old_cells = dict(zip(names, _taken_back(change, new, old), strict=True))
+    place = locate_rows(change.before, old_cells, len(after))
+    fits = numpy_mask(pc.is_valid(place)) if old is None else same(place, old.table)
+    for condition in (*_allowed(change, old_cells.values()), *_reached(change, list(old_cells.values()), new)):
+        fits = fits & condition
+    kept = pa.array(fits)
+    image = row_image.pack([text.filter(kept) for text in old_cells.values()])
     rows = OldRows(place.filter(kept), _handle(change, handle.filter(kept), image), image)
     if old is None or change.key_stays:
-        return held, rows
+        return fits, rows
     stays = same(rows.handle, old.handle.filter(kept))
-    held = held.copy()
-    held[held] = stays
-    return held, rows.filter(stays)
+    fits = fits.copy()
+    fits[fits] = stays
+    return fits, rows.filter(stays)
 
 
 def _deletes_fit(change: Transition) -> bool:
@@ -239,19 +239,19 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None
             yield were[place] if were else repeat_text(default, rows)
 
 
-def _allowed(change: Transition, taken: Iterable[pa.Array]) -> Iterator[Mask]:
+def _allowed(change: Transition, old_cells: Iterable[pa.Array]) -> Iterator[Mask]:
     """Yield whether the old table accepts the row: no NULL in a NOT NULL column."""
-    for column, text in zip(visible_columns(change.before.table), taken, strict=True):
+    for column, text in zip(visible_columns(change.before.table), old_cells, strict=True):
         if column.not_null:
             yield numpy_mask(pc.is_valid(text))
 
 
-def _reached(change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Array]) -> Iterator[Mask]:
+def _reached(change: Transition, old_cells: Sequence[pa.Array], new: Sequence[pa.Array]) -> Iterator[Mask]:
     """Yield, for each column, whether the statements turn the old row into the new one."""
     for source, text in zip(change.sources, new, strict=True):
         match source:
             case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
-                yield same(convert_column(source, taken, len(text)), text)
+                yield same(convert_column(source, old_cells, len(text)), text)
 
 
 def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:

@@ -54,7 +54,9 @@ def batches(part: FilePart, table: Table) -> Iterator[RawRows]:
     with _opened(part) as file:
         names = file.schema_arrow.names
         places = _places(names, table, part.path)
-        given = all(place is not None for place, column in zip(places, visible_columns(table)) if column.generated)
+        has_generated = all(
+            place is not None for place, column in zip(places, visible_columns(table)) if column.generated
+        )
         bits = [column.type.name == "bit" for column in visible_columns(table)]
         for group in range(part.start, part.end if part.end >= 0 else file.num_row_groups):
             for batch in _checked(file, group):
@@ -62,7 +64,9 @@ def batches(part: FilePart, table: Table) -> Iterator[RawRows]:
                     pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
                     for place in places
                 )
-                yield RawRows(tuple(tagged(column) if bit else column for column, bit in zip(columns, bits)), given)
+                yield RawRows(
+                    tuple(tagged(column) if bit else column for column, bit in zip(columns, bits)), has_generated
+                )
 
 
 @contextmanager
@@ -132,9 +136,9 @@ def _plain(array: pa.Array, name: str, part: FilePart) -> pa.Array:
         return _plain(array.dictionary_decode(), name, part)
     if pa.types.is_nested(array.type):
         raise SnapshotError(f"{part.path}: column {name!r} is {array.type}: accepted are columns of plain values")
-    for test, wanted in _OTHERS:
+    for test, target in _OTHERS:
         if test(array.type):
-            return array.cast(wanted(array.type))
+            return array.cast(target(array.type))
     return array
 
 

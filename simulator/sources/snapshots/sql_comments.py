@@ -27,20 +27,20 @@ _HARMLESS = frozenset({b"SET", b"USE", b"LOCK", b"UNLOCK", b"START", b"BEGIN", b
 _OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
 
 
-def plain(data: bytes, wanted: bytes) -> tuple[bytes, QuoteMarks]:
+def plain(data: bytes, ends: bytes) -> tuple[bytes, QuoteMarks]:
     """Return a block without its comments, and the positions of the wanted bytes; raise Malformed.
 
     The block begins outside quotes.
     """
     array = np.frombuffer(data, dtype=np.uint8)
     signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
-    marks = quoting.marks(array, QUOTE, wanted + signs, escape=True)
+    marks = quoting.marks(array, QUOTE, ends + signs, escape=True)
     if not signs:
         return data, marks
     is_sign = quoting.byte_set(signs)[array[marks.outside]]
     starts = _starts(array, marks.outside[is_sign])
     if len(starts):
-        return plain(_blanked(data, starts.tolist()), wanted)
+        return plain(_blanked(data, starts.tolist()), ends)
     return data, QuoteMarks(marks.quotes, marks.escapes, marks.outside[~is_sign])
 
 

@@ -79,11 +79,11 @@ def moment(type: ColumnType, value: pa.Array) -> pa.Array:
     return pc.utf8_slice_codeunits(text, 0, 10) if type.name == "date" else _in_range(type, text)
 
 
-def _rescaled(ticks: Integers, unit: int, wanted: int, up: bool = True) -> Integers:
+def _rescaled(ticks: Integers, unit: int, to_unit: int, up: bool = True) -> Integers:
     """Convert units of a second to larger or smaller ones, rounded half up."""
-    if unit <= wanted:
-        return ticks * (wanted // unit)
-    parts = unit // wanted
+    if unit <= to_unit:
+        return ticks * (to_unit // unit)
+    parts = unit // to_unit
     return (ticks + parts // 2 if up else ticks) // parts
 
 

@@ -170,9 +170,9 @@ def spare_rows(table: TableModel, most: int) -> int:
 @lru_cache(maxsize=4096)
 def _mixed(mix: Mix, seed: int) -> Cycle:
     """Return the kinds of changes, rotated so that at least as many inserts as deletes precede any position."""
-    wanted = {INSERT: mix.inserts, UPDATE: mix.updates, DELETE: mix.deletes}
+    shares = {INSERT: mix.inserts, UPDATE: mix.updates, DELETE: mix.deletes}
     divisor = math.gcd(mix.inserts, mix.updates, mix.deletes)
-    times = -(-MIXED * divisor // sum(wanted.values()))
-    kinds = spread([wanted[kind] // divisor * times for kind in sorted(wanted)], seed)
+    times = -(-MIXED * divisor // sum(shares.values()))
+    kinds = spread([shares[kind] // divisor * times for kind in sorted(shares)], seed)
     more = np.cumsum(np.where(kinds == INSERT, 1, np.where(kinds == DELETE, -1, 0)))
-    return cycle(np.roll(kinds, -1 - int(np.argmin(more))), len(wanted))
+    return cycle(np.roll(kinds, -1 - int(np.argmin(more))), len(shares))

@@ -166,9 +166,9 @@ def _sizes(model: Model) -> Ints:
     """Return the rows of each transaction of the pattern."""
     least, most = model.rows_per_transaction
     weights = [table.weight for table in model.tables if table.weight]
-    wanted = min(max(FEWEST, EACH * sum(weights) // min(weights)), MOST)
+    count_at_least = min(max(FEWEST, EACH * sum(weights) // min(weights)), MOST)
     different = most - least + 1
-    count = -(-wanted // different) * different if different < wanted else wanted
+    count = -(-count_at_least // different) * different if different < count_at_least else count_at_least
     return least + shuffled(count, seed_of(model.seed, 1)) * different // count
 
 

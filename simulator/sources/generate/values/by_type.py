@@ -79,6 +79,6 @@ def make_recipe(values: Drawn, type: ColumnType, seed: int, dice: ColumnRandom) 
 
 def _check_ends(recipe: RangeRecipe, values: Range) -> None:
     for bound in (values.least, values.greatest):
-        given = pa.array([bound.replace(tzinfo=None).isoformat(" ") if isinstance(bound, datetime) else str(bound)])
-        if not tidb_text(recipe.type, given)[0].is_valid:
+        bounds = pa.array([bound.replace(tzinfo=None).isoformat(" ") if isinstance(bound, datetime) else str(bound)])
+        if not tidb_text(recipe.type, bounds)[0].is_valid:
             raise misfit(recipe.type, bound)

@@ -28,7 +28,7 @@ class DistinctColumns(NamedTuple):
     """Unique keys whose columns all refer to other tables."""
 
 
-def distinct_columns(table: Table, wanted: Wants) -> DistinctColumns:
+def distinct_columns(table: Table, by_column: Wants) -> DistinctColumns:
     """Return the columns that make rows unique; raise UserError for a unique key whose columns cannot."""
     counted: dict[str, int] = {}
     paired = []
@@ -37,17 +37,19 @@ def distinct_columns(table: Table, wanted: Wants) -> DistinctColumns:
         parts = _parts(table, key)
         columns = {column.name: column for column, _ in parts}
         length = {column.name: length for column, length in parts if length >= 0}
-        if any(_tells(table, name, wanted, counted) for name in columns):
+        if any(_tells(table, name, by_column, counted) for name in columns):
             continue
         free = [
             column
             for column in columns.values()
-            if column.name not in referring and family(column.type) in COUNTED and _may_count(wanted.get(column.name))
+            if column.name not in referring
+            and family(column.type) in COUNTED
+            and _may_count(by_column.get(column.name))
         ]
         if free:
-            best = min(free, key=lambda each: (each.name in wanted, COUNTED.index(family(each.type))))
+            best = min(free, key=lambda each: (each.name in by_column, COUNTED.index(family(each.type))))
             counted[best.name] = length.get(best.name, -1)
-        elif columns and columns.keys() <= referring | _wanting_references(wanted):
+        elif columns and columns.keys() <= referring | _wanting_references(by_column):
             paired.append(frozenset(columns))
         else:
             raise UserError(
@@ -57,23 +59,23 @@ def distinct_columns(table: Table, wanted: Wants) -> DistinctColumns:
     return DistinctColumns(counted, tuple(paired))
 
 
-def _tells(table: Table, name: str, wanted: Wants, counted: Collection[str]) -> bool:
+def _tells(table: Table, name: str, by_column: Wants, counted: Collection[str]) -> bool:
     column = columns_by_name(table)[name.lower()]
     if column.auto_increment or column.auto_random or name in counted:
         return True
-    values = wanted[name].values if name in wanted else None
+    values = by_column[name].values if name in by_column else None
     if isinstance(values, generators.Template):
         known = columns_by_name(table)
         return any(
-            other.lower() in known and _tells(table, known[other.lower()].name, wanted, counted)
+            other.lower() in known and _tells(table, known[other.lower()].name, by_column, counted)
             for _, other in values.parts
             if other
         )
     return isinstance(values, generators.NumberSequence)
 
 
-def _may_count(wanted: generators.ColumnGenerator | None) -> bool:
-    values = wanted.values if wanted else None
+def _may_count(generator: generators.ColumnGenerator | None) -> bool:
+    values = generator.values if generator else None
     return (
         values is None
         or isinstance(values, generators.FakerProvider | generators.Text)
@@ -82,8 +84,8 @@ def _may_count(wanted: generators.ColumnGenerator | None) -> bool:
     )
 
 
-def _wanting_references(wanted: Wants) -> set[str]:
-    return {name for name, each in wanted.items() if isinstance(each.values, generators.Reference)}
+def _wanting_references(by_column: Wants) -> set[str]:
+    return {name for name, each in by_column.items() if isinstance(each.values, generators.Reference)}
 
 
 def _parts(table: Table, key: UniqueKey) -> list[tuple[Column, int]]:

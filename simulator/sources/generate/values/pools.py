@@ -184,18 +184,21 @@ def every(least: object, greatest: object, type: ColumnType) -> pa.Array:
     return numbers(least.__class__, np.arange(first, first + count), digits, type)
 
 
-def _distributed(wanted: Distribution, type: ColumnType) -> pa.Array:
+def _distributed(distribution: Distribution, type: ColumnType) -> pa.Array:
     """Return values that each represent an equal part of the distribution."""
-    if wanted.name == "zipf":
-        assert wanted.least is not None and wanted.greatest is not None
-        shares = np.cumsum(np.arange(1, int(wanted.greatest - wanted.least) + 2) ** -wanted.exponent)
-        return pa.array(int(wanted.least) + np.searchsorted(shares, _parts(0.0, 1.0) * shares[-1]))
-    inside = _below(wanted, wanted.least, 0.0), _below(wanted, wanted.greatest, 1.0)
+    if distribution.name == "zipf":
+        assert distribution.least is not None and distribution.greatest is not None
+        shares = np.cumsum(np.arange(1, int(distribution.greatest - distribution.least) + 2) ** -distribution.exponent)
+        return pa.array(int(distribution.least) + np.searchsorted(shares, _parts(0.0, 1.0) * shares[-1]))
+    inside = _below(distribution, distribution.least, 0.0), _below(distribution, distribution.greatest, 1.0)
     if inside[1] - inside[0] < 1e-12:
-        raise UserError(f"{wanted.name}: hardly any value lies between min, {wanted.least}, and max, {wanted.greatest}")
-    values = np.array([_quantile(wanted, part) for part in _parts(*inside).tolist()])
+        raise UserError(
+            f"{distribution.name}: hardly any value lies between min, {distribution.least}, and max, {distribution.greatest}"
+        )
+    values = np.array([_quantile(distribution, part) for part in _parts(*inside).tolist()])
     values = values.clip(
-        -math.inf if wanted.least is None else wanted.least, math.inf if wanted.greatest is None else wanted.greatest
+        -math.inf if distribution.least is None else distribution.least,
+        math.inf if distribution.greatest is None else distribution.greatest,
     )
     if family(type) in ("integer", "bit", "year"):
         return pa.array(np.rint(values).astype(np.int64))
@@ -207,31 +210,31 @@ def _parts(least: float, greatest: float) -> npt.NDArray[np.float64]:
     return parts
 
 
-def _lognormal(wanted: Distribution) -> NormalDist:
+def _lognormal(distribution: Distribution) -> NormalDist:
     """Return the distribution of the logarithms."""
-    variance = math.log1p((wanted.deviation / wanted.mean) ** 2)
-    return NormalDist(math.log(wanted.mean) - variance / 2, math.sqrt(variance))
+    variance = math.log1p((distribution.deviation / distribution.mean) ** 2)
+    return NormalDist(math.log(distribution.mean) - variance / 2, math.sqrt(variance))
 
 
-def _below(wanted: Distribution, bound: float | None, otherwise: float) -> float:
+def _below(distribution: Distribution, bound: float | None, otherwise: float) -> float:
     """Return the part of the distribution below a bound."""
     if bound is None:
         return otherwise
-    if wanted.name == "normal":
-        return NormalDist(wanted.mean, wanted.deviation).cdf(bound)
+    if distribution.name == "normal":
+        return NormalDist(distribution.mean, distribution.deviation).cdf(bound)
     if bound <= 0:
         return 0.0
-    if wanted.name == "lognormal":
-        return _lognormal(wanted).cdf(math.log(bound))
-    return -math.expm1(-bound / wanted.mean)
+    if distribution.name == "lognormal":
+        return _lognormal(distribution).cdf(math.log(bound))
+    return -math.expm1(-bound / distribution.mean)
 
 
-def _quantile(wanted: Distribution, part: float) -> float:
-    if wanted.name == "normal":
-        return NormalDist(wanted.mean, wanted.deviation).inv_cdf(part)
-    if wanted.name == "lognormal":
-        return math.exp(_lognormal(wanted).inv_cdf(part))
-    return -wanted.mean * math.log1p(-part)
+def _quantile(distribution: Distribution, part: float) -> float:
+    if distribution.name == "normal":
+        return NormalDist(distribution.mean, distribution.deviation).inv_cdf(part)
+    if distribution.name == "lognormal":
+        return math.exp(_lognormal(distribution).inv_cdf(part))
+    return -distribution.mean * math.log1p(-part)
 
 
 def _words(seed: int) -> pa.Array:

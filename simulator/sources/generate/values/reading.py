@@ -33,9 +33,9 @@ def parse_columns(value: object) -> Mapping[str, generators.ColumnGenerator]:
     if not isinstance(value, dict):
         raise UserError(f"expected a table such as {{name = 'name', price = {{min = 1, max = 9}}}}, got {value!r}")
     columns, mistakes = {}, []
-    for column, given in value.items():
+    for column, members in value.items():
         try:
-            columns[column] = parse_column(given)
+            columns[column] = parse_column(members)
         except UserError as error:
             mistakes += [f"{column}: {each}" for each in error.args]
     if mistakes:
@@ -61,26 +61,26 @@ def _table(value: Mapping[str, Any]) -> generators.ColumnGenerator:
     null = value.get("null", 0)
     if not _is_number(null) or not 0 <= null <= 1:
         raise UserError(f"null: expected a share from 0 to 1, got {null!r}")
-    given = {name: each for name, each in value.items() if name != "null"}
-    if not given and "null" in value:
+    members = {name: each for name, each in value.items() if name != "null"}
+    if not members and "null" in value:
         return generators.ColumnGenerator(None, float(null))
-    kinds = [kind for kind in KINDS if kind in given and kind != "min"] or (
-        ["min"] if given.keys() & {"min", "max"} else []
+    kinds = [kind for kind in KINDS if kind in members and kind != "min"] or (
+        ["min"] if members.keys() & {"min", "max"} else []
     )
     if len(kinds) > 1:
         raise UserError(f"{kinds[0]} and {kinds[1]}: a column has one generator")
     if not kinds:
         known = {name for kind, (names, _) in KINDS.items() for name in (kind, *names)}
-        meant = "".join(did_you_mean(name, known) for name in list(given)[:1])
+        meant = "".join(did_you_mean(name, known) for name in list(members)[:1])
         raise UserError(f"expected {ACCEPTED}; got {dict(value)!r}.{meant}")
     names, read = KINDS[kinds[0]]
-    for name in given:
+    for name in members:
         if name not in (kinds[0], *names):
             accepted = ", ".join((*names, "null"))
             raise UserError(
                 f"{kinds[0]} takes no {name!r}.{did_you_mean(name, (*names, 'null'))} Beside it: {accepted}"
             )
-    return generators.ColumnGenerator(read(given), float(null))
+    return generators.ColumnGenerator(read(members), float(null))
 
 
 def _provider(name: object) -> generators.FakerProvider:
@@ -126,10 +126,10 @@ def _whole(name: str, value: object, least: int | None = None, most: int | None 
     return value
 
 
-def _range(given: Mapping[str, Any]) -> generators.Range:
-    if given.keys() != {"min", "max"}:
-        raise UserError(f"expected min and max, got {', '.join(given)} alone")
-    least, greatest = given["min"], given["max"]
+def _range(members: Mapping[str, Any]) -> generators.Range:
+    if members.keys() != {"min", "max"}:
+        raise UserError(f"expected min and max, got {', '.join(members)} alone")
+    least, greatest = members["min"], members["max"]
     numbers = _is_number(least) and _is_number(greatest)
     if not numbers and not (isinstance(least, date | time) and type(least) is type(greatest)):
         raise UserError(f"expected min and max as two numbers, two dates or two times; got {least!r} and {greatest!r}")
@@ -140,20 +140,20 @@ def _range(given: Mapping[str, Any]) -> generators.Range:
     return generators.Range(least, greatest)
 
 
-def _sequence(given: Mapping[str, Any]) -> generators.NumberSequence:
-    step = _whole("step", given.get("step", 1))
+def _sequence(members: Mapping[str, Any]) -> generators.NumberSequence:
+    step = _whole("step", members.get("step", 1))
     if not step:
         raise UserError("step: expected a whole number other than 0")
-    return generators.NumberSequence(_whole("sequence", given["sequence"]), step)
+    return generators.NumberSequence(_whole("sequence", members["sequence"]), step)
 
 
-def _distribution(given: Mapping[str, Any]) -> generators.Distribution:
-    name = given["distribution"]
+def _distribution(members: Mapping[str, Any]) -> generators.Distribution:
+    name = members["distribution"]
     if name not in DISTRIBUTIONS:
         known = ", ".join(DISTRIBUTIONS)
         raise UserError(f"distribution: expected {known}; got {name!r}.{did_you_mean(str(name), DISTRIBUTIONS)}")
     needed, optional = DISTRIBUTIONS[name]
-    numbers = {each: value for each, value in given.items() if each != "distribution"}
+    numbers = {each: value for each, value in members.items() if each != "distribution"}
     for each, value in numbers.items():
         if each not in (*needed, *optional):
             raise UserError(f"{each}: {name} has {', '.join((*needed, *optional))}")
@@ -193,8 +193,8 @@ DISTRIBUTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The required and the optional parameters of each."""
 
 
-def _text(given: Mapping[str, Any]) -> generators.Text:
-    size = given["text"]
+def _text(members: Mapping[str, Any]) -> generators.Text:
+    size = members["text"]
     if isinstance(size, dict):
         if size.keys() != {"min", "max"}:
             raise UserError(f"text: expected a number of characters or {{min = 10, max = 400}}, got {size!r}")
@@ -204,16 +204,16 @@ def _text(given: Mapping[str, Any]) -> generators.Text:
     return generators.Text(size, size)
 
 
-def _reference(given: Mapping[str, Any]) -> generators.Reference:
-    name = given["reference"]
+def _reference(members: Mapping[str, Any]) -> generators.Reference:
+    name = members["reference"]
     parts = name.split(".") if isinstance(name, str) else []
     if len(parts) != 3 or not all(parts):
         raise UserError(f"reference: expected a column such as 'shop.customer.id', got {name!r}")
     return generators.Reference(*parts)
 
 
-def _template(given: Mapping[str, Any]) -> generators.Template:
-    text = given["template"]
+def _template(members: Mapping[str, Any]) -> generators.Template:
+    text = members["template"]
     if not isinstance(text, str):
         raise UserError(f"template: expected a text such as '{{name}}.{{id}}@example.com', got {text!r}")
     parts, literal, at = [], "", 0
@@ -231,22 +231,22 @@ def _template(given: Mapping[str, Any]) -> generators.Template:
     return generators.Template((*parts, (literal, "")))
 
 
-def _time(given: Mapping[str, Any]) -> generators.RowTime:
-    if given["time"] not in ("born", "changed"):
-        raise UserError(f"time: expected 'born' or 'changed', got {given['time']!r}")
-    return generators.RowTime(given["time"] == "changed")
+def _time(members: Mapping[str, Any]) -> generators.RowTime:
+    if members["time"] not in ("born", "changed"):
+        raise UserError(f"time: expected 'born' or 'changed', got {members['time']!r}")
+    return generators.RowTime(members["time"] == "changed")
 
 
-def _version(given: Mapping[str, Any]) -> generators.UpdateCount:
-    if given["version"] is not True:
-        raise UserError(f"version: expected true, got {given['version']!r}")
+def _version(members: Mapping[str, Any]) -> generators.UpdateCount:
+    if members["version"] is not True:
+        raise UserError(f"version: expected true, got {members['version']!r}")
     return generators.UpdateCount()
 
 
-def _value(given: Mapping[str, Any]) -> generators.ValueChoice:
-    if not isinstance(given["value"], SCALAR):
-        raise UserError(f"value: expected a text, a number or a time, got {given['value']!r}")
-    return generators.ValueChoice((_scalar(given["value"]),))
+def _value(members: Mapping[str, Any]) -> generators.ValueChoice:
+    if not isinstance(members["value"], SCALAR):
+        raise UserError(f"value: expected a text, a number or a time, got {members['value']!r}")
+    return generators.ValueChoice((_scalar(members["value"]),))
 
 
 KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], generators.Generator]]] = {

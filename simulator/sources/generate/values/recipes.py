@@ -192,14 +192,14 @@ class ConvertedRecipe:
         return converted
 
 
-def fitting(type: ColumnType, given: pa.Array, where: str) -> pa.Array:
+def fitting(type: ColumnType, values: pa.Array, where: str) -> pa.Array:
     """Return the TiDB text of values; raise UserError for one that the column does not accept."""
-    made = raw(tidb_text(type, given))
-    _check(made, given, type, where)
+    made = raw(tidb_text(type, values))
+    _check(made, values, type, where)
     return made
 
 
-def _check(made: pa.Array, given: pa.Array, type: ColumnType, where: str) -> None:
-    if made.null_count > given.null_count:
-        wrong = int(np.argmax(np.asarray(pc.and_(made.is_null(), given.is_valid()))))
-        raise UserError(f"{where}: {misfit(type, given[wrong].as_py())}")
+def _check(made: pa.Array, values: pa.Array, type: ColumnType, where: str) -> None:
+    if made.null_count > values.null_count:
+        wrong = int(np.argmax(np.asarray(pc.and_(made.is_null(), values.is_valid()))))
+        raise UserError(f"{where}: {misfit(type, values[wrong].as_py())}")

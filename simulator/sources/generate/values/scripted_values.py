@@ -38,31 +38,31 @@ MASK = (1 << 64) - 1
 
 
 def draws(
-    table: Table, wanted: Mapping[str, generators.ColumnGenerator], upstream: Upstream, seed: int, salt: int
+    table: Table, by_column: Mapping[str, generators.ColumnGenerator], upstream: Upstream, seed: int, salt: int
 ) -> dict[str, Draw]:
     """Return a Draw for each column that new rows need a value for, by name.
 
     Raise UserError for a column type without default values, and for missing rows of other tables.
     """
-    counted = _counted(table, wanted)
+    counted = _counted(table, by_column)
     draws_by_column: dict[str, Draw] = {}
     for column in table.columns:
-        said = wanted.get(column.name, generators.ColumnGenerator())
+        generator = by_column.get(column.name, generators.ColumnGenerator())
         if (
             column.generated
             or column.auto_increment
             or column.auto_random
-            or isinstance(said.values, generators.RowTime)
-            or (is_time(column) and column.name not in wanted)
+            or isinstance(generator.values, generators.RowTime)
+            or (is_time(column) and column.name not in by_column)
         ):
             continue
-        draws_by_column[column.name] = _draw(table, column, said, column.name in counted, upstream, seed, salt)
+        draws_by_column[column.name] = _draw(table, column, generator, column.name in counted, upstream, seed, salt)
     for foreign in table.foreign_keys:
         named = {
             columns_by_name(table)[name.lower()].name: other
             for name, other in zip(foreign.columns, foreign.references, strict=True)
         }
-        open_ = {name: other for name, other in named.items() if name in draws_by_column and name not in wanted}
+        open_ = {name: other for name, other in named.items() if name in draws_by_column and name not in by_column}
         draws_by_column |= _of_parents(table, foreign, open_, upstream, _numbers(seed, table, foreign.name, salt))
     return draws_by_column
 
@@ -80,18 +80,18 @@ def keyed(table: Table) -> Collection[str]:
     return {known[name].name for name in names if name in known}
 
 
-def _sequence(wanted: Mapping[str, generators.ColumnGenerator], column: Column) -> bool:
-    return column.name in wanted and isinstance(wanted[column.name].values, generators.NumberSequence)
+def _sequence(by_column: Mapping[str, generators.ColumnGenerator], column: Column) -> bool:
+    return column.name in by_column and isinstance(by_column[column.name].values, generators.NumberSequence)
 
 
-def _counted(table: Table, wanted: Mapping[str, generators.ColumnGenerator]) -> Collection[str]:
+def _counted(table: Table, by_column: Mapping[str, generators.ColumnGenerator]) -> Collection[str]:
     """Return a column of each unique key that counts up, so that no two rows are equal in it."""
     known, counted = columns_by_name(table), set[str]()
     foreign = {name.lower() for each in table.foreign_keys for name in each.columns}
     for unique in unique_keys(table):
         columns = [known[part.name.lower()] for part in unique.columns if part.name.lower() in known]
         if any(
-            column.auto_increment or column.auto_random or column.name in counted or _sequence(wanted, column)
+            column.auto_increment or column.auto_random or column.name in counted or _sequence(by_column, column)
             for column in columns
         ):
             continue
@@ -100,7 +100,7 @@ def _counted(table: Table, wanted: Mapping[str, generators.ColumnGenerator]) -> 
             for column in columns
             if not column.generated and column.name.lower() not in foreign and (family(column.type) in COUNTED)
         ]
-        free.sort(key=lambda column: (column.name in wanted, COUNTED.index(family(column.type))))
+        free.sort(key=lambda column: (column.name in by_column, COUNTED.index(family(column.type))))
         counted |= {column.name for column in free[:1]}
     return counted
 
@@ -116,16 +116,16 @@ def _numbers(seed: int, table: Table, name: str, salt: int) -> np.random.Generat
 def _draw(
     table: Table,
     column: Column,
-    wanted: generators.ColumnGenerator,
+    generator: generators.ColumnGenerator,
     counted: bool,
     upstream: Upstream,
     seed: int,
     salt: int,
 ) -> Draw:
-    kind, values = family(column.type), wanted.values
+    kind, values = family(column.type), generator.values
     if isinstance(values, generators.Reference):
         referred = _referred(values, upstream, _numbers(seed, table, column.name, salt))
-        return _nullable(referred, wanted, table, column, seed, salt)
+        return _nullable(referred, generator, table, column, seed, salt)
     if isinstance(values, generators.Template | generators.UpdateCount):
         raise UserError(
             f"columns: {column.name!r}: a template and a version are for the tables of a load; accepted here: faker, "
@@ -135,7 +135,7 @@ def _draw(
     if isinstance(values, generators.NumberSequence):
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
     if not counted or isinstance(values, generators.ValueChoice):
-        return _nullable(_chosen(column, values, seed, dice), wanted, table, column, seed, salt)
+        return _nullable(_chosen(column, values, seed, dice), generator, table, column, seed, salt)
     first = _first(column_arrays(table_rows(upstream, table).cells)[column.name].cast(pa.string()), kind)
     if isinstance(values, generators.Range) and isinstance(values.least, int) and isinstance(first, int):
         first = max(first, values.least)
@@ -164,12 +164,12 @@ def _chosen(column: Column, values: generators.Generator | None, seed: int, dice
 
 def _drawing(column: Column, recipe: Recipe) -> Draw:
     """Return a Draw of a recipe, with rows numbered in the order of the calls."""
-    asked = 0
+    first = 0
 
     def draw(count: int) -> pa.Array:
-        nonlocal asked
-        keys = np.arange(asked, asked + count)
-        asked += count
+        nonlocal first
+        keys = np.arange(first, first + count)
+        first += count
         return as_given(column, recipe.texts(TableRows(keys, np.zeros_like(keys), 0, ProbeTimes(NOTHING), 0)))
 
     return draw
@@ -190,8 +190,8 @@ def _nullable(
     numbers = _numbers(seed, table, column.name, ~salt & MASK)
 
     def with_nulls(count: int) -> pa.Array:
-        given = draw(count)
-        return pc.if_else(pa.array(numbers.random(count) < wanted.null), pa.scalar(None, given.type), given)
+        values = draw(count)
+        return pc.if_else(pa.array(numbers.random(count) < wanted.null), pa.scalar(None, values.type), values)
 
     return with_nulls
 

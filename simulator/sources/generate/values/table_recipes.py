@@ -131,12 +131,12 @@ class TableRecipes:
                 yield f"columns: {name!r} is a generated column, which takes no values"
 
     def _column(self, place: int, column: Column) -> Recipe:
-        wanted = self.wanted[place].columns.get(column.name, generators.ColumnGenerator())
-        if wanted.null and column.not_null:
-            raise UserError(f"null: expected none, as the column is NOT NULL; got {wanted.null}")
+        generator = self.wanted[place].columns.get(column.name, generators.ColumnGenerator())
+        if generator.null and column.not_null:
+            raise UserError(f"null: expected none, as the column is NOT NULL; got {generator.null}")
         dice = ColumnRandom(self._seed(place, column.name), self.touched[place].get(column.name))
-        recipe = self._values(place, column, wanted.values, dice)
-        return NullableRecipe(recipe, wanted.null, dice) if wanted.null else recipe
+        recipe = self._values(place, column, generator.values, dice)
+        return NullableRecipe(recipe, generator.null, dice) if generator.null else recipe
 
     def _seed(self, place: int, name: str) -> int:
         table = self.tables[place]
@@ -191,26 +191,26 @@ class TableRecipes:
 
     def _fill(self, place: int) -> None:
         """Compute the lengths of texts; raise UserError if a row cannot have the configured size."""
-        table, wanted = self.tables[place], self.wanted[place]
-        if wanted.row_size is None:
+        table, of_table = self.tables[place], self.wanted[place]
+        if of_table.row_size is None:
             return
         room = {
             column.name: text_capacity(column.type) for column in visible_columns(table) if self._fills(place, column)
         }
         rows, known = probe_rows(self.model, place), 0
         for column in visible_columns(table):
-            values = wanted.columns.get(column.name, generators.ColumnGenerator()).values
+            values = of_table.columns.get(column.name, generators.ColumnGenerator()).values
             named = {name for _, name in values.parts} if isinstance(values, generators.Template) else set()
             if column.name not in room and not column.generated and named.isdisjoint(room):
                 texts = self.recipe(place, column.name).texts(rows)
                 known += (pc.sum(pc.binary_length(texts)).as_py() or 0) // len(rows.keys)
-        self._sizes[place] = share_bytes(max(wanted.row_size - known, 0), room)
+        self._sizes[place] = share_bytes(max(of_table.row_size - known, 0), room)
 
     def _fills(self, place: int, column: Column) -> bool:
         """Return whether a column is a text without a generator."""
-        wanted = self.wanted[place].columns.get(column.name, generators.ColumnGenerator())
+        generator = self.wanted[place].columns.get(column.name, generators.ColumnGenerator())
         free = not column.generated and column.name not in fixed_columns(self.tables[place]) | self._referred[place]
-        return wanted.values is None and free and text_capacity(column.type) > 0
+        return generator.values is None and free and text_capacity(column.type) > 0
 
     def _by_definition(self, place: int, column: Column, dice: ColumnRandom) -> Recipe | None:
         """Return the recipe from the table definition for a column without a generator, or None."""
@@ -331,12 +331,12 @@ class TableRecipes:
         return each_table(self.tables, self._groups)
 
     def _groups(self, place: int) -> Mapping[str, UpdateGroup]:
-        table, wanted = self.tables[place], self.wanted[place]
+        table, of_table = self.tables[place], self.wanted[place]
         fixed = fixed_columns(table) | self._referred[place]
         free = [column.name for column in visible_columns(table) if self._free(place, column, fixed)]
-        asked = wanted.update_columns
-        if isinstance(asked, tuple):
-            for name in asked:
+        update_columns = of_table.update_columns
+        if isinstance(update_columns, tuple):
+            for name in update_columns:
                 if name.lower() not in columns_by_name(table):
                     raise UserError(f"update-columns: the table has no column {name!r}.{did_you_mean(name, free)}")
                 if name not in free:
@@ -344,17 +344,17 @@ class TableRecipes:
                         f"update-columns: no update touches {name!r}: it is of a key, refers to another table, is "
                         f"generated, or its generator rules it; accepted: {', '.join(free) or 'none'}"
                     )
-            return {name: UpdateGroup(0, 1) for name in asked}
+            return {name: UpdateGroup(0, 1) for name in update_columns}
         model = self.model.tables[place]
         timed = any(
             isinstance(each.values, generators.UpdateCount) or each.values == generators.RowTime(True)
-            for each in wanted.columns.values()
+            for each in of_table.columns.values()
         )
         if model.mix.updates and not free and not timed:
             raise UserError("mix: updates are asked for, and the table has no column outside of its keys to change")
-        if asked is not None and asked < 1:
-            raise UserError(f"update-columns: expected 1 or more, got {asked}")
-        groups = -(-len(free) // asked) if asked else 1
+        if update_columns is not None and update_columns < 1:
+            raise UserError(f"update-columns: expected 1 or more, got {update_columns}")
+        groups = -(-len(free) // update_columns) if update_columns else 1
         return {name: UpdateGroup(at % groups, groups) for at, name in enumerate(free)}
 
     def _free(self, place: int, column: Column, fixed: set[str]) -> bool:

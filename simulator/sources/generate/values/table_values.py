@@ -31,13 +31,13 @@ START_MS = int(DEFAULT_START.timestamp() * 1000)
 
 
 def table_values(
-    tables: Sequence[Table], wanted: Sequence[TableGenerators], model: Model, start_ms: int = START_MS
+    tables: Sequence[Table], of_tables: Sequence[TableGenerators], model: Model, start_ms: int = START_MS
 ) -> tuple[TableValues, ...]:
     """Return the values of a model's tables, in its order; `start_ms` is the stream's start in milliseconds since 1970.
 
     Raise UserError with all mistakes: a missing column or row, a value that its column does not accept.
     """
-    making = TableRecipes(tuple(tables), tuple(wanted), model, start_ms)
+    making = TableRecipes(tuple(tables), tuple(of_tables), model, start_ms)
     making.check()
 
     def values(place: int) -> TableValues:

@@ -194,9 +194,9 @@ def _unhex(value: Value) -> Value:
 
 def _sha2(value: Value, size: Value) -> Value:
     """Return SHA2; NULL for an invalid size."""
-    data, wanted = as_blob(value), as_int32(size)
-    branches = [(sql("{} IN (0, 256)", wanted), sql("sha256({})", data))]
-    branches += [(sql(f"{{}} = {other}", wanted), sql(f"sha{other}_of({{}})", data)) for other in (224, 384, 512)]
+    data, bits = as_blob(value), as_int32(size)
+    branches = [(sql("{} IN (0, 256)", bits), sql("sha256({})", data))]
+    branches += [(sql(f"{{}} = {other}", bits), sql(f"sha{other}_of({{}})", data)) for other in (224, 384, 512)]
     return string(case(branches, NULL))
 
 
