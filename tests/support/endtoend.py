@@ -17,10 +17,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from simulator import TiCDC
-from simulator.consumer.compare import avro_records
-from simulator.consumer.compare.events import EVERYTHING, READERS, ComparedEvent, StreamMessage, events_of
+from simulator.consumer.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of
 from simulator.consumer.compare.pairs import Identities
 from simulator.consumer.compare.pairs import differences as unequal
+from simulator.consumer.decode import DECODERS
+from simulator.consumer.decode.avro import records as avro_records
 from simulator.errors import EncodeError, SqlError
 from support.endtoend_storage import Lengths, recorded_files, transaction_lengths, unequal_files, written_files
 from support.same_upstream import same_upstream
@@ -89,7 +90,7 @@ class Sent:
 
 
 def feeds(directory: Path) -> list[Feed]:
-    """All feeds that went to a storage, or to Kafka in a protocol of READERS."""
+    """All feeds that went to a storage, or to Kafka in a protocol of DECODERS."""
     found = []
     for path in sorted(directory.glob("*.json.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -98,7 +99,7 @@ def feeds(directory: Path) -> list[Feed]:
         for feed in case["feeds"]:
             lengths = transaction_lengths(case["feeds"]) if feed["uri"].startswith("file:") else {}
             played = Feed(name, case["release"], case["statements"], feed, lengths)
-            if played.is_stored or protocol_of(feed["uri"]) in READERS:
+            if played.is_stored or protocol_of(feed["uri"]) in DECODERS:
                 found.append(played)
     return found
 

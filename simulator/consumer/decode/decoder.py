@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.columns.cells import Mask, Places
+from simulator.consumer.decode.comparable import ToComparable
 from simulator.consumer.decode.stream_events import ColumnInfo, Event, TableSchemas
 from simulator.consumer.decode.tokens import TokenRule
 
@@ -108,6 +109,9 @@ class Decoder:
 
     looks: str
     """Describes such a message."""
+
+    comparable: ToComparable
+    """Returns an event as text for a comparison."""
 
     columns: ColumnarDecoder | None = None
     """None if messages are decoded one by one only."""

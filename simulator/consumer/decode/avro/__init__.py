@@ -1,6 +1,6 @@
 """TiCDC's Avro."""
 
-from simulator.consumer.decode.avro import messages
+from simulator.consumer.decode.avro import comparable, messages
 from simulator.consumer.decode.decoder import Decoder
 
 DECODER = Decoder(
@@ -8,6 +8,7 @@ DECODER = Decoder(
     lambda key, value: ((key, value),),
     messages.looks_like,
     "Avro (a byte 0 and the id of a schema)",
+    comparable.comparable,
     with_schemas=messages.decode,
 )
 """A message is one event."""

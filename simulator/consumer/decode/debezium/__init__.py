@@ -1,6 +1,6 @@
 """TiCDC's Debezium messages."""
 
-from simulator.consumer.decode.debezium import messages
+from simulator.consumer.decode.debezium import comparable, messages
 from simulator.consumer.decode.decoder import Decoder
 
 DECODER = Decoder(
@@ -8,5 +8,6 @@ DECODER = Decoder(
     lambda key, value: ((key, value),),
     messages.looks_like,
     "Debezium (an object with payload and source)",
+    comparable.comparable,
 )
 """A message is one event."""

@@ -1,13 +1,14 @@
 """TiCDC's Simple, in JSON or Avro."""
 
 from simulator.consumer.decode.decoder import Decoder, SchemaMemory
-from simulator.consumer.decode.simple import columns, messages
+from simulator.consumer.decode.simple import columns, comparable, messages
 
 DECODER = Decoder(
     messages.decode,
     lambda key, value: ((key, value),),
     messages.looks_like,
     "Simple (an object with version and buildTs, or Avro that begins with 0x16)",
+    comparable.comparable,
     columns.COLUMNS,
     SchemaMemory(columns.may_tell, messages.told, messages.decode_told),
 )
