@@ -174,9 +174,9 @@ class TiCDC:
             for message in taken
         ]
 
-    def events(self) -> list[Event]:
+    def events(self, watermark: bool = True) -> list[Event]:
         """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
-        messages = self._taken(watermark=True)
+        messages = self._taken(watermark)
         schemas = {number: schema.text for number, schema in self.schemas.items()}
         return [event for message in messages for event in self._reader.events(message, schemas)]
 

@@ -49,6 +49,13 @@ def test_what_a_statement_made_is_sent_at_once() -> None:
         assert ticdc.rows("shop.item") == [{"id": 1, "stock": 5}]
 
 
+def test_events_end_with_those_of_the_last_statement_if_no_watermark_is_wanted() -> None:
+    with TiCDC() as ticdc:
+        ticdc.execute(f"{SHOP}; INSERT INTO shop.item VALUES (1, 5)")
+        assert isinstance(ticdc.events(watermark=False)[-1], RowEvent)
+        assert {type(event) for event in ticdc.events()} == {Watermark}
+
+
 def test_messages_are_those_since_the_last_call() -> None:
     """They end with a watermark above all that was sent, in every partition; where nothing happened there are none."""
     with TiCDC(sink_uri=CANAL) as ticdc:

@@ -10,11 +10,13 @@ import runpy
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import given_cases
 
 from simulator import releases
+from simulator.consumer.decode import DdlEvent
 from simulator.tidb.ddl.actions import Action
 
 DEFAULT = Path(__file__).parent.parent / "recordings"
@@ -46,10 +48,16 @@ def recordings(directory: Path) -> list[Path]:
     return sorted(directory.glob("*.jsonl.gz"))
 
 
+def ddl_events(player: Any) -> list[DdlEvent]:
+    """What a statement has sent, without a watermark after each statement, as it would cost a third of the time."""
+    return [event for event in player.ticdc.events(watermark=False) if isinstance(event, DdlEvent)]
+
+
 def test_the_simulator_answers_as_tidb_did(recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Success or the error's number, rows of tables and SELECTs, types of DDL jobs; no statement crashes or hangs."""
     before = signal.signal(signal.SIGALRM, CHECK["alarm"])
     monkeypatch.setitem(CHECK["play"].__globals__, "SENT", REPLICATED)
+    monkeypatch.setattr(CHECK["Player"], "events", ddl_events)
     found: Counter[str] = Counter()
     differences = tmp_path / "differences.jsonl"
     try:
