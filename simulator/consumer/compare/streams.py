@@ -49,8 +49,9 @@ def compare_streams(
 ) -> StreamComparison:
     """Compare two streams of fixtures directories or Kafka topics.
 
-    Without `protocol` it is detected from the first message. At most `limit` differences are kept. One topic of A and one of B are compared whatever their names. The events of
-    a partition are held in memory from the first message on that is not equal in every byte. Raises UserError for a
+    Without `protocol` it is detected from the first message. At most `limit` differences are kept. One topic of
+    A and one of B are compared whatever their names. The events of a partition are held in memory from the first
+    message on that is not equal in every byte. Raises UserError for a
     source or a message that cannot be read, DeliveryError if Kafka does not answer.
     """
     ignored = check_ignored(ignored)
