@@ -9,7 +9,7 @@ import base64
 import gzip
 import json
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from simulator import TiCDC
 from simulator.consumer.compare.events import EVERYTHING, ComparedEvent, StreamMessage, events_of
-from simulator.consumer.compare.pairs import Identities
+from simulator.consumer.compare.pairs import Identities, transaction_of
 from simulator.consumer.compare.pairs import differences as unequal
 from simulator.consumer.decode import DECODERS
 from simulator.consumer.decode.avro import records as avro_records
@@ -186,6 +186,7 @@ def _is_dated(message: Sent) -> bool:
 
 def _unequal(expected: Sequence[ComparedEvent], simulated: Sequence[ComparedEvent]) -> list[str]:
     wrong, identities = [], Identities()
+    rows = Counter(map(transaction_of, expected)), Counter(map(transaction_of, simulated))
     for place in sorted({(event.topic, event.partition) for event in (*expected, *simulated)}):
         one, other = (
             [event for event in side if (event.topic, event.partition) == place] for side in (expected, simulated)
@@ -193,7 +194,7 @@ def _unequal(expected: Sequence[ComparedEvent], simulated: Sequence[ComparedEven
         wrong += [
             f"{place} {each.what or 'one is missing'}:\n  {each.a and each.a.text} expected,\n  "
             f"{each.b and each.b.text} found"
-            for each in unequal(one, other, identities)
+            for each in unequal(one, other, identities, rows=rows)
         ]
     return [*wrong, *filter(None, [identities.disorder()])]
 
@@ -235,13 +236,19 @@ def _as_recorded(
             value = _with_avro_bits(value)
     if feed.protocol in ("open-protocol", "simple"):
         value = re.sub(r"(?<!\\)((?:\\\\)*)\\([bf])", lambda escape: escape[1] + ESCAPES[escape[2]], value)
-    place = CLAIM_CHECK_NAME.search(value)
-    if place is not None:
-        file = json.loads(claims[place[1].rpartition("/")[2]])
-        key, content = (base64.b64decode(file[part] or "") for part in ("key", "value"))
-        (stored,) = events_of(StreamMessage("", 0, 0, key, content), feed.protocol, IGNORED, schemas)
-        value = value.replace(place[1], stored.text)
-    return replace(event, value=value)
+    key, value = (_with_claim(text, feed, claims, schemas) for text in (event.key, value))
+    return replace(event, key=key, value=value)
+
+
+def _with_claim(text: str, feed: Feed, claims: Mapping[str, bytes], schemas: Mapping[int, str]) -> str:
+    """The text, with what a claim-check file holds in place of its random name."""
+    place = CLAIM_CHECK_NAME.search(text)
+    if place is None:
+        return text
+    file = json.loads(claims[place[1].rpartition("/")[2]])
+    key, content = (base64.b64decode(file[part] or "") for part in ("key", "value"))
+    (stored,) = events_of(StreamMessage("", 0, 0, key, content), feed.protocol, IGNORED, schemas)
+    return text.replace(place[1], stored.text)
 
 
 def _bits(value: str) -> str:

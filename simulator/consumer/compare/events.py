@@ -84,15 +84,16 @@ def events_of(
     for text in texts:
         if text.is_watermark and "watermarks" in ignored:
             continue
-        value = CLAIM_CHECK_NAME.sub("", text.value) if "claim-check-names" in ignored else text.value
+        parts = text.key, text.value
+        if "claim-check-names" in ignored:
+            parts = CLAIM_CHECK_NAME.sub("", text.key), CLAIM_CHECK_NAME.sub("", text.value)
         yield ComparedEvent(
             message.topic,
             message.partition,
             message.offset,
             message.commit_ts or text.commit_ts,
             text.table,
-            text.key,
-            value,
+            *parts,
             text.ids,
         )
 

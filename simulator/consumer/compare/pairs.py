@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from simulator.consumer.compare.events import ComparedEvent, with_commit_ts
 
@@ -23,6 +23,10 @@ WINDOW = 500
 
 CUT = 60
 """Characters of a value that are shown."""
+
+
+Transaction: TypeAlias = "tuple[int, str]"
+"""The rows of a table in a transaction: commit-ts and table."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,22 @@ class Identities:
 
 
 def differences(
-    a: Sequence[ComparedEvent], b: Sequence[ComparedEvent], identities: Identities, sorts: bool = True
+    a: Sequence[ComparedEvent],
+    b: Sequence[ComparedEvent],
+    identities: Identities,
+    sorts: bool = True,
+    rows: tuple[Mapping[Transaction, int], Mapping[Transaction, int]] = ({}, {}),
 ) -> Iterator[Difference]:
     """Yield the differences of a partition's events; `sorts` ignores the order inside transactions.
 
-    Events of messages that do not tell their commit-ts stay in their order.
+    Events of messages that do not tell their commit-ts stay in their order. `rows` are the numbers of rows that the
+    transactions of A and B have in all partitions, by default those of this one.
     """
     sorts = sorts and any(event.commit_ts for event in (*a, *b))
-    sides = [in_order(with_commit_ts(events)) if sorts else list(events) for events in (a, b)]
+    sides = [
+        in_order(with_commit_ts(events), counts) if sorts else list(events)
+        for events, counts in zip((a, b), rows, strict=True)
+    ]
     for one, other in aligned(*sides):
         if one is None or other is None:
             yield Difference(one, other, "")
@@ -87,18 +99,20 @@ def differences(
             yield Difference(one, other, what)
 
 
-def in_order(events: Iterable[ComparedEvent]) -> list[ComparedEvent]:
+def in_order(events: Iterable[ComparedEvent], counts: Mapping[Transaction, int]) -> list[ComparedEvent]:
     """Sort by commit-ts and table; rows of one table and transaction by their handle key, many rows by their text."""
-    ordered = sorted(events, key=_transaction)
-    return [event for _, rows in groupby(ordered, _transaction) for event in _rows_in_order(list(rows))]
+    ordered = sorted(events, key=transaction_of)
+    groups = ((key, list(rows)) for key, rows in groupby(ordered, transaction_of))
+    return [event for key, rows in groups for event in _rows_in_order(rows, counts.get(key, len(rows)))]
 
 
-def _transaction(event: ComparedEvent) -> tuple[int, str]:
+def transaction_of(event: ComparedEvent) -> Transaction:
+    """Return the transaction and the table of an event."""
     return event.commit_ts, event.table
 
 
-def _rows_in_order(rows: list[ComparedEvent]) -> list[ComparedEvent]:
-    if len(rows) > STABLE_ROWS:
+def _rows_in_order(rows: list[ComparedEvent], count: int) -> list[ComparedEvent]:
+    if count > STABLE_ROWS:
         return sorted(rows, key=lambda event: event.text)
     return sorted(rows, key=lambda event: HANDLE_KEY.findall(event.value) or [event.key])
 
