@@ -28,15 +28,24 @@ from simulator.ticdc.codecs.codec import Codec, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
-from simulator.ticdc.codecs.row_changes import DdlEvent, EncodedRows, RowChanges, TableInfo, frame_one_row_each
+from simulator.ticdc.codecs.row_changes import (
+    DdlEvent,
+    EncodedRows,
+    OperationRows,
+    RowChanges,
+    TableInfo,
+    encode_by_operation,
+    frame_one_row_each,
+)
 from simulator.ticdc.codecs.simple import avro, avro_values, rows, statements
+from simulator.ticdc.table_info import visible_columns
 
 
 @dataclass(frozen=True)
 class Encoding:
     """An encoding of messages, as `encoding-format` says."""
 
-    rows: Callable[[RowChanges, CodecOptions, Release, bool, pa.Array | None], EncodedRows]
+    row_values: Callable[[OperationRows, CodecOptions, Release, bool, pa.Array | None], pa.Array]
     ddl: Callable[[DdlEvent, CodecOptions, Release], bytes]
     bootstrap: Callable[[TableInfo, int, CodecOptions, Release], bytes]
     watermark: Callable[[int, CodecOptions, Release], bytes]
@@ -46,14 +55,14 @@ class Encoding:
 
 ENCODINGS = {
     "json": Encoding(
-        rows.row_messages,
+        rows.row_values,
         statements.ddl_message,
         statements.bootstrap_message,
         statements.watermark_message,
         lambda number: b"%d" % number,
     ),
     "avro": Encoding(
-        avro.row_messages, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro_values.long
+        avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro_values.long
     ),
 }
 WALL_CLOCK = 1_700_000_000_000
@@ -65,12 +74,20 @@ def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> Enc
     options, encoding = supported_options(options, release), ENCODINGS[options.encoding_format]
     fixed = options.build_ts
     clock = 0 if fixed is None else len(encoding.number(WALL_CLOCK)) - len(encoding.number(fixed))
+    count = len(visible_columns(changes.table))
+
+    def encoded(rows: RowChanges, only_handle_key: bool = False, locations: pa.Array | None = None) -> EncodedRows:
+        def values(part: OperationRows) -> pa.Array:
+            return encoding.row_values(part, options, release, only_handle_key, locations)
+
+        return EncodedRows(None, encode_by_operation(rows, count, values))
+
     limit = SizeLimit(
         overhead=RECORD_OVERHEAD + clock,
-        shorten=lambda large, locations: encoding.rows(large, options, release, True, locations),
+        shorten=lambda large, locations: encoded(large, True, locations),
         frame=frame_one_row_each,
     )
-    return apply_size_limit(encoding.rows(changes, options, release, False, None), changes, options, release, limit)
+    return apply_size_limit(encoded(changes), changes, options, release, limit)
 
 
 def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:

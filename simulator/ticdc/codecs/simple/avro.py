@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +22,7 @@ from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Converter, Piece
 from simulator.ticdc.codecs.json_text import join
-from simulator.ticdc.codecs.row_changes import (
-    DdlEvent,
-    EncodedRows,
-    OperationRows,
-    RowChanges,
-    TableInfo,
-    encode_by_operation,
-)
+from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, texts
 from simulator.ticdc.codecs.simple.rows import row_table_id
@@ -120,19 +113,10 @@ def _index(index: IndexSchema) -> bytes:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def row_messages(
-    rows: RowChanges, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
-) -> EncodedRows:
-    """Return the values of the rows; `locations` are those of claim-check (binary)."""
-    count = len(table_info.visible_columns(rows.table))
-    values = partial(_values, options=options, release=release, only_handle_key=only_handle_key, locations=locations)
-    return EncodedRows(None, encode_by_operation(rows, count, values))
-
-
-def _values(
+def row_values(
     changes: OperationRows, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
 ) -> pa.Array:
-    """Return the messages of rows that are all of one operation."""
+    """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
     members = _members(rows.table, rows.selected, release)
     if only_handle_key:

@@ -17,7 +17,7 @@ from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, object_pieces, unchanged
 from simulator.ticdc.codecs.json_text import decimal, escape, join, quoted
-from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -25,19 +25,10 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
 
-def row_messages(
-    rows: RowChanges, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
-) -> EncodedRows:
-    """Return the values of the rows; `locations` are those of claim-check (binary)."""
-    count = len(table_info.visible_columns(rows.table))
-    values = partial(_values, options=options, release=release, only_handle_key=only_handle_key, locations=locations)
-    return EncodedRows(None, encode_by_operation(rows, count, values))
-
-
-def _values(
+def row_values(
     changes: OperationRows, options: CodecOptions, release: Release, only_handle_key: bool, locations: pa.Array | None
 ) -> pa.Array:
-    """Return the JSON of rows that are all of one operation."""
+    """Return the JSON of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
     members = _members(rows.table, rows.selected, release)
     if only_handle_key:
