@@ -8,14 +8,17 @@ a run into files needs no Kafka library.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from simulator.channel import DriverAddress
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import MemorySink
 from simulator.sinks.records import Sink, WaitListener, ignore_waiting
-from simulator.sinks.storage.settings import StorageSettings
 from simulator.sinks.synchronous import CountingSink
+
+if TYPE_CHECKING:
+    from simulator.sinks.storage.settings import StorageSettings  # imports sqlglot
 
 
 def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: WaitListener = ignore_waiting) -> Sink:

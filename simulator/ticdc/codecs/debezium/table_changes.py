@@ -15,7 +15,6 @@ from simulator.ticdc.codecs.debezium.schemas import Json
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import AddColumns, AlterDefault, ChangeColumn, ModifyColumn
 from simulator.tidb.syntax.ddl import AlterTable
 from simulator.tidb.syntax.definitions import ColumnDefault, FieldType
@@ -82,6 +81,8 @@ def described_table(table: Table | ViewInfo, query: str) -> Json:
 
 
 def _definitions(query: str) -> Iterator[tuple[str, Definition]]:
+    from simulator.tidb.parser.ddl import parse_ddl  # imports sqlglot, which reading a stream does not need
+
     try:
         statement = parse_ddl(query)
     except DdlError as error:
