@@ -16,7 +16,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spel
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.upstream_rows import as_snapshot
-from simulator.run.steps.events import is_replicated
+from simulator.run.steps.ddl_versions import is_replicated
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import dispatch

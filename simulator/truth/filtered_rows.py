@@ -23,7 +23,7 @@ from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.upstream_rows import still_unread, with_rows
-from simulator.run.steps.events import is_replicated
+from simulator.run.steps.ddl_versions import is_replicated
 from simulator.run.steps.sql import with_upstream
 from simulator.ticdc import key_bytes, split
 from simulator.ticdc.ddl.classify import decide

@@ -17,8 +17,7 @@ from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import with_rows
-from simulator.run.steps.events import apply_events, scripted_changes
-from simulator.run.steps.sql import with_upstream
+from simulator.run.steps.sql import apply_events, scripted_changes, with_upstream
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
@@ -202,7 +201,7 @@ class _RoundGenerator:
         new_values = {name: draw(len(places)) for name, draw in self.changing.items()}
         every = np.arange(len(places))
         for _ in range(TRIES):
-            texts = assign_values(self.table, new_values, len(places), upstream, now_ms, existing=there).texts
+            texts, _ = assign_values(self.table, new_values, len(places), upstream, now_ms, existing=there)
             alike = np.logical_and.reduce([same(texts[name], there[name]) for name in new_values])
             if not alike.any():
                 break

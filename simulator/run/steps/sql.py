@@ -12,12 +12,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from simulator import tso
+from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable
 from simulator.files import location_beside, read_text
+from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
-from simulator.run.steps.events import apply_events
+from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.tidb.parser.script import split_script
@@ -26,7 +31,15 @@ from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.session_statements import resolve_execute
 from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, FailedStatement, StatementOutcome, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    DEFAULT_SQL_MODE,
+    CommittedTransaction,
+    CompletedDdl,
+    FailedStatement,
+    StatementOutcome,
+    TableChanges,
+    Upstream,
+)
 from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.session import ScriptStatement, SessionStatement, SqlStatement
@@ -136,6 +149,45 @@ def execute_statement(
         behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
     )
     return behind.passed(1) if ended else behind, result, outcome
+
+
+def apply_events(
+    events: tuple[CommittedTransaction | CompletedDdl, ...],
+    position: RunPosition,
+    context: PlanContext,
+    origin: str,
+    job_logical: int = tso.ROW_LOGICAL + 1,
+) -> tuple[RunPosition, StepResult]:
+    """Return the position after the events of a statement that begins at `position.now_ms`, and their result.
+
+    Rows of one transaction share a commit-ts. Jobs follow the rows of their millisecond. The position is in the last
+    millisecond that the events take. `origin` is the statement's source, for error messages, `job_logical` the logical
+    part of a job's commit-ts. Raises DdlError if TiCDC would stop the changefeed.
+    """
+    rows: list[pa.RecordBatch] = []
+    jobs: list[EmittedJob] = []
+    for number, event in enumerate(events):
+        if isinstance(event, CompletedDdl):
+            position, emitted = apply_ddl(event, position, context, origin, job_logical)
+            jobs += emitted
+            continue
+        position = position.passed(1) if number else position
+        ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
+        for changes in event.changes:
+            rows += scripted_changes(changes, np.full(len(changes.handle), ts), position, context)
+    return position, StepResult(tuple(jobs), rows=tuple(rows))
+
+
+def scripted_changes(
+    changes: TableChanges, commit_ts: Ints, position: RunPosition, context: PlanContext
+) -> Iterator[pa.RecordBatch]:
+    """Yield the changes of a table with their commit-ts (ROW_CHANGES with row_id) if it is replicated."""
+    version = position.versions.get((changes.table.schema, changes.table.name))
+    if version is not None and len(commit_ts):
+        physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
+        table = physical_tables.take(changes.partition)
+        columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
+        yield pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
 
 
 def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:

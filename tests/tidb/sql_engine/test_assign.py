@@ -16,8 +16,7 @@ from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.changes.assign import AssignedRows, DefaultMarker, assign_values
-from simulator.tidb.sql_engine.changes.insert_rows import InputValues
+from simulator.tidb.sql_engine.changes.assign import AssignmentEffects, DefaultMarker, Texts, assign_values
 from simulator.tidb.sql_engine.storage.auto_ids import auto_allocator, counters_after
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 
@@ -39,10 +38,10 @@ def cells(values: list[Sql]) -> pa.Array:
     return pa.array(values)
 
 
-def insert(table: Table, up: Upstream, **values: list[Sql] | DefaultMarker | InputValues) -> AssignedRows:
-    given = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
+def insert(table: Table, up: Upstream, **values: list[Sql] | DefaultMarker) -> tuple[Texts, AssignmentEffects]:
+    inputs = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
     rows = next((len(value) for value in values.values() if isinstance(value, list)), 1)
-    return assign_values(table, given, rows, up, NOW)
+    return assign_values(table, inputs, rows, up, NOW)
 
 
 def made(definition: str) -> Table:
@@ -91,7 +90,7 @@ KEPT = [
 @pytest.mark.parametrize(("type", "value", "text"), KEPT)
 def test_a_value_is_stored_as_tidb_prints_it(type: str, value: Sql, text: bytes) -> None:
     for rows in (1, 40):
-        assert insert(made(f"a {type}"), upstream(), a=[value] * rows).texts["a"].to_pylist() == [text] * rows
+        assert insert(made(f"a {type}"), upstream(), a=[value] * rows)[0]["a"].to_pylist() == [text] * rows
 
 
 REFUSED = [
@@ -153,7 +152,7 @@ def test_sql_mode_decides_which_dates_are_valid(type: str, value: str, mode: str
     for rows in (1, 40):
         up = upstream(sql_mode=frozenset(mode.split(",")))
         if isinstance(result, str):
-            assert insert(made(f"a {type}"), up, a=[value] * rows).texts["a"].to_pylist() == [result.encode()] * rows
+            assert insert(made(f"a {type}"), up, a=[value] * rows)[0]["a"].to_pylist() == [result.encode()] * rows
             continue
         with pytest.raises(SqlError) as refused:
             insert(made(f"a {type}"), up, a=[value] * rows)
@@ -192,16 +191,16 @@ NEAREST: list[tuple[str, Sql, str, int | None]] = [
 @pytest.mark.parametrize(("type", "value", "text", "number"), NEAREST)
 def test_ignore_stores_the_nearest_value_with_a_warning(type: str, value: Sql, text: str, number: int) -> None:
     for up, ignore in ((upstream(), True), (upstream(sql_mode=frozenset({"NO_ZERO_DATE"})), False)):
-        found = assign_values(made(f"a {type}"), {"a": cells([value, value])}, 2, up, NOW, ignore=ignore)
-        assert found.texts["a"].to_pylist() == [text.encode()] * 2
-        assert [warning[:5] for warning in found.warnings] == [f"{number} "] * 2
+        texts, effects = assign_values(made(f"a {type}"), {"a": cells([value, value])}, 2, up, NOW, ignore=ignore)
+        assert texts["a"].to_pylist() == [text.encode()] * 2
+        assert [warning[:5] for warning in effects.warnings] == [f"{number} "] * 2
 
 
 def test_ignore_accepts_any_value_in_insert_but_only_truncation_in_update() -> None:
     """pkg/executor/insert_common.go, handleErr; pkg/types/truncate.go, HandleTruncate."""
     for type, value, kept in (("JSON", "x", None), ("VARCHAR(3)", b"a\xff", b"a?"), ("VECTOR", "x", None)):
         table, given = made(f"a {type}"), {"a": cells([value])}
-        assert assign_values(table, given, 1, upstream(), NOW, ignore=True).texts["a"].to_pylist() == [kept]
+        assert assign_values(table, given, 1, upstream(), NOW, ignore=True)[0]["a"].to_pylist() == [kept]
         if kept is None:
             with pytest.raises(SqlError):
                 assign_values(table, given, 1, upstream(), NOW, ignore=True, existing={"a": cells([None])})
@@ -213,8 +212,8 @@ def test_null_in_an_insert_of_one_row_is_an_error_without_ignore() -> None:
     with pytest.raises(SqlError) as refused:
         insert(table, up, a=[None], b=["1"])
     assert refused.value.number == 1048
-    found = insert(table, up, a=["1"])
-    assert found.texts["b"].to_pylist() == [b"0"] and found.warnings == ("1364 Field 'b' doesn't have a default value",)
+    texts, effects = insert(table, up, a=["1"])
+    assert texts["b"].to_pylist() == [b"0"] and effects.warnings == ("1364 Field 'b' doesn't have a default value",)
 
 
 def test_the_error_is_that_of_the_first_row_and_column() -> None:
@@ -238,7 +237,7 @@ def test_missing_columns_take_their_defaults() -> None:
         "a INT, b INT DEFAULT 5, c TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3), d DATETIME DEFAULT CURRENT_TIMESTAMP, "
         "e ENUM('x','y') NOT NULL, f DOUBLE DEFAULT 1, g VARCHAR(20) DEFAULT (CONCAT('a', 1 + 1)), h YEAR NOT NULL"
     )
-    texts = insert(table, upstream(time_zone="+02:00"), a=["1"]).texts
+    texts = insert(table, upstream(time_zone="+02:00"), a=["1"])[0]
     assert {name: text.to_pylist() for name, text in texts.items()} == {
         "a": [b"1"],
         "b": [b"5"],
@@ -253,14 +252,15 @@ def test_missing_columns_take_their_defaults() -> None:
 
 def test_default_may_be_in_some_rows_only() -> None:
     table = made("a INT, b INT DEFAULT 5")
-    some = InputValues(cells([None, "7"]), pa.array([True, False]))
-    assert insert(table, upstream(), a=["1", "2"], b=some).texts["b"].to_pylist() == [b"5", b"7"]
+    inputs = {"a": cells(["1", "2"]), "b": cells([None, "7"])}
+    texts, _ = assign_values(table, inputs, 2, upstream(), NOW, default_rows={"b": pa.array([True, False])})
+    assert texts["b"].to_pylist() == [b"5", b"7"]
 
 
 def test_a_timestamp_is_stored_in_utc() -> None:
     table = made("a TIMESTAMP, b DATETIME")
     for zone, text in (("+08:00", b"2020-07-01 02:00:00"), ("Europe/Berlin", b"2020-07-01 08:00:00")):
-        texts = insert(table, upstream(time_zone=zone), a=["2020-07-01 10:00:00"], b=["2020-07-01 10:00:00"]).texts
+        texts = insert(table, upstream(time_zone=zone), a=["2020-07-01 10:00:00"], b=["2020-07-01 10:00:00"])[0]
         assert texts["a"].to_pylist() == [text] and texts["b"].to_pylist() == [b"2020-07-01 10:00:00"]
     with pytest.raises(SqlError) as skipped:
         insert(table, upstream(time_zone="Europe/Berlin"), a=["2020-03-29 02:30:00"])
@@ -269,7 +269,7 @@ def test_a_timestamp_is_stored_in_utc() -> None:
 
 def test_set_timestamp_is_the_time_of_a_statement() -> None:
     table = made("a INT, b TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6)")
-    assert insert(table, upstream(timestamp=1.5), a=["1"]).texts["b"].to_pylist() == [b"1970-01-01 00:00:01.500000"]
+    assert insert(table, upstream(timestamp=1.5), a=["1"])[0]["b"].to_pylist() == [b"1970-01-01 00:00:01.500000"]
 
 
 def stored(table: Table, last: int = 0, **session: Any) -> Upstream:
@@ -280,19 +280,19 @@ def stored(table: Table, last: int = 0, **session: Any) -> Upstream:
 def test_auto_increment_continues_after_explicit_values() -> None:
     """pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum."""
     table = made("id INT AUTO_INCREMENT PRIMARY KEY, a INT")
-    found = insert(table, stored(table), id=[None, "10", "0", "5", None])
-    assert found.texts["id"].to_pylist() == [b"1", b"10", b"11", b"5", b"12"]
-    assert (auto_allocator(table, found.counters).base, found.last_insert_id) == (12, 1)
-    found = insert(table, stored(table, 12, sql_mode=frozenset({"NO_AUTO_VALUE_ON_ZERO"})), id=["0", None])
-    assert found.texts["id"].to_pylist() == [b"0", b"13"]
-    found = insert(table, stored(table, 6), id=["3"])
-    assert (auto_allocator(table, found.counters).base, found.last_insert_id) == (6, None)
+    texts, effects = insert(table, stored(table), id=[None, "10", "0", "5", None])
+    assert texts["id"].to_pylist() == [b"1", b"10", b"11", b"5", b"12"]
+    assert (auto_allocator(table, effects.counters).base, effects.last_insert_id) == (12, 1)
+    texts, effects = insert(table, stored(table, 12, sql_mode=frozenset({"NO_AUTO_VALUE_ON_ZERO"})), id=["0", None])
+    assert texts["id"].to_pylist() == [b"0", b"13"]
+    texts, effects = insert(table, stored(table, 6), id=["3"])
+    assert (auto_allocator(table, effects.counters).base, effects.last_insert_id) == (6, None)
 
 
 def test_auto_increment_starts_at_the_table_option_and_ends_with_its_type() -> None:
     table = create_table("CREATE TABLE t (id TINYINT AUTO_INCREMENT PRIMARY KEY, a INT) AUTO_INCREMENT = 126", "d")
-    assert insert(table, upstream(), a=["1", "2"]).texts["id"].to_pylist() == [b"126", b"127"]
-    error = insert(table, upstream(), a=["1", "2", "3"]).error
+    assert insert(table, upstream(), a=["1", "2"])[0]["id"].to_pylist() == [b"126", b"127"]
+    error = insert(table, upstream(), a=["1", "2", "3"])[1].error
     assert error is not None and (error.number, error.text) == (1690, "constant 128 overflows tinyint")
 
 
@@ -300,25 +300,25 @@ def test_auto_increment_and_row_ids_share_a_counter_without_a_clustered_key() ->
     """pkg/meta/model/table.go, SepAutoInc: with AUTO_ID_CACHE 1 they are separate."""
     text = "CREATE TABLE t (id INT AUTO_INCREMENT UNIQUE, a INT)"
     apart = create_table(f"{text} AUTO_ID_CACHE 1", "d")
-    assert [each.base for each in insert(create_table(text, "d"), upstream(), a=["1"]).counters] == [0, 1]
-    assert [each.base for each in insert(apart, upstream(), a=["1"]).counters] == [1, 0]
+    assert [each.base for each in insert(create_table(text, "d"), upstream(), a=["1"])[1].counters] == [0, 1]
+    assert [each.base for each in insert(apart, upstream(), a=["1"])[1].counters] == [1, 0]
 
 
 def test_auto_random_is_a_shard_and_a_counter() -> None:
     """pkg/meta/autoid, ShardIDFormat: sign, shard, counter; a transaction has one shard."""
     table = made("id BIGINT AUTO_RANDOM(5) PRIMARY KEY, a INT")
-    found = insert(table, upstream(), a=["1", "2"])
-    ids = [int(text) for text in found.texts["id"].to_pylist()]
+    texts, effects = insert(table, upstream(), a=["1", "2"])
+    ids = [int(text) for text in texts["id"].to_pylist()]
     assert [id & (1 << 58) - 1 for id in ids] == [1, 2] and ids[0] >> 58 == ids[1] >> 58 and ids[0] > 0
-    assert insert(table, upstream(), a=["1", "2"]).texts["id"].equals(found.texts["id"])
-    error = insert(table, upstream(), id=["5"]).error
+    assert insert(table, upstream(), a=["1", "2"])[0]["id"].equals(texts["id"])
+    error = insert(table, upstream(), id=["5"])[1].error
     assert error is not None and error.number == 8216
 
 
 def test_generated_columns_are_computed_and_accept_no_value() -> None:
     table = made("a INT, b INT AS (a * 2) STORED NOT NULL, c INT AS (a + 1), d TINYINT AS (a) STORED")
-    assert insert(table, upstream(), a=["3"]).texts["b"].to_pylist() == [b"6"]
-    assert "c" not in insert(table, upstream(), a=["3"], b=DefaultMarker()).texts
+    assert insert(table, upstream(), a=["3"])[0]["b"].to_pylist() == [b"6"]
+    assert "c" not in insert(table, upstream(), a=["3"], b=DefaultMarker())[0]
     for values, number in (
         ({"b": ["1"]}, 3105),
         ({"a": ["1", "x"], "c": ["1", "2"]}, 3105),
@@ -331,14 +331,12 @@ def test_generated_columns_are_computed_and_accept_no_value() -> None:
         assert refused.value.number == number
 
 
-def update(
-    table: Table, before: dict[str, list[Sql]], **values: list[Sql] | DefaultMarker | InputValues
-) -> dict[str, list[bytes]]:
-    given = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
+def update(table: Table, before: dict[str, list[Sql]], **values: list[Sql] | DefaultMarker) -> dict[str, list[bytes]]:
+    inputs = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
     existing = {name: cells(value) for name, value in before.items()}
     rows = len(next(iter(existing.values())))
-    found = assign_values(table, given, rows, upstream(), NOW, existing=existing)
-    return {name: text.to_pylist() for name, text in found.texts.items()}
+    texts, _ = assign_values(table, inputs, rows, upstream(), NOW, existing=existing)
+    return {name: text.to_pylist() for name, text in texts.items()}
 
 
 def test_an_update_changes_assigned_and_dependent_columns() -> None:

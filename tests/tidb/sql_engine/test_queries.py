@@ -224,10 +224,10 @@ def test_a_timestamp_is_seen_in_the_time_zone_of_the_session() -> None:
 
 
 def raw(column: str, *expressions: str) -> list[bytes | None]:
-    (found,) = evaluate_rows(
+    values, _ = evaluate_rows(
         [(parse_expression(expression),) for expression in expressions], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL
     )
-    return [None if cell is None else cell.body for cell in datum_list(found.raw)]
+    return [None if cell is None else cell.body for cell in datum_list(values[column])]
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def raw(column: str, *expressions: str) -> list[bytes | None]:
 def test_a_literal_has_the_value_of_its_evaluation(column: str, expression: str) -> None:
     (evaluated,) = evaluate([parse_expression(expression)], [COLUMNS[column]], UPSTREAM, NOW)
 
-    (given,) = evaluate_rows([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
-    assert datum_list(given.raw) == datum_list(evaluated)
+    values, _ = evaluate_rows([(parse_expression(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
+    assert datum_list(values[column]) == datum_list(evaluated)
 
 
 def test_values_are_literals_expressions_and_defaults() -> None:
@@ -270,11 +270,11 @@ def test_values_are_literals_expressions_and_defaults() -> None:
         (parse_expression("3"), parse_expression("concat(id, 'x')")),
     ]
 
-    ids, texts = evaluate_rows(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
+    values, default_rows = evaluate_rows(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
 
-    assert datum_list(ids.raw) == [("int", b"1"), ("int", b"2"), ("int", b"3")] and ids.default is None
-    assert datum_list(texts.raw) == [("string", b"a"), None, ("string", b"3x")]
-    assert texts.default is not None and texts.default.to_pylist() == [False, True, False]
+    assert datum_list(values["id"]) == [("int", b"1"), ("int", b"2"), ("int", b"3")]
+    assert datum_list(values["s"]) == [("string", b"a"), None, ("string", b"3x")]
+    assert {name: rows.to_pylist() for name, rows in default_rows.items()} == {"s": [False, True, False]}
 
 
 def test_a_long_decimal_keeps_its_digits() -> None:

@@ -156,7 +156,8 @@ def test_simple_values_agree_with_the_evaluator(target: str) -> None:
 @pytest.mark.parametrize("target", ["n", "s", "f"])
 def test_values_of_an_insert_agree_with_the_evaluator(target: str) -> None:
     column, nodes = COLUMNS[target], [parse_expression(each) for each in WITHOUT_COLUMNS]
-    found = datum_list(evaluate_rows([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
+    values, _ = evaluate_rows([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)
+    found = datum_list(values[column.name])
     asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
     assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [datum_list(value)[0] for value in asked]))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeAlias, Union
 
 import numpy as np
@@ -34,7 +35,6 @@ from simulator.tidb.sql_engine.changes.casting import (
     replace_nulls,
     warnings,
 )
-from simulator.tidb.sql_engine.changes.insert_rows import InputValues
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.sessions.clock import now_text
 from simulator.tidb.sql_engine.storage import auto_ids
@@ -51,11 +51,8 @@ class DefaultMarker:
 
 
 @dataclass(frozen=True)
-class AssignedRows:
-    """The values of rows."""
-
-    texts: dict[str, pa.Array]
-    """TiDB text (binary) of each visible column, in table order."""
+class AssignmentEffects:
+    """What the assignment of values does besides."""
 
     counters: Counters
     """The id counters after the statement. INSERT advances them, and UPDATE of an AUTO_INCREMENT column."""
@@ -68,7 +65,7 @@ class AssignedRows:
     """The error if new rows have no ids. The ids that were assigned are used up."""
 
 
-ColumnInput: TypeAlias = Union[pa.Array, InputValues, DefaultMarker]
+ColumnInput: TypeAlias = Union[pa.Array, DefaultMarker]
 ColumnInputs: TypeAlias = Mapping[str, ColumnInput]
 """The input of each column by its name in the table, in the order of the statement: datums, text, bytes as a file has
 them (a BIT's are tagged), or Arrow numbers."""
@@ -85,16 +82,19 @@ def assign_values(
     named: Collection[str] = (),
     id_request: IdRequest = IdRequest(),
     origin: str = "",
-) -> AssignedRows:
+    default_rows: Mapping[str, pa.Array] = MappingProxyType({}),
+) -> tuple[Texts, AssignmentEffects]:
     """Return new rows, or the `existing` rows (TiDB texts of all visible columns) with their changes.
 
+    Rows are the TiDB text (binary) of each visible column, in table order. `default_rows` are the rows (bool) of an
+    input that have DEFAULT, by column.
     `named` are columns that other assignments of the statement set; ON UPDATE leaves them alone. `origin` is one
     of `casting` if it is not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
     """
     origin = origin or (VALUES if existing is None else UPDATE)
     statement = cast_context(table, rows, upstream, now_ms, ignore, origin)
-    defaults = _needed_defaults(statement, inputs)
-    texts, row_errors = _cast_inputs(statement, inputs, defaults)
+    defaults = _needed_defaults(statement, inputs, default_rows)
+    texts, row_errors = _cast_inputs(statement, inputs, default_rows, defaults)
     automatic = None if statement.updating else auto_ids.auto_column(table)
     for column in visible_columns(table):
         if column.generated:
@@ -117,7 +117,7 @@ def assign_values(
     texts = _with_generated(statement, texts, row_errors)
     texts = {column.name: texts[column.name] for column in visible_columns(table)}
     if automatic is None:
-        return AssignedRows(texts, counters, warnings=warnings(row_errors))
+        return texts, AssignmentEffects(counters, warnings=warnings(row_errors))
     ids = auto_ids.assign_ids(
         table,
         automatic,
@@ -128,7 +128,7 @@ def assign_values(
         id_request._replace(lenient=statement.mode.lenient, ignore=ignore),
     )
     texts[automatic.name] = ids.texts
-    return AssignedRows(texts, ids.counters, ids.first, warnings(row_errors), ids.error)
+    return texts, AssignmentEffects(ids.counters, ids.first, warnings(row_errors), ids.error)
 
 
 def _collect(row_errors: list[RowError], cast: CastResult) -> pa.Array:
@@ -136,61 +136,47 @@ def _collect(row_errors: list[RowError], cast: CastResult) -> pa.Array:
     return cast.text
 
 
-def _needed_defaults(statement: CastContext, inputs: ColumnInputs) -> Texts:
+def _needed_defaults(statement: CastContext, inputs: ColumnInputs, default_rows: Mapping[str, pa.Array]) -> Texts:
     """Return the defaults that the rows need."""
+    defaulted = {name for name, value in inputs.items() if isinstance(value, DefaultMarker)} | default_rows.keys()
     needed = [
         column
         for column in visible_columns(statement.table)
         if not column.generated
         and not column.auto_increment
         and not column.auto_random
-        and (not statement.updating if column.name not in inputs else _may_default(inputs[column.name]))
+        and (column.name in defaulted or column.name not in inputs and not statement.updating)
     ]
     return default_texts(needed, statement.rows, statement.upstream, statement.now_ms) if needed else {}
 
 
-def _may_default(value: ColumnInput) -> bool:
-    return isinstance(value, DefaultMarker) or _default_mask(value) is not None
-
-
-def _cast_inputs(statement: CastContext, inputs: ColumnInputs, defaults: Texts) -> tuple[Texts, list[RowError]]:
+def _cast_inputs(
+    statement: CastContext, inputs: ColumnInputs, default_rows: Mapping[str, pa.Array], defaults: Texts
+) -> tuple[Texts, list[RowError]]:
     """Return the TiDB texts of the columns that the statement names, and the errors, in its order."""
     columns = {column.name: column for column in statement.table.columns}
     named = [columns[name] for name in inputs]
     for column in named:
-        _check_generated(column, inputs[column.name], statement.table)
+        if column.generated and not isinstance(inputs[column.name], DefaultMarker):
+            _check_generated(column, default_rows.get(column.name), statement.table)
     named = [column for column in named if not column.generated]
     plain = [column for column in named if not isinstance(inputs[column.name], DefaultMarker)]
-    casts = cast_values(statement, plain, [_raw_values(inputs[column.name]) for column in plain])
+    casts = cast_values(statement, plain, [inputs[column.name] for column in plain])
     row_errors: list[RowError] = []
     texts = {column.name: _collect(row_errors, each) for column, each in zip(plain, casts)}
     for column in named:
-        value = inputs[column.name]
-        if isinstance(value, DefaultMarker):
+        if isinstance(inputs[column.name], DefaultMarker):
             texts[column.name] = _explicit_default(statement, column, defaults, row_errors)
-        elif (default := _default_mask(value)) is not None:
-            texts[column.name] = pc.if_else(
-                default, _explicit_default(statement, column, defaults, row_errors), texts[column.name]
-            )
+        elif column.name in default_rows:
+            explicit = _explicit_default(statement, column, defaults, row_errors)
+            texts[column.name] = pc.if_else(default_rows[column.name], explicit, texts[column.name])
     return texts, row_errors
 
 
-def _raw_values(value: ColumnInput) -> pa.Array:
-    return value.raw if isinstance(value, InputValues) else value
-
-
-def _default_mask(value: ColumnInput) -> pa.Array | None:
-    """Return the rows whose value is DEFAULT; None if there are none."""
-    return value.default if isinstance(value, InputValues) else None
-
-
-def _check_generated(column: Column, value: ColumnInput, table: Table) -> None:
+def _check_generated(column: Column, default_rows: pa.Array | None, table: Table) -> None:
     """Raise SqlError if a generated column gets a value other than DEFAULT (tidb pkg/planner/core/planbuilder.go,
     ErrBadGeneratedColumn)."""
-    if not column.generated or isinstance(value, DefaultMarker):
-        return
-    default = _default_mask(value)
-    if default is None or not pc.all(default).as_py():
+    if default_rows is None or not pc.all(default_rows).as_py():
         raise sql_error(3105, column.name, table.name)
 
 

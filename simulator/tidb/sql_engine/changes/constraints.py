@@ -279,7 +279,7 @@ def _cascade(
             name: event.change.inserted.texts[parent_columns[other.lower()].name].take(pa.array(parents))
             for name, other in zip(names, foreign.references, strict=True)
         }
-    texts = assign_values(child, values, len(places), upstream, now_ms, existing=rows.texts).texts
+    texts, _ = assign_values(child, values, len(places), upstream, now_ms, existing=rows.texts)
     new = check_rows(key_rows(child, texts, rows.row_ids), child, upstream, now_ms)
     try:
         written = update_stored_rows(start, places, new, ignore=False)

@@ -25,16 +25,16 @@ def insert_rows(
     table: Table, inputs: Mapping[str, ColumnInput], rows: int, upstream: Upstream, now_ms: int
 ) -> StatementOutcome:
     """Insert new rows in their order. Raises SqlError."""
-    assigned = assign_values(table, inputs, rows, upstream, now_ms)
-    if assigned.error is not None:
-        raise assigned.error
-    new_rows = key_rows(table, assigned.texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
+    texts, effects = assign_values(table, inputs, rows, upstream, now_ms)
+    if effects.error is not None:
+        raise effects.error
+    new_rows = key_rows(table, texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
     new_rows = check_rows(new_rows, table, upstream, now_ms)
     try:
-        written = insert_or_fail(start_writes(upstream, table, now_ms, assigned.counters), new_rows)
+        written = insert_or_fail(start_writes(upstream, table, now_ms, effects.counters), new_rows)
     except PartialWriteError as failure:
         raise failure.error from None
-    return finish_statement(upstream, (written,), now_ms, assigned.last_insert_id)
+    return finish_statement(upstream, (written,), now_ms, effects.last_insert_id)
 
 
 def update_rows(
@@ -43,10 +43,10 @@ def update_rows(
     """Update the rows at some positions, each once. Unchanged rows are not written. Raises SqlError."""
     stored = table_rows(upstream, table)
     old = take_stored(stored, places)
-    assigned = assign_values(table, inputs, len(places), upstream, now_ms, existing=old.texts)
-    new = check_rows(rekey_rows(table, old, assigned.texts), table, upstream, now_ms)
+    texts, effects = assign_values(table, inputs, len(places), upstream, now_ms, existing=old.texts)
+    new = check_rows(rekey_rows(table, old, texts), table, upstream, now_ms)
     try:
-        written = update_stored_rows(start_writes(upstream, table, now_ms, assigned.counters), places, new, False)
+        written = update_stored_rows(start_writes(upstream, table, now_ms, effects.counters), places, new, False)
     except PartialWriteError as failure:
         raise failure.error from None
     return finish_statement(upstream, (written,), now_ms)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.sql_engine.changes.assign import AssignedRows, ColumnInput, DefaultMarker, assign_values
+from simulator.tidb.sql_engine.changes.assign import AssignmentEffects, ColumnInput, DefaultMarker, assign_values
 from simulator.tidb.sql_engine.changes.casting import DUPLICATE, SELECT, VALUES
 from simulator.tidb.sql_engine.changes.constraints import check_rows, drop_orphans, finish_statement
 from simulator.tidb.sql_engine.changes.duplicates import (
@@ -68,40 +68,48 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> StatementOutco
     table = resolve_table(upstream, statement.table, "replace into" if statement.replace else "insert into")
     columns = assigned_columns(statement, table)
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
-    inputs, rows, query = _input_values(statement, table, columns, upstream, now_ms, problems)
+    inputs, default_rows, rows, query = _input_values(statement, table, columns, upstream, now_ms, problems)
     origin = VALUES if statement.query is None else SELECT
     id_request = IdRequest(updates=bool(statement.on_duplicate), one_by_one=statement.query is not None)
-    assigned = assign_values(
-        table, inputs, rows, upstream, now_ms, ignore=statement.ignore, id_request=id_request, origin=origin
+    texts, effects = assign_values(
+        table,
+        inputs,
+        rows,
+        upstream,
+        now_ms,
+        ignore=statement.ignore,
+        id_request=id_request,
+        origin=origin,
+        default_rows=default_rows,
     )
-    written = start_writes(upstream, table, now_ms, assigned.counters, Warnings(assigned.warnings))
-    if assigned.error is not None:
-        if not statement.ignore or statement.on_duplicate or assigned.error.number != 1467:
-            return _failed(assigned.error, upstream, written, assigned)
-        return finish_statement(upstream, (replace(written, warned=written.warned.also(assigned.error)),), now_ms)
+    written = start_writes(upstream, table, now_ms, effects.counters, Warnings(effects.warnings))
+    if effects.error is not None:
+        if not statement.ignore or statement.on_duplicate or effects.error.number != 1467:
+            return _failed(effects.error, upstream, written, effects)
+        return finish_statement(upstream, (replace(written, warned=written.warned.also(effects.error)),), now_ms)
     try:
-        written = _write_rows(statement, written, assigned, rows, query, upstream, now_ms, problems)
-        return finish_statement(upstream, (written,), now_ms, assigned.last_insert_id, problems.warnings)
+        written = _write_rows(statement, written, texts, rows, query, upstream, now_ms, problems)
+        return finish_statement(upstream, (written,), now_ms, effects.last_insert_id, problems.warnings)
     except PartialWriteError as failure:
         return _failed(
-            failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), assigned
+            failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), effects
         )
     except SqlError as error:
-        return _failed(error, upstream, written, assigned)
+        return _failed(error, upstream, written, effects)
 
 
-def _failed(error: SqlError, upstream: Upstream, written: TableWrites, assigned: AssignedRows) -> FailedStatement:
+def _failed(error: SqlError, upstream: Upstream, written: TableWrites, effects: AssignmentEffects) -> FailedStatement:
     """Return a refused statement with the ids that it used up, and LAST_INSERT_ID() if a row was inserted."""
     after = put_rows(upstream, replace(table_rows(upstream, written.stored.table), counters=written.counters))
-    if written.added and assigned.last_insert_id:
-        after = replace(after, session=replace(after.session, last_insert_id=assigned.last_insert_id))
+    if written.added and effects.last_insert_id:
+        after = replace(after, session=replace(after.session, last_insert_id=effects.last_insert_id))
     return FailedStatement(error, after)
 
 
 def _write_rows(
     statement: Insert,
     written: TableWrites,
-    assigned: AssignedRows,
+    texts: Mapping[str, pa.Array],
     rows: int,
     query: SelectedRows | None,
     upstream: Upstream,
@@ -112,7 +120,7 @@ def _write_rows(
     SqlError."""
     table = written.stored.table
     partitions = resolve_partitions(table, statement.partitions) if statement.partitions else None
-    new_rows, fits, errors = _locate_rows(table, assigned.texts, rows, partitions, {} if query is None else query.texts)
+    new_rows, fits, errors = _locate_rows(table, texts, rows, partitions, {} if query is None else query.texts)
     if errors and not statement.ignore:
         if statement.on_duplicate or statement.replace or not fits[0]:
             raise errors[0]
@@ -148,22 +156,20 @@ def _input_values(
     upstream: Upstream,
     now_ms: int,
     problems: ExpressionProblems,
-) -> tuple[Inputs, int, SelectedRows | None]:
-    """Return raw values by column, the number of rows, and the query that provides them."""
+) -> tuple[Inputs, Mapping[str, pa.Array], int, SelectedRows | None]:
+    """Return raw values by column, which rows have DEFAULT, the number of rows, and the query that provides them."""
     if statement.query is not None:
         updates = [each.value for each in statement.on_duplicate]
         query = select_rows(statement.query, columns, updates, table, upstream, now_ms, problems)
-        return dict(query.values), query.rows, query
+        return dict(query.values), {}, query.rows, query
     rows = statement.rows or ()
     if not any(rows):
-        return {}, len(rows), None
+        return {}, {}, len(rows), None
     full = [row or (DefaultValue(),) * len(columns) for row in rows]
-    inputs: Inputs = {}
-    values = evaluate_rows(full, columns, upstream, now_ms, table, problems)
-    for column, value in zip(columns, values, strict=True):
-        everywhere = value.default is not None and pc.all(value.default).as_py()
-        inputs[column.name] = DefaultMarker() if everywhere else value
-    return inputs, len(rows), None
+    values, default_rows = evaluate_rows(full, columns, upstream, now_ms, table, problems)
+    everywhere = {name for name, mask in default_rows.items() if pc.all(mask).as_py()}
+    inputs: Inputs = {name: DefaultMarker() if name in everywhere else value for name, value in values.items()}
+    return inputs, default_rows, len(rows), None
 
 
 def _locate_rows(
@@ -229,7 +235,7 @@ def _duplicate_update(
             if query is not None and query.extra is not None:
                 sources.insert(1, RowSource(query.extra, new.texts, query.extra_columns))
             values = evaluate_assignments(group, upstream, now_ms, sources, len(old), problems)
-            texts = assign_values(
+            texts, _ = assign_values(
                 table,
                 values,
                 len(old),
@@ -239,7 +245,7 @@ def _duplicate_update(
                 existing=texts,
                 named=named,
                 origin=DUPLICATE,
-            ).texts
+            )
         return check_rows(rekey_rows(table, old, texts), table, upstream, now_ms)
 
     return updating

@@ -41,16 +41,6 @@ EXPRESSION_BATCH = 256
 """The number of expressions that one query evaluates."""
 
 
-class InputValues(NamedTuple):
-    """The values that the rows of VALUES have for a column."""
-
-    raw: pa.Array
-    """Datums; null for NULL and for DEFAULT."""
-
-    default: pa.Array | None
-    """bool: the rows that have DEFAULT; None if there are none."""
-
-
 def evaluate_rows(
     rows: Sequence[tuple[Node, ...]],
     columns: Sequence[Column],
@@ -58,10 +48,10 @@ def evaluate_rows(
     now_ms: int,
     table: Table,
     problems: ExpressionProblems | None = None,
-) -> tuple[InputValues, ...]:
-    """Return the values of VALUES for these columns of the table, one `InputValues` for each column.
+) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
+    """Return the values of VALUES for these columns of the table, by column, and which rows of a column have DEFAULT.
 
-    A value of a TIMESTAMP is in the session's time zone. Raises SqlError.
+    Values are datums, null for NULL and for DEFAULT. A column without DEFAULT has no entry in the second (bool). A value of a TIMESTAMP is in the session's time zone. Raises SqlError.
     """
     datums_by_column: list[list[Datum | None]] = [[None] * len(rows) for _ in columns]
     defaults: list[set[int]] = [set() for _ in columns]
@@ -89,13 +79,14 @@ def evaluate_rows(
             datum = datum_list(value.slice(0, 1))[0]
             for place in waiting[number, node, own_row]:
                 datums_by_column[number][place] = datum
-    return tuple(
-        InputValues(
-            datums_of(cells),
-            pa.array([place in default_places for place in range(len(rows))]) if default_places else None,
-        )
-        for cells, default_places in zip(datums_by_column, defaults, strict=True)
-    )
+    names = [column.name for column in columns]
+    datums = {name: datums_of(cells) for name, cells in zip(names, datums_by_column, strict=True)}
+    default_rows = {
+        name: pa.array([place in places for place in range(len(rows))])
+        for name, places in zip(names, defaults, strict=True)
+        if places
+    }
+    return datums, default_rows
 
 
 def _has_random(node: Node) -> bool:

@@ -123,8 +123,8 @@ def _update_table(
         }
     at = np.asarray(places, np.int64)
     old = take_stored(stored, at)
-    assigned = assign_values(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
-    texts, unplaced = assigned.texts, list[SqlError]()
+    texts, effects = assign_values(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
+    unplaced: list[SqlError] = []
     if ignore and table.partitioning is not None:
         fits = valid_mask(try_locate_partitions(table, texts))
         unplaced = [no_partition_error(table, texts, int(row)) for row in np.flatnonzero(~fits)]
@@ -136,7 +136,7 @@ def _update_table(
         _, firsts = np.unique(at[differs], return_index=True)
         chosen = np.sort(differs[firsts])
         at, new = at[chosen], take_rows(new, pa.array(chosen))
-    start = start_writes(upstream, table, now_ms, assigned.counters, Warnings(assigned.warnings).also(*unplaced))
+    start = start_writes(upstream, table, now_ms, effects.counters, Warnings(effects.warnings).also(*unplaced))
     return update_stored_rows(start, at, check_rows(new, table, upstream, now_ms), ignore)
 
 

@@ -1,21 +1,14 @@
-"""Converts the effects of a statement of scripted SQL to row changes of table versions, and to DDL jobs.
-
-Rows of one transaction share a commit-ts. Jobs follow the rows of their millisecond.
-"""
+"""The versions of tables, and the jobs that TiCDC sees, after a DDL statement of scripted SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-
 from simulator import tso
-from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement, emit_jobs
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.plan.step import PlanContext, RunPosition
 from simulator.run.plan.table_infos import FIRST_OTHER_ID, TableIds, follow_jobs, ids_of, stamp_versions
 from simulator.run.plan.versions import EVERYTHING, ExchangedPartition, TableVersions
 from simulator.ticdc.codecs import TableInfo
@@ -24,7 +17,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.sql_engine.storage.state import CommittedTransaction, CompletedDdl, TableChanges
+from simulator.tidb.sql_engine.storage.state import CompletedDdl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable, TruncateTable
 
@@ -34,50 +27,20 @@ MOVING = frozenset({Action.ALTER_TABLE_PARTITIONING, Action.REMOVE_PARTITIONING}
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
 
-def apply_events(
-    events: tuple[CommittedTransaction | CompletedDdl, ...],
-    position: RunPosition,
-    context: PlanContext,
-    origin: str,
-    job_logical: int = tso.ROW_LOGICAL + 1,
-) -> tuple[RunPosition, StepResult]:
-    """Return the position after the events of a statement that begins at `position.now_ms`, and their result.
+def apply_ddl(
+    event: CompletedDdl, position: RunPosition, context: PlanContext, origin: str, logical: int
+) -> tuple[RunPosition, list[EmittedJob]]:
+    """Return the position after a DDL statement and the jobs that TiCDC sees.
 
-    The position is in the last millisecond that the events take. `origin` is the statement's source, for error
-    messages, `job_logical` the logical part of a job's commit-ts. Raises DdlError if TiCDC would stop the changefeed.
+    `origin` is the statement's source, for error messages, `logical` the logical part of the first job's commit-ts.
+    Raises DdlError if TiCDC would stop the changefeed.
     """
-    rows: list[pa.RecordBatch] = []
-    jobs: list[EmittedJob] = []
-    for number, event in enumerate(events):
-        if isinstance(event, CommittedTransaction):
-            position = position.passed(1) if number else position
-            ts = tso.compose(position.now_ms, tso.ROW_LOGICAL)
-            rows += (
-                batch
-                for changes in event.changes
-                for batch in scripted_changes(changes, np.full(len(changes.handle), ts), position, context)
-            )
-        else:
-            versions = _versions(event, position, context)
-            emitted = _jobs(event, position, context, origin, job_logical)
-            ids = TableIds(ids_of(position.versions, context.versions), ids_of(versions, context.versions))
-            followed, infos = follow_jobs(emitted, position.infos, ids, position.start_ts)
-            jobs += followed
-            stamp_versions(versions, infos, position.start_ts, context.versions)
-            position = replace(position, versions=versions, infos=infos)
-    return position, StepResult(tuple(jobs), rows=tuple(rows))
-
-
-def scripted_changes(
-    changes: TableChanges, commit_ts: Ints, position: RunPosition, context: PlanContext
-) -> Iterator[pa.RecordBatch]:
-    """Yield the changes of a table with their commit-ts (ROW_CHANGES with row_id) if it is replicated."""
-    version = position.versions.get((changes.table.schema, changes.table.name))
-    if version is not None and len(commit_ts):
-        physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
-        table = physical_tables.take(changes.partition)
-        columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
-        yield pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
+    versions = _versions(event, position, context)
+    emitted = _jobs(event, position, context, origin, logical)
+    ids = TableIds(ids_of(position.versions, context.versions), ids_of(versions, context.versions))
+    jobs, infos = follow_jobs(emitted, position.infos, ids, position.start_ts)
+    stamp_versions(versions, infos, position.start_ts, context.versions)
+    return replace(position, versions=versions, infos=infos), list(jobs)
 
 
 def _jobs(
