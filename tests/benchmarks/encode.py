@@ -40,6 +40,7 @@ CASES = {
     "simple-avro": CodecOptions("simple", encoding_format="avro"),
     "simple-checksums": CodecOptions("simple", row_checksums=True),
     "avro": CodecOptions("avro", enable_tidb_extension=True),
+    "csv": CodecOptions("csv", terminator="\r\n"),
 }
 """Protocols with options, by the names of `--case`."""
 

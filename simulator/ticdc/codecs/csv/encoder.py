@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -13,7 +12,7 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.csv.handles import handle_texts
-from simulator.ticdc.codecs.csv.values import Quoting, column_text
+from simulator.ticdc.codecs.csv.values import Piece, Quoting, column_pieces
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
 from simulator.tidb.model.table import Column, visible_columns
@@ -21,8 +20,6 @@ from simulator.tidb.model.table import Column, visible_columns
 LETTERS = {"INSERT": b"I", "UPDATE": b"U", "DELETE": b"D"}
 UPDATE_PARTS = (b"D", b"I")
 """An UPDATE with its old values."""
-
-Piece: TypeAlias = "bytes | pa.Array"
 
 
 def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
@@ -70,22 +67,22 @@ def _line(
     table, csv = changes.rows.table, options.csv
     quoting = Quoting.of(csv)
     delimiter = csv.delimiter.encode()
-    cells: list[Piece] = [
-        quoting.constant(text)
+    cells: list[list[Piece]] = [
+        [quoting.constant(text)]
         for text in (letter, *(name.encode("utf-8", "surrogateescape") for name in (table.name, table.schema)))
     ]
     if csv.include_commit_ts:
-        cells.append(decimal(changes.rows.commit_ts))
+        cells.append([decimal(changes.rows.commit_ts)])
     if csv.output_old_value:
-        cells.append(b"true" if changes.operation == "UPDATE" else b"false")
+        cells.append([b"true" if changes.operation == "UPDATE" else b"false"])
     if csv.output_handle_key:
-        cells.append(quoting.strings(handle_texts(changes)))
+        cells.append([quoting.strings(handle_texts(changes))])
     selected = changes.rows.selected
     for place, column in enumerate(columns):
         if (selected is None or column.name in selected) and (known is None or column.name in known):
-            cells.append(column_text(image.cells(place), column.type, csv, quoting, release))
+            cells.append(column_pieces(image.cells(place), column.type, csv, quoting, release))
     try:
-        pieces: list[Piece] = [piece for cell in cells for piece in (cell, delimiter)]
+        pieces: list[Piece] = [piece for cell in cells for piece in (*cell, delimiter)]
     except ValueError as error:
         raise EncodeError(str(error)) from error
     return [*pieces[:-1], options.terminator.encode()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,9 @@ from simulator.tidb.model import types
 from simulator.tidb.model.types import ColumnType
 
 NUMBERS = frozenset(("integer", "bit", "year"))
+Piece: TypeAlias = "bytes | pa.Array"
+"""What a line is joined of: the same bytes for all rows, or a column."""
+
 MARK = b"\xfe"
 """Stands for a delimiter while other characters are escaped; no text has the byte."""
 
@@ -47,10 +51,15 @@ class Quoting:
         """Return strings, given as their bytes, as they are written; nulls stay nulls."""
         if not self.quote:
             return self._escaped(cells)
-        if _holds(cells, self.quote):
-            cells = pc.replace_substring(cells, self.quote, self.quote * 2)
         quote = pa.scalar(self.quote, pa.binary())
-        return pc.binary_join_element_wise(quote, cells, quote, pa.scalar(b"", pa.binary()))
+        return pc.binary_join_element_wise(quote, self._doubled(cells), quote, pa.scalar(b"", pa.binary()))
+
+    def pieces(self, cells: pa.Array) -> list[Piece]:
+        """Return strings, none of them null, as pieces that are to be joined."""
+        return [self.quote, self._doubled(cells), self.quote] if self.quote else [self._escaped(cells)]
+
+    def _doubled(self, cells: pa.Array) -> pa.Array:
+        return pc.replace_substring(cells, self.quote, self.quote * 2) if _holds(cells, self.quote) else cells
 
     def _escaped(self, cells: pa.Array) -> pa.Array:
         special = [each for each in (self.delimiter, b"\\", b"\n", b"\r") if _holds(cells, each)]
@@ -81,24 +90,23 @@ def _holds(cells: pa.Array, text: bytes) -> bool:
     return text in data.tobytes()
 
 
-def column_text(cells: pa.Array, type: ColumnType, options: CsvOptions, quoting: Quoting, release: Release) -> pa.Array:
-    """Return a column's TiDB text as its cells in CSV."""
+def column_pieces(
+    cells: pa.Array, type: ColumnType, options: CsvOptions, quoting: Quoting, release: Release
+) -> list[Piece]:
+    """Return a column's TiDB text as pieces of CSV that are to be joined."""
     family = types.family(type)
     if family in NUMBERS:
-        return with_null(cells, options)
+        return [with_null(cells, options)]
     if family == "float":
-        return with_null(percent_v_float(cells, type, release.float_widened), options)
+        return [with_null(percent_v_float(cells, type, release.float_widened), options)]
     if types.is_binary(type):
-        coded = _hex(latin1(cells)) if options.binary_encoding_method == "hex" else base64(latin1(cells))
-        return with_null(quoting.strings(coded), options)
-    if quoting.quote:
-        return with_null(quoting.strings(surrogate_unescaped(cells)), options)
-    return with_null(surrogate_unescaped_escapes(cells, quoting), options)
-
-
-def surrogate_unescaped_escapes(cells: pa.Array, quoting: Quoting) -> pa.Array:
-    """Return text escaped; bytes that are no UTF-8 take their places after that, so that MARK is unique."""
-    return surrogate_unescaped(quoting.strings(cells))
+        cells = _hex(latin1(cells)) if options.binary_encoding_method == "hex" else base64(latin1(cells))
+    elif quoting.quote:
+        cells = surrogate_unescaped(cells)
+    else:
+        # bytes that are no UTF-8 take their places after the escapes, so that MARK is unique
+        return [with_null(surrogate_unescaped(quoting.strings(cells)), options)]
+    return [with_null(quoting.strings(cells), options)] if cells.null_count else quoting.pieces(cells)
 
 
 def with_null(cells: pa.Array, options: CsvOptions) -> pa.Array:
