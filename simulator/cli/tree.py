@@ -206,6 +206,9 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "
 @click.option("--protocol", type=PROTOCOLS, help="By default seen from each message.")
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 @click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (avro from Kafka).")
+@click.option(
+    "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
+)
 def inspect(
     source: str,
     as_json: bool,
@@ -214,15 +217,28 @@ def inspect(
     protocol: str | None,
     limit: int | None,
     schema_registry: str | None,
+    config: Path | None,
 ) -> None:
     """Messages decoded for people, one line an event.
 
-    SOURCE is a fixtures directory or kafka://host:port/topic.
+    SOURCE is a fixtures directory, kafka://host:port/topic, or the directory or URI (file://, s3://, …) of files that
+    a storage sink wrote.
     """
     if raw and (as_json or protocol):
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
     from simulator.cli.output import show_lines, warn
+    from simulator.consumer import storage
+
+    if storage.is_storage(source):
+        if raw or follow or protocol or schema_registry:
+            raise UserError(
+                f"{source} has files of a storage sink: of the options only --json, --limit and --config apply"
+            )
+        show_lines(islice(storage.lines(storage.open_directory(source, config), as_json), limit))
+        return
+    if config:
+        raise UserError(f"--config is for files on storage, and {source} has none")
     from simulator.consumer.event_lines import lines, raw_lines
     from simulator.consumer.records import read_records
     from simulator.consumer.schemas import source_schemas

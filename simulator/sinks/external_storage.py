@@ -92,6 +92,12 @@ class ExternalStorage:
             return frozenset()
         return frozenset(posixpath.basename(path) for path in paths)
 
+    def paths(self) -> list[str]:
+        """Return the paths of all files below the storage's URI, sorted; none if it does not exist."""
+        self._driver.invalidate_cache()
+        root = self._root.rstrip("/") + "/"
+        return sorted(path.removeprefix(root) for path in self._driver.find(self._root))
+
     def require_writable(self, setting: str) -> None:
         """Write and remove a small file; raise UserError, one line, if that fails."""
         probe = f".ticdc-sim-{uuid.uuid4()}"

@@ -1,0 +1,92 @@
+"""Rows of CSV files (tiflow v8.5: pkg/sink/codec/csv/csv_message.go)."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from simulator.consumer.decode.stream_events import Image, RowEvent, Value
+from simulator.errors import UserError
+from simulator.ticdc.codecs.codec_options import CodecOptions
+
+OPERATIONS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
+CONTROL = {"n": "\n", "r": "\r"}
+BINARY = re.compile(r"(VAR)?BINARY|(TINY|MEDIUM|LONG)?BLOB")
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How the rows of a changefeed are written."""
+
+    options: CodecOptions
+
+    def rows(self, content: bytes) -> Iterator[list[str | None]]:
+        """Yield the cells of each row, None for NULL. Raises UserError if the file ends inside a row."""
+        text, quote = content.decode("utf-8", "surrogateescape"), self.options.csv.quote
+        cells: list[str | None] = []
+        for match in self._cell.finditer(text):
+            if match.start() == len(text) and not cells:
+                return
+            quoted = match["quoted"]
+            cells.append(self._plain(match["plain"]) if quoted is None else quoted.replace(quote * 2, quote))
+            if match["end"] == self.options.csv.delimiter:
+                continue
+            if not match["end"]:
+                raise UserError("the file ends inside a row")
+            yield cells
+            cells = []
+
+    def event(self, cells: Sequence[str | None], columns: Sequence[tuple[str, str]]) -> tuple[RowEvent, bool]:
+        """Return the event of a row of a table with these columns, and whether it is one side of an UPDATE.
+
+        Raises UserError for a row of another form.
+        """
+        csv = self.options.csv
+        texts = iter([text or "" for text in cells])
+        try:
+            operation, table, schema = OPERATIONS[next(texts)], next(texts), next(texts)
+            commit_ts = int(next(texts)) if csv.include_commit_ts else None
+            is_side = csv.output_old_value and next(texts) == "true"
+            head = 3 + csv.include_commit_ts + csv.output_old_value + csv.output_handle_key
+            values = cells[head:]
+            if len(values) != len(columns):
+                raise ValueError(f"it has {len(values)} values, and the schema file {len(columns)} columns")
+            pairs = zip(columns, values, strict=True)
+            image: Image = {name: self._value(cell, type) for (name, type), cell in pairs}
+        except (ValueError, KeyError, StopIteration) as error:
+            why = str(error) if isinstance(error, ValueError) else "it does not begin with I, U or D, table and schema"
+            raise UserError(f"no row as [sink.csv] says: {why}") from error
+        before, after = (image, None) if operation == "DELETE" else (None, image)
+        return RowEvent(commit_ts, schema, table, operation, before, after), is_side
+
+    def _value(self, text: str | None, type: str) -> Value:
+        if text is None or not BINARY.fullmatch(type):
+            return text
+        is_hex = self.options.csv.binary_encoding_method == "hex"
+        return bytes.fromhex(text) if is_hex else base64.b64decode(text, validate=True)
+
+    @cached_property
+    def _cell(self) -> re.Pattern[str]:
+        csv = self.options.csv
+        quote, delimiter, end = map(re.escape, (csv.quote, csv.delimiter, self.options.terminator))
+        if quote:
+            cell = rf"{quote}(?P<quoted>(?:[^{quote}]|{quote}{quote})*){quote}|(?P<plain>(?:(?!{delimiter}|{end}).)*)"
+        else:
+            cell = rf"(?P<quoted>(?!))|(?P<plain>(?:\\.|(?!{delimiter}|{end})[^\\])*)"
+        return re.compile(rf"(?:{cell})(?P<end>{delimiter}|{end}|\Z)", re.DOTALL)
+
+    def _plain(self, text: str) -> str | None:
+        """Return the value of a cell that is not in quotes; only where no cell is, does it have escapes."""
+        if text == self.options.csv.null:
+            return None
+        if self.options.csv.quote or "\\" not in text:
+            return text
+        return re.sub(r"\\(.)", lambda match: CONTROL.get(match[1], match[1]), text, flags=re.DOTALL)
+
+
+def merge_sides(before: RowEvent, after: RowEvent) -> RowEvent:
+    """Return the UPDATE of its DELETE and INSERT (`output-old-value`)."""
+    return replace(after, op="UPDATE", before=before.before)

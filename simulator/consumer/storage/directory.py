@@ -1,0 +1,155 @@
+"""The files of a storage in the order in which a consumer reads them.
+
+The files of a version of a table come after its schema file and before all files of later versions, as in TiCDC's own
+consumer (tiflow v8.5: cmd/storage-consumer/main.go).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from simulator.errors import UserError
+from simulator.files import parse_error_reason
+from simulator.sinks.external_storage import ExternalStorage, reason
+from simulator.ticdc.changefeed import STORAGE_SCHEMES, Changefeed, load_file
+from simulator.ticdc.storage import METADATA
+
+SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<version>\d+)_\d{10}\.json")
+DATA = re.compile(
+    r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?CDC\d+\.(?P<format>csv|json)"
+)
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A schema file."""
+
+    path: str
+    version: int
+    schema: str
+    table: str
+    """Empty for a statement on a database."""
+
+    query: str
+    """Empty for a table that existed before the changefeed."""
+
+    type: int
+    """TiDB's type of the DDL job; 0 without a statement."""
+
+    columns: Sequence[tuple[str, str]]
+    """Names and types, as VARCHAR or `INT UNSIGNED`."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of rows."""
+
+    path: str
+    version: int
+    schema: str
+    table: str
+    is_csv: bool
+
+
+@dataclass(frozen=True)
+class StorageDirectory:
+    """A storage that a changefeed has written to."""
+
+    storage: ExternalStorage
+    changefeed: Changefeed
+
+    @cached_property
+    def files(self) -> Sequence[TableSchema | DataFile]:
+        """All schema files and files of rows, in order. Raises UserError."""
+        return sorted(self._files(), key=lambda file: (file.version, isinstance(file, DataFile), file.path))
+
+    @cached_property
+    def schemas(self) -> Mapping[tuple[str, str, int], TableSchema]:
+        """The schema files of tables by schema, table and version."""
+        schemas = (file for file in self.files if isinstance(file, TableSchema))
+        return {(file.schema, file.table, file.version): file for file in schemas}
+
+    def checkpoint_ts(self) -> int | None:
+        """Return the checkpoint; None if none was written. Raises UserError."""
+        if not self._has(METADATA):
+            return None
+        try:
+            return int(json.loads(self.content(METADATA))["checkpoint-ts"])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UserError(f'{METADATA} has no {{"checkpoint-ts": N}}: {parse_error_reason(error)}') from error
+
+    def content(self, path: str) -> bytes:
+        """Return the content of a file. Raises UserError."""
+        try:
+            content = self.storage.read(path)
+        except Exception as error:  # each driver has errors of its own
+            raise UserError(f"{path} cannot be read: {reason(error)}") from error
+        if content is None:
+            raise UserError(f"{path} has been removed")
+        return content
+
+    @cached_property
+    def _paths(self) -> Sequence[str]:
+        try:
+            return self.storage.paths()
+        except Exception as error:  # each driver has errors of its own
+            raise UserError(f"{self.storage.shown} cannot be listed: {reason(error)}") from error
+
+    def _has(self, path: str) -> bool:
+        return path in self._paths
+
+    def _files(self) -> Iterator[TableSchema | DataFile]:
+        for path in self._paths:
+            if match := SCHEMA.fullmatch(path):
+                yield _table_schema(path, self.content(path))
+            elif match := DATA.fullmatch(path):
+                place = int(match["version"]), match["schema"], match["table"]
+                yield DataFile(path, *place, match["format"] == "csv")
+
+
+def is_storage(source: str) -> bool:
+    """Return whether a source is the URI of a storage, or a directory to which a changefeed has written as to one."""
+    if "://" in source:
+        return urlsplit(source).scheme in STORAGE_SCHEMES
+    directory = Path(source)
+    schema_files = (
+        path for pattern in ("*/meta/schema_*.json", "*/*/meta/schema_*.json") for path in directory.glob(pattern)
+    )
+    return (directory / METADATA).is_file() or next(schema_files, None) is not None
+
+
+def open_directory(source: str, config: str | Path | None = None) -> StorageDirectory:
+    """Open a storage by its path or URI; `config` is the changefeed.toml with which it was written.
+
+    Raises UserError if there are no such files, ChangefeedError for a config that TiCDC rejects.
+    """
+    uri = source if "://" in source else Path(source).absolute().as_uri()
+    if "protocol=" not in urlsplit(uri).query:
+        uri += ("&" if urlsplit(uri).query else "?") + "protocol=csv"
+    directory = StorageDirectory(ExternalStorage(source, "the storage"), load_file(uri, config))
+    if not directory.files:
+        raise UserError(
+            f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
+        )
+    return directory
+
+
+def _table_schema(path: str, content: bytes) -> TableSchema:
+    """Return what a schema file says (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go). Raises UserError."""
+    try:
+        document: dict[str, Any] = json.loads(content)
+        columns = [(str(each["ColumnName"]), str(each["ColumnType"])) for each in document["TableColumns"] or ()]
+        names = str(document["Schema"]), str(document["Table"])
+        return TableSchema(
+            path, int(document["TableVersion"]), *names, str(document["Query"]), int(document["Type"]), columns
+        )
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
+        raise UserError(f"{path} is no schema file: {missing}") from error

@@ -1,0 +1,144 @@
+"""`inspect` of the files that a storage sink wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator import TiCDC
+from simulator.cli import run
+
+STORY = r"""
+CREATE DATABASE shop; USE shop;
+CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), data VARBINARY(5), price DECIMAL(10,2));
+INSERT INTO item VALUES (1, 'a "pen",\r\n\\blue', x'00ff', 2.50), (2, '\\N', NULL, NULL);
+UPDATE item SET price = 3 WHERE id = 1;
+ALTER TABLE item ADD COLUMN note TEXT;
+INSERT INTO item VALUES (3, '', '', 1, 'x, "y"');
+DELETE FROM item WHERE id = 2;
+"""
+CANAL = "protocol=canal-json&enable-tidb-extension=true"
+WITH_COMMIT_TS = "[sink.csv]\ninclude-commit-ts = true\noutput-old-value = true\n"
+CONFIGS = {
+    "quotes": WITH_COMMIT_TS,
+    "escapes": WITH_COMMIT_TS + 'quote = ""\ndelimiter = "||"\n',
+    "hex, handle key": WITH_COMMIT_TS + 'binary-encoding-method = "hex"\noutput-handle-key = true\n',
+    "terminator": f'[sink]\nterminator = "\\n"\n{WITH_COMMIT_TS}',
+}
+Document = dict[str, Any]
+
+
+@pytest.fixture(name="written")
+def _written(tmp_path: Path) -> Callable[..., Path]:
+    """Plays the story into a storage."""
+
+    def written(parameters: str, config: str = "", name: str = "files") -> Path:
+        (tmp_path / f"{name}.toml").write_text(config)
+        uri = f"{(tmp_path / name).as_uri()}?{parameters}"
+        with TiCDC("v8.1.0", sink_uri=uri, config=tmp_path / f"{name}.toml") as changefeed:
+            changefeed.execute(STORY)
+        return tmp_path / name
+
+    return written
+
+
+@pytest.fixture(name="inspected")
+def _inspected(capsys: pytest.CaptureFixture[str]) -> Callable[..., list[Document]]:
+    def inspected(directory: Path | str, *options: str) -> list[Document]:
+        assert run(["inspect", str(directory), "--json", *options]) == 0, capsys.readouterr().err
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return inspected
+
+
+def without_place(document: Document) -> Document:
+    return {name: value for name, value in document.items() if name not in ("file", "row")}
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
+def test_csv_says_what_canal_json_says(
+    written: Callable[..., Path], inspected: Callable[..., list[Document]], config: str
+) -> None:
+    csv, canal = written("protocol=csv", config), written(CANAL, name="canal")
+
+    rows = [without_place(each) for each in inspected(csv, "--config", str(csv.with_suffix(".toml")))]
+    expected = [without_place(each) for each in inspected(canal)]
+
+    updates = [each for each in expected if each["event"] == "UPDATE"]
+    for update in updates:  # Canal-JSON has the old values of changed columns only, CSV of all
+        update["before"] = update["after"] | update["before"]
+    assert rows == expected
+    assert [each["event"] for each in rows] == [
+        *("DDL", "DDL", "INSERT", "INSERT", "UPDATE", "DDL", "INSERT", "DELETE", "WATERMARK")
+    ]
+    assert [each["after"] for each in rows if each["event"] == "INSERT"] == [
+        {"id": "1", "name": 'a "pen",\r\n\\blue', "data": {"hex": "00ff"}, "price": "2.50"},
+        {"id": "2", "name": "\\N", "data": None, "price": None},
+        {"id": "3", "name": "", "data": {"hex": ""}, "price": "1.00", "note": 'x, "y"'},
+    ]
+
+
+def test_a_uri_is_read_as_a_path_is(written: Callable[..., Path], inspected: Callable[..., list[Document]]) -> None:
+    directory = written("protocol=csv")
+
+    assert inspected(directory.as_uri()) == inspected(directory)
+
+
+def test_rows_without_commit_ts_have_no_time(written: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    directory = written("protocol=csv")
+    (path,) = (str(path.relative_to(directory)) for path in sorted(directory.glob("shop/item/*/*/CDC*.csv"))[:1])
+
+    assert run(["inspect", str(directory)]) == 0
+    assert f"{path}:1 - - INSERT shop.item id=1 " in capsys.readouterr().out
+
+
+def test_a_file_cut_short_and_a_missing_schema_file_are_named(
+    written: Callable[..., Path], inspected: Callable[..., list[Document]]
+) -> None:
+    directory = written("protocol=csv")
+    first, second = sorted(directory.glob("shop/item/*/*/CDC*.csv"))
+    first.write_bytes(first.read_bytes()[:-4])
+    *_, last_schema = sorted(directory.glob("shop/item/meta/schema_*.json"))
+    last_schema.unlink()
+
+    unreadable = [each for each in inspected(directory) if each["event"] == "UNREADABLE"]
+
+    version = second.parent.parent.name
+    assert [(each["row"], each["reason"]) for each in unreadable] == [
+        (3, "the file ends inside a row"),
+        (1, f"there is no schema file of version {version} of shop.item"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--raw"], "of the options only --json, --limit and --config apply"),
+        (["--config", "nowhere.toml"], "nowhere.toml"),
+    ],
+)
+def test_options_without_effect_are_refused(
+    written: Callable[..., Path], capsys: pytest.CaptureFixture[str], options: list[str], reason: str
+) -> None:
+    assert run(["inspect", str(written("protocol=csv")), *options]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_storage_without_files_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", tmp_path.as_uri()]) == 2
+    assert "has no files of a changefeed" in capsys.readouterr().err
+
+
+def test_a_damaged_schema_file_is_named(written: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    directory = written("protocol=csv")
+    path, *_ = sorted(directory.glob("shop/item/meta/schema_*.json"))
+    path.write_text('{"Table": "item"}')
+
+    assert run(["inspect", str(directory)]) == 2
+    assert (
+        f"{path.relative_to(directory)} is no schema file: member 'TableColumns' is missing" in capsys.readouterr().err
+    )
