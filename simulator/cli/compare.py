@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from simulator.cli.output import show_json, show_lines, warn
-from simulator.consumer.compare import StreamComparison, compare_streams
+from simulator.consumer.compare import StreamComparison, compare_storages, compare_streams
 from simulator.consumer.compare.events import EVERYTHING, ComparedEvent
 from simulator.consumer.compare.pairs import Difference
-from simulator.errors import printable
+from simulator.consumer.storage import is_storage
+from simulator.errors import UserError, printable
 
 DIFFERENT = 1
 """The exit code of streams that differ."""
@@ -21,11 +23,28 @@ WIDTH = 200
 
 
 def compare(
-    a: str, b: str, protocol: str | None, exact: bool, considered: tuple[str, ...], limit: int, as_json: bool
+    a: str,
+    b: str,
+    protocol: str | None,
+    exact: bool,
+    considered: tuple[str, ...],
+    limit: int,
+    config: Path | None,
+    as_json: bool,
 ) -> int:
     """Run the command and return its exit code; raises SimulatorError."""
     ignored = EVERYTHING - set(EVERYTHING if exact else considered)
-    comparison = compare_streams(a, b, protocol, ignored, limit=limit, warn=warn)
+    stored = [source for source in (a, b) if is_storage(source)]
+    if len(stored) == 1:
+        raise UserError(f"{stored[0]} has files of a storage sink, and the other stream is none of files")
+    if stored and protocol or config and not stored:
+        raise UserError(
+            f"{'--protocol' if stored else '--config'} has no effect: the streams are {'' if stored else 'no '}files on storage"
+        )
+    if stored:
+        comparison = compare_storages(a, b, config, ignored, limit)
+    else:
+        comparison = compare_streams(a, b, protocol, ignored, limit=limit, warn=warn)
     with suppress(BrokenPipeError):  # the reader of standard output needs no more lines
         if as_json:
             show_json(_document(comparison))

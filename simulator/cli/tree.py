@@ -266,12 +266,15 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 )
 @click.option("--exact", is_flag=True, help="Consider all of these: every byte.")
 @click.option("--limit", type=COUNT, metavar="N", default=20, show_default=True, help="Show at most N differences.")
+@click.option(
+    "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
+)
 @shared.JSON
 def compare(a: str, b: str, **options: Any) -> int:
     """Where two recorded streams differ, event by event: of two releases, or of the simulator and a real TiCDC.
 
-    A and B are fixtures directories or kafka://host:port/topic. What differs between any two runs is not a
-    difference: commit-ts and ids, as long as the same events share one and the commit-ts have the same order, and what
+    A and B are fixtures directories, kafka://host:port/topic, or both files that a storage sink wrote. What differs
+    between any two runs is not a difference: commit-ts and ids, as long as the same events share one and the commit-ts have the same order, and what
     --consider lists. Exit code 1 if the streams differ.
     """
     _without_pandas()

@@ -182,3 +182,55 @@ def test_a_mistake_is_one_line(
 
     assert run(["compare", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture(name="stored")
+def _stored(tmp_path: Path) -> Callable[..., Path]:
+    """Plays SQL into a storage."""
+
+    def stored(name: str, parameters: str, story: str = STORY, start_ts: str = "2025-01-01T00:00:00Z") -> Path:
+        (tmp_path / "story.sql").write_text(story)
+        uri = f"{(tmp_path / name).as_uri()}?{parameters}"
+        command = ["run", str(tmp_path / "story.sql"), "--sink-uri", uri, "--release", "v8.1.0", "--start-ts", start_ts]
+        assert run([*command, "--summary", str(tmp_path / "summary.json")]) == 0
+        return tmp_path / name
+
+    return stored
+
+
+@pytest.mark.parametrize("parameters", ["protocol=csv", CANAL])
+def test_files_on_storage_of_two_runs_are_equal_whatever_their_time(
+    stored: Callable[..., Path],
+    compared: Callable[..., tuple[int, dict[str, Any]]],
+    parameters: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, other = stored("a", parameters), stored("b", parameters, start_ts="2026-03-01T00:00:00Z")
+    capsys.readouterr()
+
+    code, document = compared(one, other)
+
+    assert (code, document["equal"], document["messages"]) == (0, True, {"a": 8, "b": 8})
+    assert compared(one, other, "--exact")[0] == 1
+    assert compared(one, one, "--exact")[1]["same_bytes"] == 9
+
+
+def test_a_row_that_differs_on_storage_is_shown_with_its_table(
+    stored: Callable[..., Path], compared: Callable[..., tuple[int, dict[str, Any]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = stored("a", CANAL), stored("b", CANAL, STORY.replace("price = 3", "price = 4"))
+    capsys.readouterr()
+
+    code, document = compared(one, other)
+
+    assert code == 1
+    assert [(each["table"], each["what"]) for each in document["differences"]] == [
+        ("shop.item", 'value.data[0].price: "3.00" → "4.00"')
+    ]
+
+
+def test_files_on_storage_are_not_compared_with_messages(
+    stream: Callable[..., Path], stored: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", str(stored("a", "protocol=csv")), str(stream("b"))]) == 2
+    assert "files of a storage sink, and the other stream" in capsys.readouterr().err

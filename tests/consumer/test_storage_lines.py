@@ -128,6 +128,12 @@ def test_options_without_effect_are_refused(
     assert reason in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["inspect"], ["compare", "file:///nowhere"]])
+def test_an_invalid_uri_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "file://[::1/files"]) == 2
+    assert "ticdc-sim: " in capsys.readouterr().err
+
+
 def test_a_storage_without_files_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["inspect", tmp_path.as_uri()]) == 2
     assert "has no files of a changefeed" in capsys.readouterr().err

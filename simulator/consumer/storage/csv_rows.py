@@ -23,10 +23,11 @@ class CsvFormat:
 
     options: CodecOptions
 
-    def rows(self, content: bytes) -> Iterator[list[str | None]]:
-        """Yield the cells of each row, None for NULL. Raises UserError if the file ends inside a row."""
+    def rows(self, content: bytes) -> Iterator[tuple[str, list[str | None]]]:
+        """Yield the text of each row and its cells, None for NULL. Raises UserError if the file ends inside a row."""
         text, quote = content.decode("utf-8", "surrogateescape"), self.options.csv.quote
         cells: list[str | None] = []
+        start = 0
         for match in self._cell.finditer(text):
             if match.start() == len(text) and not cells:
                 return
@@ -36,8 +37,8 @@ class CsvFormat:
                 continue
             if not match["end"]:
                 raise UserError("the file ends inside a row")
-            yield cells
-            cells = []
+            yield text[start : match.start("end")], cells
+            cells, start = [], match.end()
 
     def event(self, cells: Sequence[str | None], columns: Sequence[tuple[str, str]]) -> tuple[RowEvent, bool]:
         """Return the event of a row of a table with these columns, and whether it is one side of an UPDATE.

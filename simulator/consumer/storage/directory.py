@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
@@ -117,7 +116,7 @@ class StorageDirectory:
 def is_storage(source: str) -> bool:
     """Return whether a source is the URI of a storage, or a directory to which a changefeed has written as to one."""
     if "://" in source:
-        return urlsplit(source).scheme in STORAGE_SCHEMES
+        return source.partition("://")[0] in STORAGE_SCHEMES
     directory = Path(source)
     schema_files = (
         path for pattern in ("*/meta/schema_*.json", "*/*/meta/schema_*.json") for path in directory.glob(pattern)
@@ -131,9 +130,10 @@ def open_directory(source: str, config: str | Path | None = None) -> StorageDire
     Raises UserError if there are no such files, ChangefeedError for a config that TiCDC rejects.
     """
     uri = source if "://" in source else Path(source).absolute().as_uri()
-    if "protocol=" not in urlsplit(uri).query:
-        uri += ("&" if urlsplit(uri).query else "?") + "protocol=csv"
-    directory = StorageDirectory(ExternalStorage(source, "the storage"), load_file(uri, config))
+    if "protocol=" not in uri.partition("?")[2]:
+        uri += ("&" if "?" in uri else "?") + "protocol=csv"
+    changefeed = load_file(uri, config)  # refuses what is no URI
+    directory = StorageDirectory(ExternalStorage(source, "the storage"), changefeed)
     if not directory.files:
         raise UserError(
             f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"

@@ -63,7 +63,7 @@ def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[i
         raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
     format = CsvFormat(directory.changefeed.codec)
     first_side = None
-    for row, cells in enumerate(format.rows(directory.content(file.path)), 1):
+    for row, (_, cells) in enumerate(format.rows(directory.content(file.path)), 1):
         try:
             event, is_side = format.event(cells, schema.columns)
         except UserError as error:
