@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.endtoend_storage import recorded_files
 
 from simulator import TiCDC
 from simulator.cli import run
+from simulator.consumer.storage import open_directory
+from simulator.consumer.storage.lines import events
+from simulator.errors import UserError
 
+RECORDED = Path(__file__).parent.parent / "endtoend"
 STORY = r"""
 CREATE DATABASE shop; USE shop;
 CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), data VARBINARY(5), price DECIMAL(10,2));
@@ -80,6 +87,36 @@ def test_csv_says_what_canal_json_says(
         {"id": "2", "name": "\\N", "data": None, "price": None},
         {"id": "3", "name": "", "data": {"hex": ""}, "price": "1.00", "note": 'x, "y"'},
     ]
+
+
+def test_every_recorded_file_of_a_real_ticdc_is_read(tmp_path: Path) -> None:
+    """tests/endtoend: CSV in two forms, and Canal-JSON."""
+    read: Counter[str] = Counter()
+    for number, feed in enumerate(recorded_feeds()):
+        directory, config = tmp_path / str(number), tmp_path / f"{number}.toml"
+        for name, content in recorded_files(feed["files"]).items():
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            (directory / name).write_bytes(content)
+        config.write_text(feed["config"])
+        for event in events(open_directory(str(directory), config)):
+            assert not isinstance(event.event, UserError), (feed["name"], event)
+            read[type(event.event).__name__] += 1
+
+    assert read["RowEvent"] > 8000 and read["DdlEvent"] > 2000
+
+
+def recorded_feeds() -> Iterator[dict[str, Any]]:
+    for path in sorted(RECORDED.glob("*.json.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            yield from (feed for feed in json.load(file)["feeds"] if feed["uri"].startswith("file:"))
+
+
+def test_a_virtual_column_is_not_in_rows(tmp_path: Path, inspected: Callable[..., list[Document]]) -> None:
+    with TiCDC("v8.1.0", sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as changefeed:
+        changefeed.execute("USE test; CREATE TABLE g (a INT PRIMARY KEY, b INT AS (a + 1), c INT)")
+        changefeed.execute("INSERT INTO g (a, c) VALUES (1, 3)")
+
+    assert [each["after"] for each in inspected(tmp_path) if each["event"] == "INSERT"] == [{"a": "1", "c": "3"}]
 
 
 def test_a_uri_is_read_as_a_path_is(written: Callable[..., Path], inspected: Callable[..., list[Document]]) -> None:

@@ -15,7 +15,8 @@ from simulator.consumer.compare.streams import StreamComparison, check_ignored
 from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.storage import open_directory
 from simulator.consumer.storage.csv_rows import CsvFormat
-from simulator.consumer.storage.directory import DataFile, StorageDirectory, TableSchema
+from simulator.consumer.storage.directory import DataFile, StorageDirectory
+from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
 from simulator.ticdc.storage import METADATA

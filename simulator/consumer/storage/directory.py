@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from simulator.consumer.storage.schema_files import TableSchema, table_schema, virtual_columns
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
+from simulator.releases import V8_5
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import STORAGE_SCHEMES, Changefeed, load_file
 from simulator.ticdc.storage import METADATA
@@ -24,26 +25,6 @@ SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<vers
 DATA = re.compile(
     r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?CDC\d+\.(?P<format>csv|json)"
 )
-
-
-@dataclass(frozen=True)
-class TableSchema:
-    """A schema file."""
-
-    path: str
-    version: int
-    schema: str
-    table: str
-    """Empty for a statement on a database."""
-
-    query: str
-    """Empty for a table that existed before the changefeed."""
-
-    type: int
-    """TiDB's type of the DDL job; 0 without a statement."""
-
-    columns: Sequence[tuple[str, str]]
-    """Names and types, as VARCHAR or `INT UNSIGNED`."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +55,12 @@ class StorageDirectory:
         """The schema files of tables by schema, table and version."""
         schemas = (file for file in self.files if isinstance(file, TableSchema))
         return {(file.schema, file.table, file.version): file for file in schemas}
+
+    @cached_property
+    def virtual_columns(self) -> Mapping[tuple[str, str, int], frozenset[str]]:
+        """The columns of tables that rows of CSV do not have, by schema, table and version."""
+        statements = (file for file in self.files if isinstance(file, TableSchema) and file.query)
+        return virtual_columns(statements, V8_5)
 
     def checkpoint_ts(self) -> int | None:
         """Return the checkpoint; None if none was written. Raises UserError."""
@@ -107,7 +94,7 @@ class StorageDirectory:
     def _files(self) -> Iterator[TableSchema | DataFile]:
         for path in self._paths:
             if match := SCHEMA.fullmatch(path):
-                yield _table_schema(path, self.content(path))
+                yield table_schema(path, self.content(path))
             elif match := DATA.fullmatch(path):
                 place = int(match["version"]), match["schema"], match["table"]
                 yield DataFile(path, *place, match["format"] == "csv")
@@ -139,17 +126,3 @@ def open_directory(source: str, config: str | Path | None = None) -> StorageDire
             f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
         )
     return directory
-
-
-def _table_schema(path: str, content: bytes) -> TableSchema:
-    """Return what a schema file says (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go). Raises UserError."""
-    try:
-        document: dict[str, Any] = json.loads(content)
-        columns = [(str(each["ColumnName"]), str(each["ColumnType"])) for each in document["TableColumns"] or ()]
-        names = str(document["Schema"]), str(document["Table"])
-        return TableSchema(
-            path, int(document["TableVersion"]), *names, str(document["Query"]), int(document["Type"]), columns
-        )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
-        raise UserError(f"{path} is no schema file: {missing}") from error

@@ -10,7 +10,8 @@ from simulator.consumer import event_lines
 from simulator.consumer.decode import decode
 from simulator.consumer.decode.stream_events import DdlEvent, Event, Watermark
 from simulator.consumer.storage.csv_rows import CsvFormat, merge_sides
-from simulator.consumer.storage.directory import DataFile, StorageDirectory, TableSchema
+from simulator.consumer.storage.directory import DataFile, StorageDirectory
+from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError, printable, printable_json
 from simulator.ticdc.storage import METADATA
 
@@ -58,14 +59,17 @@ def _numbered(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent
 
 
 def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[int, Event | UserError]]:
-    schema = directory.schemas.get((file.schema, file.table, file.version))
+    version = file.schema, file.table, file.version
+    schema = directory.schemas.get(version)
     if schema is None:
         raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
+    virtual = directory.virtual_columns.get(version, frozenset())
+    columns = [(name, type) for name, type in schema.columns if name not in virtual]
     format = CsvFormat(directory.changefeed.codec)
     first_side = None
     for row, (_, cells) in enumerate(format.rows(directory.content(file.path)), 1):
         try:
-            event, is_side = format.event(cells, schema.columns)
+            event, is_side = format.event(cells, columns)
         except UserError as error:
             yield row, error
             continue
