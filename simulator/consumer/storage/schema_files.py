@@ -54,7 +54,8 @@ def table_schema(path: str, content: bytes) -> TableSchema:
 def virtual_columns(schemas: Iterable[TableSchema], release: Release) -> Mapping[tuple[str, str, int], frozenset[str]]:
     """Return the names of the virtual columns of tables, by schema, table and version, as far as statements tell.
 
-    Schema files list these columns, and rows of CSV do not have them. A statement on a table that existed before the changefeed cannot be executed here, and tells nothing.
+    Schema files list these columns, and rows of CSV do not have them. A statement on a table that existed before the
+    changefeed cannot be executed here, and tells nothing.
     """
     catalog = Catalog()
     virtual: dict[tuple[str, str, int], frozenset[str]] = {}
