@@ -12,7 +12,7 @@ from simulator.cli.output import show_json, show_lines, warn
 from simulator.consumer.compare import StreamComparison, compare_storages, compare_streams
 from simulator.consumer.compare.events import EVERYTHING, ComparedEvent
 from simulator.consumer.compare.pairs import Difference
-from simulator.consumer.storage import is_storage
+from simulator.consumer.storage.sources import is_storage
 from simulator.errors import UserError, printable
 
 DIFFERENT = 1

@@ -228,14 +228,17 @@ def inspect(
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
     from simulator.cli.output import show_lines, warn
-    from simulator.consumer import storage
+    from simulator.consumer.storage.sources import is_storage
 
-    if storage.is_storage(source):
+    if is_storage(source):
         if raw or follow or protocol or schema_registry:
             raise UserError(
                 f"{source} has files of a storage sink: of the options only --json, --limit and --config apply"
             )
-        show_lines(islice(storage.lines(storage.open_directory(source, config), as_json), limit))
+        from simulator.consumer.storage.directory import open_directory
+        from simulator.consumer.storage.lines import lines as lines_of_files
+
+        show_lines(islice(lines_of_files(open_directory(source, config), as_json), limit))
         return
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")

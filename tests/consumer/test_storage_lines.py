@@ -14,7 +14,7 @@ from support.endtoend_storage import recorded_files
 
 from simulator import TiCDC
 from simulator.cli import run
-from simulator.consumer.storage import open_directory
+from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.lines import events
 from simulator.errors import UserError
 

@@ -13,9 +13,8 @@ from simulator.consumer.compare.events import EVERYTHING, ComparedEvent
 from simulator.consumer.compare.pairs import Identities, differences
 from simulator.consumer.compare.streams import StreamComparison, check_ignored
 from simulator.consumer.decode import DECODERS, protocol_of
-from simulator.consumer.storage import open_directory
 from simulator.consumer.storage.csv_rows import CsvFormat
-from simulator.consumer.storage.directory import DataFile, StorageDirectory
+from simulator.consumer.storage.directory import DataFile, StorageDirectory, open_directory
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError
 from simulator.files import parse_error_reason

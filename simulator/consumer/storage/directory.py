@@ -18,7 +18,7 @@ from simulator.errors import UserError
 from simulator.files import parse_error_reason
 from simulator.releases import V8_5
 from simulator.sinks.external_storage import ExternalStorage, reason
-from simulator.ticdc.changefeed import STORAGE_SCHEMES, Changefeed, load_file
+from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.storage import METADATA
 
 SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<version>\d+)_\d{10}\.json")
@@ -98,17 +98,6 @@ class StorageDirectory:
             elif match := DATA.fullmatch(path):
                 place = int(match["version"]), match["schema"], match["table"]
                 yield DataFile(path, *place, match["format"] == "csv")
-
-
-def is_storage(source: str) -> bool:
-    """Return whether a source is the URI of a storage, or a directory to which a changefeed has written as to one."""
-    if "://" in source:
-        return source.partition("://")[0] in STORAGE_SCHEMES
-    directory = Path(source)
-    schema_files = (
-        path for pattern in ("*/meta/schema_*.json", "*/*/meta/schema_*.json") for path in directory.glob(pattern)
-    )
-    return (directory / METADATA).is_file() or next(schema_files, None) is not None
 
 
 def open_directory(source: str, config: str | Path | None = None) -> StorageDirectory:

@@ -1,0 +1,18 @@
+"""Which sources are storages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simulator.ticdc.changefeed import STORAGE_SCHEMES
+
+
+def is_storage(source: str) -> bool:
+    """Return whether a source is the URI of a storage, or a directory to which a changefeed has written as to one."""
+    if "://" in source:
+        return source.partition("://")[0] in STORAGE_SCHEMES
+    directory = Path(source)
+    schema_files = (
+        path for pattern in ("*/meta/schema_*.json", "*/*/meta/schema_*.json") for path in directory.glob(pattern)
+    )
+    return (directory / "metadata").is_file() or next(schema_files, None) is not None
