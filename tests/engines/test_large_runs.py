@@ -75,7 +75,7 @@ def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_stat
             "nope://bucket",
             "nope://bucket cannot be opened: Protocol not known: nope; accepted: file:///directory, s3://",
         ),
-        ("s3://bucket/x", "s3://bucket/x cannot be opened: Install s3fs to access S3"),
+        ("gs://bucket/x", "gs://bucket/x cannot be opened: Please install gcsfs to access Google Storage"),
     ],
 )
 def test_a_storage_that_does_not_do_ends_the_run_before_anything_is_sent(

@@ -235,7 +235,7 @@ def test_what_fsspec_opens_can_be_a_storage() -> None:
     [
         ("file:///dev/null/x", "file:///dev/null/x cannot be written to: Not a directory"),
         ("nope://x?secret-access-key=s", "nope://x cannot be opened: Protocol not known: nope; accepted: file:///"),
-        ("s3://bucket/x?access-key=s", "s3://bucket/x cannot be opened: Install s3fs to access S3"),
+        ("azure://bucket/x?account-key=secret", "azure://bucket/x cannot be opened: Install adlfs to access Azure"),
     ],
 )
 def test_a_storage_that_does_not_do_is_said_in_one_line_without_its_secrets(uri: str, words: str) -> None:
