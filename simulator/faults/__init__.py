@@ -14,6 +14,7 @@ from simulator.faults import (
     message_shapes,
     planned,
     restarts,
+    stored_files,
     table_order,
 )
 from simulator.faults.kind import FaultKind
@@ -40,5 +41,7 @@ FAULTS: dict[str, FaultKind] = {
     "truncated-batch": damaged_messages.TRUNCATED_BATCH,
     "unknown-type": damaged_messages.UNKNOWN_TYPE,
     "unknown-schema": damaged_messages.UNKNOWN_SCHEMA,
+    "index-before-data": stored_files.INDEX_BEFORE_DATA,
+    "truncated-file": stored_files.TRUNCATED_FILE,
 }
 """The kinds by the name that scenario steps, `TiCDC.fault` and the shell use."""

@@ -14,7 +14,7 @@ from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.errors import UserError
 from simulator.faults.active import ActiveFault, EventPiece, moved
 from simulator.faults.fault import FOR_KEY, FROM_1, PARTITIONS_KEY, to_positive
-from simulator.faults.kind import FaultKind, refuse_without_watermarks, release_and_protocol
+from simulator.faults.kind import KAFKA, STORAGE, FaultKind, refuse_without_watermarks, release_and_protocol
 from simulator.faults.restarts import restart_events
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
@@ -125,4 +125,5 @@ CHECKPOINT_LAG = FaultKind(
     active=CheckpointLag,
     keys={"for": FOR_KEY},
     needs=("for",),
+    sinks=(KAFKA, STORAGE),
 )

@@ -25,7 +25,7 @@ from simulator.faults.active import (
     without_event,
 )
 from simulator.faults.history import Renumbering
-from simulator.faults.kind import illegal_fault, refuse_without_watermarks
+from simulator.faults.kind import KAFKA, STORAGE, illegal_fault, refuse_without_watermarks
 from simulator.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
@@ -188,7 +188,7 @@ def _refuse_one_partition(values: Mapping[str, Any], rules: ChangefeedRules) -> 
 BY_MS = 1000
 BY_KEY = Key("by_ms", to_duration_ms, DURATION, "How far it falls below the one before; 1s where unsaid.")
 
-LOSE_ROW = illegal_fault("The next row is left out.", "tiflow#6488", LoseRow)
+LOSE_ROW = illegal_fault("The next row is left out.", "tiflow#6488", LoseRow, sinks=(KAFKA, STORAGE))
 WRONG_PARTITION = illegal_fault(
     says="The next row goes to the partition behind the one that its dispatcher says.",
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go checkPartition, which panics on such a row",
@@ -200,6 +200,7 @@ ROW_BELOW_WATERMARK = illegal_fault(
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go, which panics on such a row",
     active=RowBelowWatermark,
     refuse=refuse_without_watermarks,
+    sinks=(KAFKA, STORAGE),
 )
 WATERMARK_FALLS = illegal_fault(
     says="Behind the next watermark comes a lower one, in its first partition.",
@@ -207,9 +208,11 @@ WATERMARK_FALLS = illegal_fault(
     active=WatermarkFalls,
     keys={"by": BY_KEY},
     refuse=refuse_without_watermarks,
+    sinks=(KAFKA, STORAGE),
 )
 OLD_ROW_AFTER_NEW = illegal_fault(
     says="Of a row that changes twice before the next watermark, the older change comes behind the newer one.",
     source="tiflow#11823 (sarama#2619), tiflow#11947, tiflow#11829",
     active=OldRowAfterNew,
+    sinks=(KAFKA, STORAGE),
 )

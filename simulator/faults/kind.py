@@ -14,6 +14,9 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
+KAFKA, STORAGE = "kafka", "storage"
+"""The sinks that a fault may be about."""
+
 INSIDE_TICDC, IN_TRANSIT = range(2)
 """Where a fault is at work: in TiCDC, or between TiCDC and the consumer. Events pass those in TiCDC first."""
 
@@ -43,6 +46,16 @@ class FaultKind:
     """Returns why these topics and partitions cannot have the fault; empty if they can."""
 
     layer: int = INSIDE_TICDC
+    sinks: tuple[str, ...] = (KAFKA,)
+
+    def refusal(self, values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+        """Return why a changefeed with these rules and its sink cannot have the fault; empty if it can."""
+        sink = KAFKA if rules.changefeed.storage is None else STORAGE
+        if sink in self.sinks:
+            return self.refuse(values, rules)
+        if sink == KAFKA:
+            return "it is about files, and the sink is Kafka"
+        return "it is about Kafka's messages, and the sink is a storage"
 
 
 OF_TABLE = {"table": TABLE_KEY}
@@ -57,6 +70,6 @@ def release_and_protocol(rules: ChangefeedRules) -> str:
 def refuse_without_watermarks(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     """Return why there is no fault of watermarks; empty if the changefeed sends them."""
     options = rules.changefeed.codec
-    if CODECS[options.protocol].has_watermarks(options, rules.release):
+    if rules.changefeed.storage is not None or CODECS[options.protocol].has_watermarks(options, rules.release):
         return ""
     return f"{release_and_protocol(rules)} sends no watermarks here: enable-tidb-extension=true is needed"

@@ -86,8 +86,6 @@ class InjectedFaults:
         that its topics cannot have.
         """
         for _, fault in self._pending:
-            if spec.storage is not None:
-                raise fault.refused("it is about Kafka's messages, and the sink is a storage")
             if why := FAULTS[fault.name].lacks(fault.values, spec.destinations):
                 raise fault.refused(why)
         was, self._destinations = self._destinations or spec.destinations, spec.destinations

@@ -15,7 +15,7 @@ from simulator.columns.change_frame import DDL, ROW
 from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
 from simulator.faults.fault import BACK_KEY, TABLE_KEY
 from simulator.faults.history import Renumbering, lowest_checkpoint
-from simulator.faults.kind import FaultKind
+from simulator.faults.kind import KAFKA, STORAGE, FaultKind
 
 
 class Restart(ActiveFault):
@@ -102,6 +102,7 @@ RESTART = FaultKind(
     source="tiflow#12595, ticdc#4051; tiflow: cdc/owner/changefeed.go initialize",
     active=Restart,
     keys={"back": BACK_KEY},
+    sinks=(KAFKA, STORAGE),
 )
 
 MOVE_TABLE = FaultKind(

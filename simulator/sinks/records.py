@@ -17,6 +17,9 @@ import pyarrow.compute as pc
 from simulator.errors import DeliveryError
 from simulator.sinks.latencies import Latencies
 
+INDEX_ONLY, CUT_SHORT = 1, 2
+"""What may happen to a file of rows: its index is there and it is not, or it ends in the middle of its last row."""
+
 
 @dataclass(frozen=True)
 class Records:
@@ -43,6 +46,9 @@ class Records:
     table: pa.Array | None = None
     """int32, in a storage alone: index into the run's physical tables; -1 for a file that is no row, whose path is the
     key."""
+
+    file_fault: pa.Array | None = None
+    """int8, in a storage alone: what happens to the file of each row, 0 for nothing."""
 
 
 @dataclass(frozen=True)

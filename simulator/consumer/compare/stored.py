@@ -14,7 +14,7 @@ from simulator.consumer.compare.pairs import Identities, differences
 from simulator.consumer.compare.streams import StreamComparison, check_ignored
 from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.storage.csv_rows import CsvFormat
-from simulator.consumer.storage.directory import DataFile, StorageDirectory, open_directory
+from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDirectory, open_directory
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
@@ -58,6 +58,8 @@ def _by_table(directory: StorageDirectory, ignored: frozenset[str]) -> dict[str,
     """Return the events of each table in order; those of a database and `metadata` have places of their own."""
     tables: dict[str, list[TextAndEvent]] = {}
     for file in directory.files:
+        if isinstance(file, IndexFile):
+            continue
         events = tables.setdefault(".".join(name for name in (file.schema, file.table) if name), [])
         if isinstance(file, TableSchema):
             events.append(_schema_event(file, directory, ignored, len(events)))

@@ -22,6 +22,7 @@ from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.storage import METADATA
 
 SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<version>\d+)_\d{10}\.json")
+INDEX = re.compile(r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?meta/CDC\.index")
 DATA = re.compile(
     r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?CDC\d+\.(?P<format>csv|json)"
 )
@@ -39,6 +40,16 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class IndexFile:
+    """The index of a directory of files of rows."""
+
+    path: str
+    version: int
+    schema: str
+    table: str
+
+
+@dataclass(frozen=True)
 class StorageDirectory:
     """A storage that a changefeed has written to."""
 
@@ -46,9 +57,9 @@ class StorageDirectory:
     changefeed: Changefeed
 
     @cached_property
-    def files(self) -> Sequence[TableSchema | DataFile]:
-        """All schema files and files of rows, in order. Raises UserError."""
-        return sorted(self._files(), key=lambda file: (file.version, isinstance(file, DataFile), file.path))
+    def files(self) -> Sequence[TableSchema | DataFile | IndexFile]:
+        """All schema files, files of rows and indexes, in order. Raises UserError."""
+        return sorted(self._files(), key=lambda file: (file.version, not isinstance(file, TableSchema), file.path))
 
     @cached_property
     def schemas(self) -> Mapping[tuple[str, str, int], TableSchema]:
@@ -91,13 +102,21 @@ class StorageDirectory:
     def _has(self, path: str) -> bool:
         return path in self._paths
 
-    def _files(self) -> Iterator[TableSchema | DataFile]:
+    def missing_file(self, index: IndexFile) -> str:
+        """Return the name of the file that an index names and that is not there; empty if it is there."""
+        name = self.content(index.path).decode("utf-8", "replace").rstrip("\n")
+        directory = index.path.removesuffix("/meta/CDC.index")
+        return "" if self._has(f"{directory}/{name}") else name
+
+    def _files(self) -> Iterator[TableSchema | DataFile | IndexFile]:
         for path in self._paths:
             if match := SCHEMA.fullmatch(path):
                 yield table_schema(path, self.content(path))
             elif match := DATA.fullmatch(path):
                 place = int(match["version"]), match["schema"], match["table"]
                 yield DataFile(path, *place, match["format"] == "csv")
+            elif match := INDEX.fullmatch(path):
+                yield IndexFile(path, int(match["version"]), match["schema"], match["table"])
 
 
 def open_directory(source: str, config: str | Path | None = None) -> StorageDirectory:

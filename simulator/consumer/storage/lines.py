@@ -10,7 +10,7 @@ from simulator.consumer import event_lines
 from simulator.consumer.decode import decode
 from simulator.consumer.decode.stream_events import DdlEvent, Event, Watermark
 from simulator.consumer.storage.csv_rows import CsvFormat, merge_sides
-from simulator.consumer.storage.directory import DataFile, StorageDirectory
+from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDirectory
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError, printable, printable_json
 from simulator.ticdc.storage import METADATA
@@ -42,6 +42,9 @@ def events(directory: StorageDirectory) -> Iterator[FileEvent]:
         if isinstance(file, TableSchema):
             statement = DdlEvent(file.version, file.schema, file.table, file.query, file.type)
             yield FileEvent(file.path, 0, statement if file.query else file)
+        elif isinstance(file, IndexFile):
+            if name := directory.missing_file(file):
+                yield FileEvent(file.path, 0, UserError(f"it names {name}, which is not there"))
         else:
             yield from _numbered(file, directory)
     checkpoint_ts = directory.checkpoint_ts()

@@ -37,7 +37,7 @@ class FaultStep:
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Add the fault at this position; raises UserError if the changefeed cannot show it."""
         fault = Fault(self.name, self.values, position.now_ms, self.where)
-        why = FAULTS[self.name].refuse(self.values, context.rules)
+        why = FAULTS[self.name].refusal(self.values, context.rules)
         if why:
             raise fault.refused(why)
         table = ".".join(self.values.get(TABLE_KEY.field, ()))

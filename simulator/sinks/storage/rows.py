@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,18 @@ class RowsFile:
 
     parts: Sequence[memoryview]
     last_commit_ts: int
+    fault: int = 0
+    """What happens to it (`simulator.sinks.records`); 0 for nothing."""
 
     @property
     def size(self) -> int:
         return sum(len(part) for part in self.parts)
+
+    def cut_short(self) -> RowsFile:
+        """Return the file without the second half of its last line."""
+        content = b"".join(self.parts)
+        last_line = content.rfind(b"\n", 0, len(content) - 1) + 1
+        return replace(self, parts=[memoryview(content)[: (last_line + len(content)) // 2]])
 
 
 @dataclass
@@ -34,6 +42,8 @@ class WaitingRows:
     parts: list[memoryview] = field(default_factory=list)
     size: int = 0
     last_commit_ts: int = 0
+    fault: int = 0
+    """What happens to the next file."""
 
     def add(self, values: pa.Array, commit_ts: Ints) -> Iterator[RowsFile]:
         """Append rows, and yield the files that are complete."""
@@ -48,8 +58,8 @@ class WaitingRows:
 
     def take(self) -> RowsFile:
         """Return all rows as a file, and forget them."""
-        taken = RowsFile(self.parts, self.last_commit_ts)
-        self.parts, self.size = [], 0
+        taken = RowsFile(self.parts, self.last_commit_ts, self.fault)
+        self.parts, self.size, self.fault = [], 0, 0
         return taken
 
     def _transaction_ends(self, offsets: np.ndarray, commit_ts: Ints) -> list[int]:

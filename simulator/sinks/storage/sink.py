@@ -8,6 +8,7 @@ cdc/sink/dmlsink/cloudstorage/dml_worker.go).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,14 @@ from simulator import tso
 from simulator.columns.change_frame import by_table, picked_values
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.sinks.latencies import Latencies
-from simulator.sinks.records import DeliveryReport, PartitionCounters, Records, positions_by_partition
+from simulator.sinks.records import (
+    CUT_SHORT,
+    INDEX_ONLY,
+    DeliveryReport,
+    PartitionCounters,
+    Records,
+    positions_by_partition,
+)
 from simulator.sinks.storage.rows import RowsFile, WaitingRows
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.ticdc.storage import (
@@ -54,6 +62,9 @@ class StorageSink:
 
         self._partitions: dict[int, tuple[int, int]] = {}
         """Topic and partition of each table."""
+
+        self._late: dict[int, tuple[str, list[RowsFile]]] = {}
+        """The path of each table's file whose index alone is written, and its rows with those of later files."""
 
     @property
     def failed(self) -> bool:
@@ -111,8 +122,12 @@ class StorageSink:
                 rows = places[start + at]
                 self._partitions[number] = partition
                 waiting = self._waiting.setdefault(number, WaitingRows(self._layout.file_size))
+                if records.file_fault is not None:
+                    waiting.fault = int(np.asarray(records.file_fault)[rows].max())
                 for file in waiting.add(picked_values(records.value, rows), commit_ts[start + at]):
                     self._store(number, file)
+                if waiting.fault == INDEX_ONLY and number not in self._late:
+                    self._store(number, waiting.take())
             if end < len(places):
                 self._write_control(records, int(places[end]), partition[1])
             start = end + 1
@@ -120,14 +135,32 @@ class StorageSink:
     def _write_control(self, records: Records, place: int, partition: int) -> None:
         """Write a schema file or the checkpoint, after all rows of this task; other tasks wait at barriers."""
         self.drain()
+        self._store_late()
         if self.failed:
             return
         path = records.key[place].as_py().decode("utf-8", "surrogateescape")
         if path != METADATA or partition == 0:
             self._write(path, [records.value[place].as_buffer()])
 
+    def _store_late(self) -> None:
+        """Write the files that are late."""
+        late, self._late = self._late, {}
+        for number, (path, (first, *others)) in late.items():
+            self._write_rows(number, path, first)
+            for file in others:
+                self._store(number, replace(file, fault=0))
+
     def _store(self, number: int, file: RowsFile) -> None:
-        """Write the rows of a table as its next file, and its schema file first if there is none."""
+        """Write the rows of a table as its next file, unless it is late."""
+        if number in self._late:
+            self._late[number][1].append(file)
+        elif file.fault == INDEX_ONLY:
+            self._late[number] = self._write_index(number, file), [file]
+        else:
+            self._write_rows(number, self._write_index(number, file), file)
+
+    def _write_index(self, number: int, file: RowsFile) -> str:
+        """Write the index of a table's next file, and its schema file first if there is none; return its path."""
         table = self._settings.tables[number]
         if number not in self._versions:
             self._versions[number] = self._schema_version(table)
@@ -136,7 +169,11 @@ class StorageSink:
         directory = data_directory(table, version, date)
         name = self._next_name((table.schema, table.name, version, table.partition_id), directory, date)
         self._write(index_path(directory), [f"{name}\n".encode()])
-        self._write(f"{directory}/{name}", file.parts)
+        return f"{directory}/{name}"
+
+    def _write_rows(self, number: int, path: str, file: RowsFile) -> None:
+        file = file.cut_short() if file.fault == CUT_SHORT else file
+        self._write(path, file.parts)
         self._counters[self._partitions[number]].delivered(1, file.size, None, file.last_commit_ts)
 
     def _schema_version(self, table: StoredTable) -> int:
