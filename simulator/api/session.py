@@ -17,9 +17,13 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.api.python_values import PythonValue, Result, python_values, result_of
-from simulator.consumer.decode import Event
+from simulator.consumer.decode import Event, Watermark
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import Record
+from simulator.consumer.storage.directory import StorageDirectory
+from simulator.consumer.storage.lines import FileEvent
+from simulator.consumer.storage.lines import events as file_events
+from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.releases import Release
 from simulator.run import expectations, library
@@ -30,6 +34,7 @@ from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
+from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.codecs import Schema
@@ -89,6 +94,9 @@ class TiCDC:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
         self._reader = MessageReader(self._changefeed.codec.protocol)
+        self._read: set[tuple[str, int]] = set()
+        """Paths and row numbers of the events of files that `events` has returned."""
+
         self._live = OpenChangefeed(
             _output(self._changefeed, release_facts, self._sent, fixtures, fixtures_format, send),
             self._changefeed,
@@ -137,18 +145,24 @@ class TiCDC:
         sent = live.faults.records
         start_ms = live.position.now_ms
         results = live.play(*loaded.steps)
-        expectations.require_messages(
-            self._changefeed, (expected for result in results for expected in result.expected)
-        )
-        expectations.check(
-            (expected for result in results for expected in result.expected),
-            start_ms,
-            self._sent[before:],
-            (job for result in results for job in result.jobs),
-            self._reader,
-            [replace(each, records=each.records - sent) for each in live.faults.injections if each.records >= sent],
-            {number: schema.text for number, schema in self.schemas.items()},
-        )
+        expected = [expected for result in results for expected in result.expected]
+        expectations.require_countable(self._changefeed, expected)
+        if self._changefeed.storage is None:
+            injections = [each for each in live.faults.injections if each.records >= sent]
+            sent_events = expectations.of_messages(
+                self._sent[before:],
+                self._reader,
+                [replace(each, records=each.records - sent) for each in injections],
+                {number: schema.text for number, schema in self.schemas.items()},
+            )
+        elif any(each.expectation.about_messages for each in expected):
+            if self._changefeed.codec.protocol == "csv" and not self._changefeed.codec.csv.include_commit_ts:
+                raise UserError("a step `expect` needs the time of each row: set include-commit-ts of [sink.csv]")
+            live.resolve()
+            sent_events = expectations.of_files(self._file_events())
+        else:
+            sent_events = expectations.SentEvents()
+        expectations.check(expected, start_ms, sent_events, (job for result in results for job in result.jobs))
 
     def messages(self, watermark: bool = True) -> list[Message]:
         """Return the messages since the last call, in the order of sending.
@@ -164,7 +178,7 @@ class TiCDC:
     def _taken(self, watermark: bool) -> list[Message]:
         live = self._open()
         if self._changefeed.storage is not None:
-            raise UserError("there are no messages: the changefeed writes files to its storage, on close the last ones")
+            raise UserError("there are no messages: the changefeed writes files to its storage; `events` reads them")
         if watermark:
             live.resolve()
         taken, bases = list(self._sent), self._first_offsets()
@@ -175,10 +189,36 @@ class TiCDC:
         ]
 
     def events(self, watermark: bool = True) -> list[Event]:
-        """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`."""
+        """Return `messages` decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.consumer.decode`.
+
+        Of a changefeed that writes files, they are those of new files and of `metadata`, table version by table version.
+        Raises UserError for a file that cannot be read.
+        """
+        if self._changefeed.storage is not None:
+            return self._new_file_events(watermark)
         messages = self._taken(watermark)
         schemas = {number: schema.text for number, schema in self.schemas.items()}
         return [event for message in messages for event in self._reader.events(message, schemas)]
+
+    def _new_file_events(self, watermark: bool) -> list[Event]:
+        live = self._open()
+        if watermark:
+            live.resolve()
+        events: list[Event] = []
+        for each in self._file_events():
+            if isinstance(each.event, UserError):
+                raise UserError(f"{each.path}: {each.event}")
+            if (each.path, each.row) not in self._read and not isinstance(each.event, TableSchema):
+                events.append(each.event)
+                if not isinstance(each.event, Watermark):
+                    self._read.add((each.path, each.row))
+        return events
+
+    def _file_events(self) -> Iterator[FileEvent]:
+        """Yield the events of all files so far."""
+        assert self._changefeed.storage is not None
+        storage = ExternalStorage(self._changefeed.storage.uri, "sink-uri")
+        return file_events(StorageDirectory(storage, self._changefeed))
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """Return the rows of `db.table`, ordered by its key, with values as in `python_values`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,10 +26,9 @@ from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
-from simulator.faults.pipeline import Injection
 from simulator.releases import Release
 from simulator.run import execute, expectations, outputs, plan
-from simulator.run.execute import rehearse
+from simulator.run.execute import rehearse, rehearse_files
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
@@ -37,7 +36,6 @@ from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings,
 from simulator.signals import Stopped, defer_signals
 from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
-from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.codecs.schema_registry import SchemaManager
@@ -131,22 +129,17 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     """Check the scenario's expectations before anything is sent; raises ExpectationError."""
     if not planned.expected:
         return
-    expectations.require_messages(changefeed, planned.expected)
-    messages: list[Message] = []
-    injections: Sequence[Injection] = ()
-    schemas: Mapping[int, str] = {}
+    expectations.require_countable(changefeed, planned.expected)
+    sent = expectations.SentEvents()
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages, injections, schemas = rehearse(planned, changefeed, release, seed)
-    expectations.check(
-        planned.expected,
-        planned.timeline.start_ms,
-        messages,
-        planned.jobs,
-        MessageReader(changefeed.codec.protocol),
-        injections,
-        schemas,
-    )
+        if changefeed.storage is not None:
+            sent = expectations.of_files(rehearse_files(planned, changefeed, release, seed))
+        else:
+            messages, injections, schemas = rehearse(planned, changefeed, release, seed)
+            reader = MessageReader(changefeed.codec.protocol)
+            sent = expectations.of_messages(messages, reader, injections, schemas)
+    expectations.check(planned.expected, planned.timeline.start_ms, sent, planned.jobs)
 
 
 def _master(master: str | None, planned: Plan) -> str:

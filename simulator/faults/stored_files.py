@@ -62,14 +62,14 @@ def _with_file_fault(made: FlushMessages, rows: Mask, fault: int) -> FlushMessag
 INDEX_BEFORE_DATA = FaultKind(
     says="TiCDC hangs when it has written an index: the file of rows that it names is not there, and the checkpoint "
     "stands still. A statement ends it.",
-    source="tiflow v8.0.0: cdc/sink/dmlsink/cloudstorage/dml_worker.go flushMessages",
+    source="ticdc#3784; tiflow v8.0.0: cdc/sink/dmlsink/cloudstorage/dml_worker.go flushMessages",
     active=IndexBeforeData,
     keys={**OF_TABLE, "for": FOR_KEY},
     sinks=(STORAGE,),
 )
 TRUNCATED_FILE = illegal_fault(
     says="The next file of rows ends in the middle of its last row.",
-    source="tiflow v8.5.3: cmd/storage-consumer/main.go, which ends at such a row",
+    source="ticdc#3784, where a consumer read files that were not complete",
     active=TruncatedFile,
     sinks=(STORAGE,),
 )

@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.consumer.storage.directory import StorageDirectory
+from simulator.consumer.storage.lines import FileEvent, events
 from simulator.engines import in_process
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks import send
@@ -27,8 +31,9 @@ from simulator.errors import DeliveryError
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import MemoryOutput, Output
+from simulator.run.outputs import MemoryOutput, Output, StorageOutput
 from simulator.run.plan import Plan, SnapshotPair
+from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
 from simulator.sources.diff import ChangeClock, Comparison
@@ -119,14 +124,36 @@ def rehearse(
     """
     messages: list[Message] = []
     output = MemoryOutput(changefeed, messages)
+    injections = _play(plan, output, release, seed)
+    schemas = {number: schema.text for number, schema in output.schemas.known.items()}
+    return messages, injections, schemas
+
+
+def rehearse_files(plan: Plan, changefeed: Changefeed, release: Release, seed: int) -> list[FileEvent]:
+    """Play a plan into a temporary directory before it is written to its storage; return the events of all files.
+
+    CSV has the commit-ts of rows there, even if the changefeed leaves it out. Raises SimulatorError.
+    """
+    assert changefeed.storage is not None
+    codec = changefeed.codec
+    with TemporaryDirectory() as directory:
+        storage = replace(changefeed.storage, uri=Path(directory).as_uri())
+        timed = replace(codec, csv=replace(codec.csv, include_commit_ts=True))
+        changefeed = replace(changefeed, storage=storage, codec=timed)
+        output = StorageOutput(changefeed, release)
+        _play(plan, output, release, seed)
+        return list(events(StorageDirectory(ExternalStorage(storage.uri, "sink-uri"), changefeed)))
+
+
+def _play(plan: Plan, output: MemoryOutput, release: Release, seed: int) -> Sequence[Injection]:
+    """Play a plan into an output of this process, and close it; return the faults injected."""
     work = work_of(plan, output.for_plan(plan), release, seed, 0.0, None)
     rows, owned, spec = in_process.ordered_rows(work, True)
     faults = InjectedFaults(plan.faults, seed)
     faults.begin(spec)
     send.feed(rows, owned, spec, output.sink, lambda: True, Reporter(None), None, faults)
     output.close()
-    schemas = {number: schema.text for number, schema in output.schemas.known.items()}
-    return messages, faults.injections, schemas
+    return faults.injections
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:

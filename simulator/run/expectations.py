@@ -21,6 +21,7 @@ from simulator import tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
 from simulator.consumer.message_reader import MessageReader
+from simulator.consumer.storage.lines import FileEvent
 from simulator.errors import ExpectationError, UserError
 from simulator.faults.pipeline import Injection
 from simulator.run.plan.expectation import PlannedExpectation
@@ -64,58 +65,68 @@ class SentEvent:
     """The line of `inspect`, without the time."""
 
 
-def require_messages(changefeed: Changefeed, expected: Iterable[PlannedExpectation]) -> None:
-    """Raise UserError for expectations about messages of a changefeed that writes files."""
-    if changefeed.storage is not None and any(each.expectation.about_messages for each in expected):
-        raise UserError("a step `expect` is about messages, and this changefeed writes files to a storage")
+@dataclass(frozen=True)
+class SentEvents:
+    """What a run sent."""
+
+    events: Sequence[SentEvent] = ()
+    """In the order of commit-ts."""
+
+    message_times: Sequence[int] = ()
+    """The milliseconds of the messages with rows or statements; none for files."""
 
 
-def check(
-    expected: Iterable[PlannedExpectation],
-    start_ms: int,
-    messages: Sequence[Message],
-    jobs: Iterable[EmittedJob],
-    reader: MessageReader,
-    injections: Sequence[Injection] = (),
-    schemas: Mapping[int, str] = MappingProxyType({}),
-) -> None:
-    """Check all expectations; raises ExpectationError with a line and a diff for each failure.
+def require_countable(changefeed: Changefeed, expected: Iterable[PlannedExpectation]) -> None:
+    """Raise UserError for a count of messages of a changefeed that writes files."""
+    if changefeed.storage is not None and any("messages" in each.expectation.counts for each in expected):
+        raise UserError("a step `expect` counts messages, and this changefeed writes files to a storage")
 
-    Events that are sent again because of a fault count for the fault's step; `injections` are the faults that began.
-    `schemas` are those that messages name, by id.
-    """
-    failures = list(
-        _failures(expected, start_ms, messages, tuple(jobs), partial(reader.events, schemas=schemas), injections)
-    )
+
+def check(expected: Iterable[PlannedExpectation], start_ms: int, sent: SentEvents, jobs: Iterable[EmittedJob]) -> None:
+    """Check all expectations; raises ExpectationError with a line and a diff for each failure."""
+    failures = list(_failures(expected, start_ms, sent, tuple(jobs)))
     if failures:
         raise ExpectationError(*failures)
 
 
-def _failures(
-    expected: Iterable[PlannedExpectation],
-    start_ms: int,
+def of_messages(
     messages: Sequence[Message],
-    jobs: Sequence[EmittedJob],
-    read: Read,
-    injections: Sequence[Injection],
-) -> Iterator[str]:
-    earliest = _earliest(len(messages), injections)
-    sent = _sent(messages, read, earliest)
-    carried = [
+    reader: MessageReader,
+    injections: Sequence[Injection] = (),
+    schemas: Mapping[int, str] = MappingProxyType({}),
+) -> SentEvents:
+    """Return the events of messages. Those that are sent again because of a fault count for the fault's step.
+
+    `injections` are the faults that began, `schemas` those that messages name, by id.
+    """
+    earliest, read = _earliest(len(messages), injections), partial(reader.events, schemas=schemas)
+    times = [
         max(since, tso.physical(message.commit_ts))
         for since, message in zip(earliest, messages, strict=True)
         if _has_events(message, read)
     ]
+    return SentEvents(_sent(messages, read, earliest), times)
+
+
+def of_files(events: Iterable[FileEvent]) -> SentEvents:
+    """Return the rows and statements of files on storage; what cannot be read is left out."""
+    rows_and_statements = (each.event for each in events if isinstance(each.event, RowEvent | DdlEvent))
+    return SentEvents(sorted((_sent_event(event, 0) for event in rows_and_statements), key=lambda event: event.order))
+
+
+def _failures(
+    expected: Iterable[PlannedExpectation], start_ms: int, sent: SentEvents, jobs: Sequence[EmittedJob]
+) -> Iterator[str]:
     since_ms = start_ms
     for each in expected:
         wanted, where = each.expectation, each.where
         window = range(since_ms, each.until_ms)
         since_ms = each.until_ms
-        events = [event for event in sent if event.at_ms in window]
+        events = [event for event in sent.events if event.at_ms in window]
         if wanted.events is not None:
             lines = _in_wanted_order(wanted.events, events)
             yield from _diff(f"{where}: events", wanted.events, lines)
-        yield from _count_failures(where, wanted.counts, events, sum(at in window for at in carried))
+        yield from _count_failures(where, wanted.counts, events, sum(at in window for at in sent.message_times))
         if wanted.decisions is not None:
             decisions = [_decision(job) for job in jobs if tso.physical(job.commit_ts) in window]
             yield from _diff(
@@ -147,13 +158,18 @@ def _sent(messages: Iterable[Message], read: Read, earliest: Sequence[int]) -> l
         for number, event in enumerate(read(message)):
             if isinstance(event, Watermark):
                 continue
-            at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
-            order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
-            name = f"{event.schema}.{event.table}" if event.table else event.schema
-            sent_event = SentEvent(max(since, at_ms), order, name, kind(event).lower(), describe(event))
+            sent_event = _sent_event(event, since)
             place = (message.topic, message.partition, message.offset, number)
             events.setdefault(sent_event if isinstance(event, DdlEvent) else place, sent_event)
     return sorted(events.values(), key=lambda event: event.order)
+
+
+def _sent_event(event: RowEvent | DdlEvent, since: int) -> SentEvent:
+    """Return an event that counts for its time, or for a later one, in milliseconds."""
+    at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
+    order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
+    name = f"{event.schema}.{event.table}" if event.table else event.schema
+    return SentEvent(max(since, at_ms), order, name, kind(event).lower(), describe(event))
 
 
 def _has_events(message: Message, read: Read) -> bool:
