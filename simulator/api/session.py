@@ -21,8 +21,8 @@ from simulator.consumer.decode import Event, Watermark
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import Record
 from simulator.consumer.storage.directory import StorageDirectory
-from simulator.consumer.storage.lines import FileEvent
-from simulator.consumer.storage.lines import events as file_events
+from simulator.consumer.storage.events import FileEvent
+from simulator.consumer.storage.events import events as file_events
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.releases import Release

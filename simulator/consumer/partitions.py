@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from simulator.consumer.frame import record_batch
 from simulator.consumer.recorded_files import BYTES, ROWS, file_size, read_batches
 from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files, kafka_topic
+from simulator.consumer.storage.directory import StorageDirectory
+from simulator.consumer.storage.table_events import TableFiles, table_files
 from simulator.errors import UserError
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 
@@ -26,8 +28,8 @@ class StreamPartition:
 
     topic: str
     partition: int
-    source: Path | KafkaSettings
-    """A file of fixtures, or the settings of a Kafka cluster."""
+    source: Path | KafkaSettings | TableFiles
+    """A file of fixtures, the settings of a Kafka cluster, or the files of a table on a storage."""
 
     first: int | None = None
     """The first offset to read; None for everything."""
@@ -47,6 +49,7 @@ class StreamPartition:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of RECORD_SCHEMA; raises UserError for a broken file, DeliveryError if Kafka fails."""
+        assert not isinstance(self.source, TableFiles)  # it has events
         read = _of_kafka(self, self.source) if isinstance(self.source, KafkaSettings) else _of_file(self, self.source)
         return (piece for batch in read for piece in split_batch(batch))
 
@@ -71,6 +74,11 @@ def partitions(source: StreamSources, warn: Callable[[Iterable[str]], object] = 
                 f"{_where(other.source)}; give one of them"
             )
     return all_partitions
+
+
+def storage_partitions(directory: StorageDirectory) -> list[StreamPartition]:
+    """Return a partition 0 for each table of a storage, and for each database with statements."""
+    return [StreamPartition(name, 0, files) for name, files in sorted(table_files(directory).items())]
 
 
 def split_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -128,5 +136,5 @@ def _of_kafka(partition: StreamPartition, settings: KafkaSettings) -> Iterator[p
         yield record_batch(columns)
 
 
-def _where(source: Path | KafkaSettings) -> str:
+def _where(source: Path | KafkaSettings | TableFiles) -> str:
     return f"Kafka at {source.address}" if isinstance(source, KafkaSettings) else str(source)

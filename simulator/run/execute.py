@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import SNAPSHOT_ROWS
 from simulator.consumer.storage.directory import StorageDirectory
-from simulator.consumer.storage.lines import FileEvent, events
+from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks import send

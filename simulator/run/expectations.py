@@ -21,7 +21,7 @@ from simulator import tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
 from simulator.consumer.message_reader import MessageReader
-from simulator.consumer.storage.lines import FileEvent
+from simulator.consumer.storage.events import FileEvent
 from simulator.errors import ExpectationError, UserError
 from simulator.faults.pipeline import Injection
 from simulator.run.plan.expectation import PlannedExpectation

@@ -78,6 +78,8 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[
         events.report("table-unknown", where, lambda at: f"a row of {name}, a table the run does not have")
         return None, None
     destination, unchecked = spec.destination if alike.defined else spec.by_layout, events.summary.unchecked
+    if spec.files:
+        return None, None
     if isinstance(destination, str):
         unchecked[name, destination] += len(where)
         return None, None

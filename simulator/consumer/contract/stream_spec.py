@@ -78,6 +78,9 @@ class StreamSpec:
     by_layout: Destination | str = "its definition is not known"
     """Returns the destination of rows of a table that is known from its messages only (`decode.row_texts`)."""
 
+    files: bool = False
+    """Whether it consists of files on a storage: rows have no destination, and the only watermark is the last event."""
+
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
     """When topics that got more partitions had how many."""

@@ -79,7 +79,7 @@ def _image(
 def _needs_conversion(column: Column, as_bytes: bool, fidelity: Fidelity) -> bool:
     kind = family(column.type)
     return (
-        column.type.name in MEMBERS
+        (column.type.name in MEMBERS and not fidelity.member_names)
         or as_bytes != is_binary(column.type)
         or kind in fidelity.nulls | fidelity.old_nulls
         or _loses_seconds(column, fidelity)
@@ -93,6 +93,8 @@ def _loses_seconds(column: Column, fidelity: Fidelity) -> bool:
 def _texts(cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity) -> pa.Array:
     if _loses_seconds(column, fidelity):
         return pc.if_else(pc.is_valid(cells), pa.scalar(UNKNOWN_CELL), cells)
+    if column.type.name in MEMBERS and fidelity.member_names:
+        return cells
     if column.type.name in MEMBERS or as_bytes != is_binary(column.type):
         return _convert_distinct(cells, lambda cell: _text(cell, column, as_bytes))
     return cells

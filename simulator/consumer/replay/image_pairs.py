@@ -193,8 +193,8 @@ class ImagePairBuilder:
         }
 
     def _old_checks(self, rows: pa.RecordBatch, doubtful: Mask) -> pa.Array:
-        """Return how old images are checked; an INSERT may stand for an UPDATE."""
-        inserts = ints(rows, "op") == INSERT
+        """Return how old images are checked; an INSERT may stand for an UPDATE, which may have no old image."""
+        inserts = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
         old_check = np.where(inserts & self.fidelity.hides_unchanged_updates, SAME, STRICT)
         anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | (not self.fidelity.old_values)
         old_check = np.where(inserts & anything | doubtful, ANY, old_check)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from simulator.consumer.decode.stream_events import Image, RowEvent, Value
+from simulator.consumer.decode.stream_events import ColumnInfo, Image, RowEvent, Value
+from simulator.consumer.storage.schema_files import CsvColumn
 from simulator.errors import UserError
 from simulator.ticdc.codecs.codec_options import CodecOptions
 
@@ -40,7 +41,7 @@ class CsvFormat:
             yield text[start : match.start("end")], cells
             cells, start = [], match.end()
 
-    def event(self, cells: Sequence[str | None], columns: Sequence[tuple[str, str]]) -> tuple[RowEvent, bool]:
+    def event(self, cells: Sequence[str | None], columns: Sequence[CsvColumn]) -> tuple[RowEvent, bool]:
         """Return the event of a row of a table with these columns, and whether it is one side of an UPDATE.
 
         Raises UserError for a row of another form.
@@ -51,19 +52,25 @@ class CsvFormat:
             operation, table, schema = OPERATIONS[next(texts)], next(texts), next(texts)
             commit_ts = int(next(texts)) if csv.include_commit_ts else None
             is_side = csv.output_old_value and next(texts) == "true"
-            head = 3 + csv.include_commit_ts + csv.output_old_value + csv.output_handle_key
-            values = cells[head:]
+            values = cells[self.head :]
             if len(values) != len(columns):
                 raise ValueError(f"it has {len(values)} values, and the schema file {len(columns)} columns")
             pairs = zip(columns, values, strict=True)
-            image: Image = {name: self._value(cell, type) for (name, type), cell in pairs}
+            image: Image = {column.name: self.value(cell, column.type) for column, cell in pairs}
         except (ValueError, KeyError, StopIteration) as error:
             why = str(error) if isinstance(error, ValueError) else "it does not begin with I, U or D, table and schema"
             raise UserError(f"no row as [sink.csv] says: {why}") from error
         before, after = (image, None) if operation == "DELETE" else (None, image)
-        return RowEvent(commit_ts, schema, table, operation, before, after), is_side
+        return RowEvent(commit_ts, schema, table, operation, before, after, column_infos(columns)), is_side
 
-    def _value(self, text: str | None, type: str) -> Value:
+    @property
+    def head(self) -> int:
+        """The number of cells before those of columns."""
+        csv = self.options.csv
+        return 3 + csv.include_commit_ts + csv.output_old_value + csv.output_handle_key
+
+    def value(self, text: str | None, type: str) -> Value:
+        """Return the value of a cell of a column. Raises ValueError for bytes that are not encoded."""
         if text is None or not BINARY.fullmatch(type):
             return text
         is_hex = self.options.csv.binary_encoding_method == "hex"
@@ -86,6 +93,14 @@ class CsvFormat:
         if self.options.csv.quote or "\\" not in text:
             return text
         return re.sub(r"\\(.)", lambda match: CONTROL.get(match[1], match[1]), text, flags=re.DOTALL)
+
+
+def column_infos(columns: Sequence[CsvColumn]) -> dict[str, ColumnInfo]:
+    """Return the infos of columns by name."""
+    return {
+        column.name: ColumnInfo(column.type.lower(), key=column.is_key, binary=bool(BINARY.fullmatch(column.type)))
+        for column in columns
+    }
 
 
 def merge_sides(before: RowEvent, after: RowEvent) -> RowEvent:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
+from typing import TypeAlias
 
-from simulator.consumer.storage.schema_files import TableSchema, table_schema, virtual_columns
-from simulator.errors import UserError
+from simulator.consumer.storage.schema_files import CsvColumn, TableSchema, table_schema, virtual_columns
+from simulator.errors import DdlError, SqlError, UserError
 from simulator.files import parse_error_reason
 from simulator.releases import V8_5
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.storage import METADATA
+from simulator.tidb.ddl.actions import Action
+from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.syntax.ddl import RenameTable
 
 SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<version>\d+)_\d{10}\.json")
 INDEX = re.compile(r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?meta/CDC\.index")
@@ -49,6 +54,9 @@ class IndexFile:
     table: str
 
 
+StorageFile: TypeAlias = "TableSchema | DataFile | IndexFile"
+
+
 @dataclass(frozen=True)
 class StorageDirectory:
     """A storage that a changefeed has written to."""
@@ -57,9 +65,10 @@ class StorageDirectory:
     changefeed: Changefeed
 
     @cached_property
-    def files(self) -> Sequence[TableSchema | DataFile | IndexFile]:
+    def files(self) -> Sequence[StorageFile]:
         """All schema files, files of rows and indexes, in order. Raises UserError."""
-        return sorted(self._files(), key=lambda file: (file.version, not isinstance(file, TableSchema), file.path))
+        files = sorted(self._files(), key=lambda file: (file.version, not isinstance(file, TableSchema), file.path))
+        return _order_renames(files)
 
     @cached_property
     def schemas(self) -> Mapping[tuple[str, str, int], TableSchema]:
@@ -72,6 +81,20 @@ class StorageDirectory:
         """The columns of tables that rows of CSV do not have, by schema, table and version."""
         statements = (file for file in self.files if isinstance(file, TableSchema) and file.query)
         return virtual_columns(statements, V8_5)
+
+    def uri_with(self, protocol: str) -> str:
+        """Return the sink-uri of a changefeed of that protocol which writes here."""
+        assert self.changefeed.storage is not None
+        return re.sub(r"(?<=[?&]protocol=)csv(?=&|$)", protocol, self.changefeed.storage.uri)
+
+    def csv_columns(self, file: DataFile) -> Sequence[CsvColumn]:
+        """Return the columns that the rows of a file have. Raises UserError if there is no schema file."""
+        version = file.schema, file.table, file.version
+        schema = self.schemas.get(version)
+        if schema is None:
+            raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
+        virtual = self.virtual_columns.get(version, frozenset())
+        return [column for column in schema.columns if column.name not in virtual]
 
     def checkpoint_ts(self) -> int | None:
         """Return the checkpoint; None if none was written. Raises UserError."""
@@ -108,7 +131,7 @@ class StorageDirectory:
         directory = index.path.removesuffix("/meta/CDC.index")
         return "" if self._has(f"{directory}/{name}") else name
 
-    def _files(self) -> Iterator[TableSchema | DataFile | IndexFile]:
+    def _files(self) -> Iterator[StorageFile]:
         for path in self._paths:
             if match := SCHEMA.fullmatch(path):
                 yield table_schema(path, self.content(path))
@@ -124,13 +147,46 @@ def open_directory(source: str, config: str | Path | None = None) -> StorageDire
 
     Raises UserError if there are no such files, ChangefeedError for a config that TiCDC rejects.
     """
-    uri = source if "://" in source else Path(source).absolute().as_uri()
-    if "protocol=" not in uri.partition("?")[2]:
-        uri += ("&" if "?" in uri else "?") + "protocol=csv"
-    changefeed = load_file(uri, config)  # refuses what is no URI
+    changefeed = load_file(_with_protocol(source, "csv"), config)  # refuses what is no URI
     directory = StorageDirectory(ExternalStorage(source, "the storage"), changefeed)
     if not directory.files:
         raise UserError(
             f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
         )
     return directory
+
+
+def _with_protocol(source: str, protocol: str) -> str:
+    """Return a path or URI as a sink-uri."""
+    uri = source if "://" in source else Path(source).absolute().as_uri()
+    if "protocol=" in uri.partition("?")[2]:
+        return uri
+    return f"{uri}{'&' if '?' in uri else '?'}protocol={protocol}"
+
+
+def _order_renames(files: Iterable[StorageFile]) -> list[StorageFile]:
+    """Return files in their order, but of the renames of one statement those first whose new name is free."""
+    ordered: list[StorageFile] = []
+    for _, group in groupby(
+        files, lambda file: (file.version, isinstance(file, TableSchema) and file.type == Action.RENAME_TABLE)
+    ):
+        waiting = list(group)
+        while waiting:
+            old_names = {name for file in waiting if isinstance(file, TableSchema) for name in _old_names(file)}
+            free = (file for file in waiting if (file.schema.lower(), file.table.lower()) not in old_names)
+            ordered.append(next(free, waiting[0]))
+            waiting.remove(ordered[-1])
+    return ordered
+
+
+def _old_names(file: TableSchema) -> Iterator[tuple[str, str]]:
+    """Yield schema and name, in lower case, of the tables that a statement renames."""
+    if file.type != Action.RENAME_TABLE:
+        return
+    try:
+        statement = parse_sql(file.query, frozenset())
+    except (SqlError, DdlError):
+        return
+    if isinstance(statement, RenameTable):
+        for old, _ in statement.pairs:
+            yield (old.schema or file.schema).lower(), old.name.lower()

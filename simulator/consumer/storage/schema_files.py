@@ -18,6 +18,18 @@ from simulator.tidb.parser.sql import parse_sql
 
 
 @dataclass(frozen=True)
+class CsvColumn:
+    """A column of a schema file."""
+
+    name: str
+    type: str
+    """As VARCHAR or `INT UNSIGNED`."""
+
+    is_key: bool
+    """Whether it is in the primary key."""
+
+
+@dataclass(frozen=True)
 class TableSchema:
     """A schema file."""
 
@@ -33,15 +45,17 @@ class TableSchema:
     type: int
     """TiDB's type of the DDL job; 0 without a statement."""
 
-    columns: Sequence[tuple[str, str]]
-    """Names and types, as VARCHAR or `INT UNSIGNED`."""
+    columns: Sequence[CsvColumn]
 
 
 def table_schema(path: str, content: bytes) -> TableSchema:
     """Return what a schema file says (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go). Raises UserError."""
     try:
         document: dict[str, Any] = json.loads(content)
-        columns = [(str(each["ColumnName"]), str(each["ColumnType"])) for each in document["TableColumns"] or ()]
+        columns = [
+            CsvColumn(str(each["ColumnName"]), str(each["ColumnType"]), each.get("ColumnIsPk") == "true")
+            for each in document["TableColumns"] or ()
+        ]
         names = str(document["Schema"]), str(document["Table"])
         return TableSchema(
             path, int(document["TableVersion"]), *names, str(document["Query"]), int(document["Type"]), columns

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from simulator.consumer.storage.sources import is_storage
 from simulator.errors import UserError
 
 DEFAULT_EXAMPLES = 10
@@ -41,7 +42,7 @@ class VerifyOptions:
 
     @property
     def to_kafka(self) -> bool:
-        return self.source is not None and "://" in self.source
+        return self.source is not None and "://" in self.source and not is_storage(self.source)
 
 
 def check_options(options: VerifyOptions) -> None:

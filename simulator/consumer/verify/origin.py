@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator import releases
 from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
+from simulator.consumer.storage.directory import DataFile, StorageDirectory
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import AssumedSetting, NotChecked
@@ -111,6 +112,21 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     return StreamOrigin(
         protocol, release, changefeed, bool(uri), tuple(settings), tuple(_not_checked(uri, release_source))
     )
+
+
+def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, directory: StorageDirectory) -> StreamOrigin:
+    """Return how the files of a storage were made. Raises UserError if nothing tells the time of rows."""
+    is_csv = any(file.is_csv for file in directory.files if isinstance(file, DataFile))
+    protocol = "csv" if is_csv else "canal-json"
+    if truth is None and options.sink_uri is None:
+        options = replace(options, sink_uri=directory.uri_with(protocol))
+    origin = resolve_origin(options, truth, ProtocolEvidence(Counter({protocol: 1})))
+    if is_csv and not origin.changefeed.codec.csv.include_commit_ts:
+        raise UserError(
+            f"verify needs the commit-ts of rows, which {directory.storage.shown} does not have: include-commit-ts of "
+            "[sink.csv] must be true, and --config FILE or --truth DIR must say so"
+        )
+    return origin
 
 
 def _release(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[Release, str]:

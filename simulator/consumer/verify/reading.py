@@ -17,11 +17,13 @@ from simulator.consumer.contract.checks import PartitionChecks
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
 from simulator.consumer.decode.batches import StreamDecoder, possible_statements
-from simulator.consumer.partitions import StreamPartition
+from simulator.consumer.frame import Layout
+from simulator.consumer.partitions import StreamPartition, split_batch
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
 from simulator.consumer.replay.table_timeline import StreamStatement, stream_statements
+from simulator.consumer.storage.table_events import TableEvents, TableFiles
 from simulator.engines.tasks.progress import report_reading
 
 FIRST = 50
@@ -57,14 +59,21 @@ def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
 
 
 def read_statements(partitions: Iterable[StreamPartition], protocol: str) -> list[StreamStatement]:
-    """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0."""
+    """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0.
+
+    Those of files with one commit-ts, which are renames, are in the order of `StorageDirectory.files`.
+    """
+    partitions = list(partitions)
+    if partitions and isinstance(files := partitions[0].source, TableFiles):
+        return stream_statements(TableFiles(files.directory, files.directory.files).statements())
     return stream_statements(
-        decoding.decoded(possible_statements(records, protocol))
-        for partition in partitions
-        if partition.partition == 0
-        for decoding in [StreamDecoder(protocol)]
-        for records in partition.batches()
+        events for partition in partitions if partition.partition == 0 for events in _statements(partition, protocol)
     )
+
+
+def _statements(partition: StreamPartition, protocol: str) -> Iterator[pa.RecordBatch]:
+    decoding = StreamDecoder(protocol)
+    return (decoding.decoded(possible_statements(records, protocol)) for records in partition.batches())
 
 
 def partition_sources(partitions: Iterable[StreamPartition], settings: ReadSettings) -> list[ImagePairSource]:
@@ -74,14 +83,27 @@ def partition_sources(partitions: Iterable[StreamPartition], settings: ReadSetti
 
 def _read(partition: StreamPartition, number: int, settings: ReadSettings, report: Report) -> Iterator[pa.RecordBatch]:
     checks = PartitionChecks(partition.place, settings.spec, settings.show)
-    decoding = StreamDecoder(settings.spec.protocol, settings.spec.stored)
     skipped = SkippedChanges()
-    for records in report_reading(partition.batches(), number, settings.driver):
-        events = decoding.decoded(records)
-        checks.take(events, decoding.layouts, records)
+    for events, layouts, records in _events(partition, number, settings):
+        checks.take(events, layouts, records)
         if settings.pair_builder is not None:
-            yield from settings.pair_builder.image_pairs(events, decoding.layouts, number, skipped)
+            yield from settings.pair_builder.image_pairs(events, layouts, number, skipped)
     report(PartitionResult(number, checks.end(), skipped))
+
+
+def _events(
+    partition: StreamPartition, number: int, settings: ReadSettings
+) -> Iterator[tuple[pa.RecordBatch, Sequence[Layout], pa.RecordBatch | None]]:
+    """Yield events (EVENT_SCHEMA), the layouts of all rows so far, and the records of the events if there are any."""
+    if isinstance(partition.source, TableFiles):
+        files = TableEvents(partition.source)
+        for batch in report_reading(files.batches(), number, settings.driver):
+            for events in split_batch(batch):
+                yield events, files.layouts, None
+        return
+    decoding = StreamDecoder(settings.spec.protocol, settings.spec.stored)
+    for records in report_reading(partition.batches(), number, settings.driver):
+        yield decoding.decoded(records), decoding.layouts, records
 
 
 class ReadResults:

@@ -14,17 +14,19 @@ from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import merge_violations
 from simulator.consumer.decode.row_images import row_images
-from simulator.consumer.partitions import StreamPartition, partitions
+from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
+from simulator.consumer.storage.directory import IndexFile, open_directory
+from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries
 from simulator.consumer.verify.engine import engine_of, engine_title, master_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
-from simulator.consumer.verify.origin import UNKNOWN, StreamOrigin, inspect_records, resolve_origin
+from simulator.consumer.verify.origin import UNKNOWN, StreamOrigin, inspect_records, resolve_origin, storage_origin
 from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
@@ -177,6 +179,8 @@ def _record_count(all_partitions: Sequence[StreamPartition]) -> int | None:
 def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
     source = options.source or ""
     listener.stage(f"opening {uri_without_secrets(source)}")
+    if is_storage(source):
+        return _open_storage(options, truth, listener)
     all_partitions = partitions(source, listener.warn)
     if truth is not None and options.truth is not None:
         truth_metadata.check_topics(options.truth, truth, reading.partition_counts(all_partitions))
@@ -189,19 +193,35 @@ def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: 
         raise UserError(
             f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
+    return _opened(options, truth, origin, all_partitions, _input_size(all_partitions, sample), listener)
+
+
+def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
+    directory = open_directory(options.source or "")
+    origin = storage_origin(options, truth, directory)
+    files = replace(directory, changefeed=origin.changefeed)
+    missing = (name for file in files.files if isinstance(file, IndexFile) and (name := files.missing_file(file)))
+    notes = (f"an index names {name}, which is not there: TiCDC was about to write it" for name in missing)
+    origin = replace(origin, notes=(*origin.notes, *notes))
+    return _opened(options, truth, origin, storage_partitions(files), 0, listener)
+
+
+def _opened(
+    options: VerifyOptions,
+    truth: TruthMetadata | None,
+    origin: StreamOrigin,
+    all_partitions: Sequence[StreamPartition],
+    size: int,
+    listener: VerifyListener,
+) -> OpenedStream:
+    """Return a stream of approximately `size` bytes, after its statements were read."""
     listener.stage("reading the statements")
     states, sent = comparison.open_states(options, truth), reading.read_statements(all_partitions, origin.protocol)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
     return OpenedStream(
-        tuple(all_partitions),
-        origin,
-        states,
-        tuple(sent),
-        timeline,
-        replace(spec, tables=first, later=later),
-        _input_size(all_partitions, sample),
+        tuple(all_partitions), origin, states, tuple(sent), timeline, replace(spec, tables=first, later=later), size
     )
 
 
@@ -239,6 +259,8 @@ def _partition_counts(
 ) -> dict[str, int]:
     """Return the number of partitions of each topic; fixtures may lack empty ones."""
     counts = reading.partition_counts(all_partitions)
+    if origin.changefeed.storage is not None:
+        return counts
     if truth is not None:
         return {**counts, **truth.topics}
     partition_num = origin.changefeed.kafka.partition_num if origin.known else None
@@ -258,6 +280,16 @@ def _stream_spec(
         ),
         complete=False,
     )
+    if origin.changefeed.storage is not None:
+        return replace(
+            spec,
+            files=True,
+            max_message_bytes=UNBOUNDED,
+            max_batch_size=UNBOUNDED,
+            watermarks=True,
+            orders=lambda table: "hash",
+            stages=None,
+        )
     if origin.known:
         return spec
     return replace(

@@ -106,6 +106,9 @@ class Fidelity:
     whole_seconds: bool = False
     """Whether a TIME is sent without its fraction."""
 
+    member_names: bool = False
+    """Whether ENUM and SET are sent by name, not as numbers."""
+
 
 ZERO_FAMILIES = frozenset(("string", "text", "json", "enum", "set", "decimal", "date", "datetime", "time", "vector"))
 """Families of types whose empty or zero values become NULL in early releases of the new architecture."""

@@ -16,7 +16,7 @@ Sources: tiflow v8.0.0: pkg/sink/codec/csv; ticdc: pkg/sink/codec/csv; docs: tic
 from __future__ import annotations
 
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.codec import Codec, KeyValue, Protocol, SizeRules
+from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.csv.encoder import encode
 from simulator.ticdc.codecs.row_changes import DdlEvent
@@ -28,6 +28,10 @@ def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
     return SizeRules(options.max_message_bytes, 1, 0, large_rows=True)
+
+
+def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
+    return Fidelity(old_values=options.csv.output_old_value, member_names=True)
 
 
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
@@ -52,5 +56,6 @@ CSV = Codec(
     ddl=_ddl,
     sends_ddl=lambda options, release: False,
     sizes=_sizes,
+    fidelity=_fidelity,
     with_unknown_type=_unknown_type,
 )

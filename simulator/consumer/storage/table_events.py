@@ -1,0 +1,208 @@
+"""The files of one table of a storage as events (EVENT_SCHEMA), read by columns where that is possible.
+
+A table's statements, rows and checkpoint are one partition of a stream, whose offsets number its events from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.decode.row_wise import event_layout, event_row
+from simulator.consumer.decode.stream_events import RowEvent, Watermark
+from simulator.consumer.frame import EVENT_SCHEMA, UNREADABLE, Layout, record_batch
+from simulator.consumer.storage.csv_rows import CsvFormat, column_infos
+from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDirectory, StorageFile
+from simulator.consumer.storage.events import FileEvent, file_events
+from simulator.consumer.storage.schema_files import CsvColumn, TableSchema
+from simulator.errors import UserError
+from simulator.ticdc.storage import METADATA
+
+OPERATIONS = {b"I": INSERT, b"U": UPDATE, b"D": DELETE}
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The files of a table, or the statements on a database."""
+
+    directory: StorageDirectory
+    files: Sequence[StorageFile]
+
+    def statements(self) -> Iterator[pa.RecordBatch]:
+        """Yield the statements (EVENT_SCHEMA)."""
+        files = [file for file in self.files if isinstance(file, TableSchema)]
+        yield from TableEvents(TableFiles(self.directory, files)).batches()
+
+
+def table_files(directory: StorageDirectory) -> dict[str, TableFiles]:
+    """Return the files of each table by its name, a statement on a database under the name of the database."""
+    files: dict[str, list[StorageFile]] = {}
+    for file in directory.files:
+        files.setdefault(".".join(name for name in (file.schema, file.table) if name), []).append(file)
+    return {name: TableFiles(directory, of_table) for name, of_table in files.items()}
+
+
+class TableEvents:
+    """Reads the events of a table's files, and collects the layouts of its rows."""
+
+    def __init__(self, files: TableFiles) -> None:
+        self._directory, self._files = files.directory, files.files
+        self._format = CsvFormat(files.directory.changefeed.codec)
+        self._json = StreamDecoder("canal-json")
+        self._indexes: dict[Layout, int] = {}
+        self._offset = 0
+
+    @property
+    def layouts(self) -> Sequence[Layout]:
+        """The layouts of the rows so far."""
+        return self._json.layouts or [*self._indexes]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield batches of EVENT_SCHEMA, at last the checkpoint. Raises UserError for files that cannot be opened."""
+        for file in self._files:
+            if isinstance(file, IndexFile):
+                continue
+            if not isinstance(file, DataFile):
+                events = self._one_by_one(file_events(file, self._directory))
+            elif file.is_csv:
+                events = self._csv(file)
+            else:
+                events = self._canal_json(file)
+            yield self._numbered(events)
+        if (checkpoint_ts := self._directory.checkpoint_ts()) is not None:
+            yield self._numbered(self._one_by_one([FileEvent(METADATA, 0, Watermark(checkpoint_ts))]))
+
+    def _numbered(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the events with their offsets, each as a message of its own."""
+        count, first = events.num_rows, self._offset
+        self._offset += count
+        ones = {"number": np.zeros(count, np.int32), "events": np.ones(count, np.int32)}
+        for name, values in {"offset": np.arange(first, first + count), **ones}.items():
+            place = EVENT_SCHEMA.get_field_index(name)
+            events = events.set_column(place, EVENT_SCHEMA.field(name), pa.array(values, EVENT_SCHEMA.field(name).type))
+        return events
+
+    def _one_by_one(self, events: Iterable[FileEvent]) -> pa.RecordBatch:
+        rows = []
+        for each in events:
+            if isinstance(each.event, UserError):
+                where = f"{each.path}:{each.row}" if each.row else each.path
+                rows.append(_unreadable(f"{where}: {each.event}"))
+            elif not isinstance(each.event, TableSchema):
+                rows.append(event_row(each.event, "csv", self._index, None, {}))
+        heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
+        return pa.RecordBatch.from_pylist([{**heads, **row} for row in rows], EVENT_SCHEMA)
+
+    def _index(self, layout: Layout) -> int:
+        return self._indexes.setdefault(layout, len(self._indexes))
+
+    def _canal_json(self, file: DataFile) -> pa.RecordBatch:
+        """Return the rows of a file of Canal-JSON; one without the end of its last row is UNREADABLE there."""
+        *texts, rest = self._directory.content(file.path).split(self._directory.changefeed.codec.terminator.encode())
+        count = len(texts)
+        records = record_batch([range(count), [0] * count, [None] * count, texts])
+        events = self._json.decoded(records)
+        if rest:
+            unreadable = {"offset": count, "number": 0, "events": 1, "size": 0}
+            why = _unreadable(f"{file.path}:{count + 1}: the file ends inside a row")
+            events = pa.concat_batches([events, pa.RecordBatch.from_pylist([{**unreadable, **why}], EVENT_SCHEMA)])
+        return events
+
+    def _csv(self, file: DataFile) -> pa.RecordBatch:
+        content = self._directory.content(file.path)
+        try:
+            columns = self._directory.csv_columns(file)
+        except UserError:
+            return self._one_by_one(file_events(file, self._directory))
+        events = self._by_columns(file, content, columns)
+        return self._one_by_one(file_events(file, self._directory)) if events is None else events
+
+    def _by_columns(self, file: DataFile, content: bytes, columns: Sequence[CsvColumn]) -> pa.RecordBatch | None:
+        """Return the rows of a file of CSV; None if they cannot be read by columns."""
+        cells = _cells(content, self._format, len(columns))
+        if cells is None:
+            return None
+        operation, table, schema, commit_ts, *_ = cells
+        known = pa.array([*OPERATIONS], pa.binary())
+        names = ((table, file.table), (schema, file.schema))
+        if any(column.null_count for column in (operation, table, schema, commit_ts)) or not (
+            pc.all(pc.is_in(operation, known)).as_py()
+            and all(pc.all(pc.equal(column, pa.scalar(name.encode()))).as_py() for column, name in names)
+        ):
+            return None
+        try:
+            values = [
+                self._texts(cell, column) for cell, column in zip(cells[self._format.head :], columns, strict=True)
+            ]
+            ts = commit_ts.cast(pa.string()).cast(pa.int64())
+        except (ValueError, pa.ArrowException):
+            return None
+        images, infos = row_image.pack(values), column_infos(columns)
+        deleted = pc.equal(operation, pa.scalar(b"D"))
+        none, count = pa.nulls(len(images), pa.binary()), len(images)
+        empty = dict.fromkeys(infos)
+        layout = event_layout(RowEvent(0, file.schema, file.table, "INSERT", None, empty, infos))
+        known_columns = {
+            "size": pa.array(np.full(count, len(content) // count), pa.int64()),
+            "kind": pa.array(np.full(count, ROW), EVENT_SCHEMA.field("kind").type),
+            "commit_ts": ts,
+            "exact": pa.array(np.ones(count, np.bool_)),
+            "layout": pa.array(np.full(count, self._index(layout)), pa.int32()),
+            "op": pa.array([*OPERATIONS.values()], EVENT_SCHEMA.field("op").type).take(pc.index_in(operation, known)),
+            "only_handle": pa.array(np.zeros(count, np.bool_)),
+            "before": pc.if_else(deleted, images, none),
+            "after": pc.if_else(deleted, none, images),
+        }
+        arrays = [known_columns.get(field.name, pa.nulls(count, field.type)) for field in EVENT_SCHEMA]
+        return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
+
+    def _texts(self, cells: pa.Array, column: CsvColumn) -> pa.Array:
+        """Return the cells of a column as in EVENT_SCHEMA. Raises ValueError for bytes that are not encoded."""
+        if not column_infos([column])[column.name].binary:
+            return cells
+        encoded = cells.cast(pa.string()).dictionary_encode()
+        values = (self._format.value(text, column.type) for text in encoded.dictionary.to_pylist())
+        texts = [value.decode("latin-1").encode() if isinstance(value, bytes) else value for value in values]
+        return pa.array(texts, pa.binary()).take(encoded.indices)
+
+
+def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | None:
+    """Return the cells of CSV by column, binary; None if it is not of the form that Arrow reads, or is no UTF-8."""
+    options, csv = format.options, format.options.csv
+    simple = len(csv.quote) == len(csv.delimiter) == 1 and options.terminator in ("\r\n", "\n")
+    if not simple or csv.output_old_value or not csv.include_commit_ts or not content:
+        return None
+    if not content.endswith(options.terminator.encode()):
+        return None
+    names = [str(number) for number in range(format.head + columns)]
+    try:
+        content.decode()
+        read = arrow_csv.read_csv(
+            pa.py_buffer(content),
+            arrow_csv.ReadOptions(use_threads=False, column_names=names),
+            arrow_csv.ParseOptions(delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True),
+            arrow_csv.ConvertOptions(
+                check_utf8=False,
+                column_types=dict.fromkeys(names, pa.binary()),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[csv.null],
+            ),
+        )
+    except (ValueError, pa.ArrowException):
+        return None
+    return [column.combine_chunks() for column in read.columns]
+
+
+def _unreadable(why: str) -> dict[str, Any]:
+    text = why.encode("utf-8", "replace").decode()
+    return {"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": text}
