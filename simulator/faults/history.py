@@ -62,6 +62,10 @@ class SentHistory:
         """Keep the checkpoint from the TSOs in this range, both ends included."""
         self._standstills.append((since, until))
 
+    def release(self, since: int, until: int) -> None:
+        """End a `hold` of this range."""
+        self._standstills.remove((since, until))
+
     def holds(self, commit_ts: int) -> bool:
         """Return whether the checkpoint is kept from this TSO."""
         return any(since <= commit_ts <= until for since, until in self._standstills)

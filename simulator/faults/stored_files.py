@@ -23,15 +23,17 @@ class IndexBeforeData(ActiveFault):
     def __init__(self, context: FaultContext) -> None:
         super().__init__(context)
         self.awaits = True
+        self._standstill = context.fault.at_ts, context.fault.until_ts - 1
 
     def begin(self) -> Iterator[EventPiece]:
-        fault = self.context.fault
-        self.context.history.hold(fault.at_ts, fault.until_ts - 1)
+        self.context.history.hold(*self._standstill)
         yield from ()
 
     def events(self, piece: EventPiece) -> Iterator[EventPiece]:
         self.awaits = self.awaits and not matching_rows(piece.events, self.context).any()
-        self.over = piece.kind == DDL
+        if piece.kind == DDL and not self.over:
+            self.over = True
+            self.context.history.release(*self._standstill)
         if piece.kind != WATERMARK:
             yield piece
 

@@ -22,6 +22,7 @@ from simulator.consumer.event_lines import lines
 from simulator.consumer.records import read_records
 from simulator.errors import UserError
 from simulator.faults import FAULTS
+from simulator.faults.kind import KAFKA
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 
@@ -29,7 +30,11 @@ OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 RELEASE = "v8.5.3"
-ILLEGAL = [name for name, kind in FAULTS.items() if not kind.legal and name not in ("lose-bootstrap", "unknown-schema")]
+ILLEGAL = [
+    name
+    for name, kind in FAULTS.items()
+    if not kind.legal and KAFKA in kind.sinks and name not in ("lose-bootstrap", "unknown-schema")
+]
 """Those that Open Protocol can have."""
 
 BEFORE = """

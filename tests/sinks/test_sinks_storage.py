@@ -9,6 +9,7 @@ import pytest
 
 from simulator import TiCDC
 from simulator.cli import run
+from simulator.consumer.decode import RowEvent
 from simulator.errors import ChangefeedError, UserError
 
 RELEASE = "v8.0.0"
@@ -114,6 +115,37 @@ def test_there_are_no_messages(tmp_path: Path) -> None:
     with TiCDC(RELEASE, sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
         with pytest.raises(UserError, match="writes files to its storage"):
             ticdc.messages()
+
+
+def test_events_are_those_of_new_files(tmp_path: Path) -> None:
+    with TiCDC(RELEASE, sink_uri=f"{tmp_path.as_uri()}?protocol=csv", databases=("shop",)) as ticdc:
+        ticdc.execute(TABLE)
+        ticdc.execute("INSERT INTO shop.item VALUES (1, 'pen')")
+        first = ticdc.events()
+        ticdc.execute("INSERT INTO shop.item VALUES (2, 'cup')")
+        second = ticdc.events()
+
+    assert [type(event).__name__ for event in first] == ["DdlEvent", "RowEvent", "Watermark"]
+    assert [event.after for event in second if isinstance(event, RowEvent)] == [{"id": "2", "name": "cup"}]
+
+
+def test_a_scenario_expects_rows_and_statements_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    story, sink_uri = tmp_path / "story.toml", f"{(tmp_path / 'out').as_uri()}?protocol=csv"
+    expected = '"DDL shop.item [3] …", "INSERT shop.item id=1 name=pen"'
+    story.write_text(
+        f'[[step]]\nsql = "USE test; CREATE DATABASE shop"\n[[step]]\nexpect = ["DDL shop [1] …"]\n[[step]]\n'
+        f"sql = \"{TABLE}; INSERT INTO shop.item VALUES (1, 'pen')\"\n[[step]]\nexpect = [{expected}]\n"
+    )
+    command = ["run", str(story), "--sink-uri", sink_uri, "--release", RELEASE]
+    assert run(command) == 0
+
+    story.write_text(story.read_text().replace("name=pen", "name=cup"))
+    assert run(command) == 1
+    assert "+ INSERT shop.item id=1 name=pen" in capsys.readouterr().err
+
+    story.write_text('[[step]]\nsql = "CREATE DATABASE d"\n[[step]]\nexpect = {counts = {messages = 1}}\n')
+    assert run(command) == 2
+    assert "counts messages, and this changefeed writes files" in capsys.readouterr().err
 
 
 def test_the_summary_of_a_run_counts_the_files_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

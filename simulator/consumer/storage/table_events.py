@@ -57,7 +57,7 @@ class TableEvents:
     def __init__(self, files: TableFiles) -> None:
         self._directory, self._files = files.directory, files.files
         self._format = CsvFormat(files.directory.changefeed.codec)
-        self._json = StreamDecoder("canal-json")
+        self._json = StreamDecoder(files.directory.changefeed.codec.protocol)
         self._indexes: dict[Layout, int] = {}
         self._offset = 0
 

@@ -117,7 +117,8 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
 def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, directory: StorageDirectory) -> StreamOrigin:
     """Return how the files of a storage were made. Raises UserError if nothing tells the time of rows."""
     is_csv = any(file.is_csv for file in directory.files if isinstance(file, DataFile))
-    protocol = "csv" if is_csv else "canal-json"
+    extension = ".csv" if is_csv else ".json"
+    protocol = next(name for name, codec in CODECS.items() if codec.file_extension == extension)
     if truth is None and options.sink_uri is None:
         options = replace(options, sink_uri=directory.uri_with(protocol))
     origin = resolve_origin(options, truth, ProtocolEvidence(Counter({protocol: 1})))

@@ -1,0 +1,109 @@
+"""Faults of a changefeed that writes files to a storage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simulator import TiCDC
+from simulator.consumer.storage.directory import open_directory
+from simulator.consumer.storage.lines import lines
+from simulator.errors import UserError
+
+TIMED = "[sink.csv]\ninclude-commit-ts = true\n"
+TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"
+
+
+def opened(directory: Path) -> TiCDC:
+    """A changefeed that writes CSV, after a first file."""
+    uri = f"{directory.as_uri()}?protocol=csv&flush-interval=2s"
+    ticdc = TiCDC("v8.5.3", sink_uri=uri, config=TIMED, databases=("shop",))
+    ticdc.execute(TABLE)
+    ticdc.wait("3s")
+    return ticdc
+
+
+def shown(directory: Path) -> list[str]:
+    """The lines of `inspect` about rows: the file's name and the event."""
+    read = open_directory(str(directory))
+    config = directory.parent / "changefeed.toml"
+    config.write_text(TIMED)
+    read = open_directory(str(directory), config)
+    rows = (line.split("/")[-1] for line in lines(read) if "/CDC" in line or "CDC.index" in line)
+    return [f"{line.split()[0]} {' '.join(line.split()[1 if 'UNREADABLE' in line else 3 :])}" for line in rows]
+
+
+def checkpoint(directory: Path) -> int:
+    found: int = json.loads((directory / "metadata").read_text())["checkpoint-ts"]
+    return found
+
+
+FIRST, SECOND = (f"CDC{number:020d}.csv" for number in (1, 2))
+ONE = f"{FIRST}:1 INSERT shop.item id=1"
+
+
+def test_the_index_names_a_file_that_never_comes(tmp_path: Path) -> None:
+    directory = tmp_path / "out"
+    with opened(directory) as ticdc:
+        before = checkpoint(directory)
+        ticdc.fault("index-before-data")
+        ticdc.execute("INSERT INTO shop.item VALUES (2)")
+        assert (directory.rglob("CDC.index").__next__()).read_text() == f"{SECOND}\n"
+        ticdc.wait("10s")
+
+    assert shown(directory) == [ONE, f"CDC.index UNREADABLE it names {SECOND}, which is not there"]
+    assert checkpoint(directory) == before
+
+
+@pytest.mark.parametrize("end", ["for", "statement"])
+def test_the_file_comes_when_the_fault_is_over_or_a_statement_is_sent(tmp_path: Path, end: str) -> None:
+    directory = tmp_path / "out"
+    with opened(directory) as ticdc:
+        before = checkpoint(directory)
+        ticdc.fault("index-before-data", table="shop.item", **({"for_": "5s"} if end == "for" else {}))
+        ticdc.execute("INSERT INTO shop.item VALUES (2)")
+        ticdc.wait("3s")
+        assert checkpoint(directory) == before
+        ticdc.execute("INSERT INTO shop.item VALUES (3)")
+        ticdc.wait("5s") if end == "for" else ticdc.execute("CREATE TABLE shop.page (id INT PRIMARY KEY)")
+
+    assert shown(directory)[:2] == [ONE, f"{SECOND}:1 INSERT shop.item id=2"]
+    assert shown(directory)[2].endswith("INSERT shop.item id=3")
+    assert checkpoint(directory) > before
+
+
+def test_a_file_ends_in_the_middle_of_its_last_row(tmp_path: Path) -> None:
+    directory = tmp_path / "out"
+    with opened(directory) as ticdc:
+        ticdc.fault("truncated-file")
+        ticdc.execute("INSERT INTO shop.item VALUES (2), (3)")
+        ticdc.wait("3s")
+        ticdc.execute("INSERT INTO shop.item VALUES (4)")
+
+    assert shown(directory)[1:] == [
+        f"{SECOND}:1 INSERT shop.item id=2",
+        f"{SECOND}:2 UNREADABLE the file ends inside a row",
+        f"CDC{3:020d}.csv:1 INSERT shop.item id=4",
+    ]
+
+
+def test_a_restart_writes_rows_above_the_checkpoint_again(tmp_path: Path) -> None:
+    directory = tmp_path / "out"
+    with opened(directory) as ticdc:
+        ticdc.execute("INSERT INTO shop.item VALUES (2)")
+        ticdc.fault("restart")
+
+    assert [line.partition(" ")[2] for line in shown(directory)] == [
+        f"INSERT shop.item id={number}" for number in (1, 2, 2)
+    ]
+
+
+def test_faults_of_kafka_and_of_files_are_refused_where_the_other_is_the_sink(tmp_path: Path) -> None:
+    with opened(tmp_path / "out") as ticdc:
+        with pytest.raises(UserError, match="about Kafka's messages, and the sink is a storage"):
+            ticdc.fault("late-partition", partition=0, by="2s")
+    with TiCDC() as ticdc:
+        with pytest.raises(UserError, match="about files, and the sink is Kafka"):
+            ticdc.fault("truncated-file")
