@@ -41,7 +41,6 @@ from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS, DdlEvent
-from simulator.ticdc.storage import schema_events
 
 
 @dataclass(frozen=True)
@@ -226,22 +225,17 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     """Return the statements and watermarks of the run, with their destinations."""
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
-    stored = output.storage is not None
     placed = []
     for index, (event, topic) in enumerate(_statements(plan, output)):
-        partitions = to.of_topic(topic, event.commit_ts)
-        receiving = partitions[:1] if stored else codec.ddl_partitions(event, partitions, options, release)
+        receiving = output.ddl_partitions(event, to.of_topic(topic, event.commit_ts), release)
         placed.append(PlacedDdl(event.commit_ts, index, receiving))
-    has_watermarks = stored or codec.has_watermarks(options, release)
+    has_watermarks = output.storage is not None or codec.has_watermarks(options, release)
     return ControlEvents(tuple(placed), plan.timeline, has_watermarks, release.watermark_after_ddl, to)
 
 
 def _statements(plan: Plan, output: Output) -> list[tuple[DdlEvent, str]]:
-    """Return the statements with their topics; a storage has one of its own for the other table of an exchange."""
-    pairs = zip(plan.statements, plan.statement_topics, strict=True)
-    if output.storage is None:
-        return list(pairs)
-    return [(each, topic) for event, topic in pairs for each in schema_events([event])]
+    """Return the statements with their topics."""
+    return output.with_schema_files(zip(plan.statements, plan.statement_topics, strict=True))
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:

@@ -5,7 +5,7 @@ An output raises for an unreachable broker or existing files when it is created,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,11 +23,12 @@ from simulator.sinks.multi_sink import MultiSink
 from simulator.sinks.records import Sink, require_delivered
 from simulator.sinks.schema_registry import ConfluentRegistry
 from simulator.sinks.storage.settings import StorageSettings
+from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Changefeed, Storage
-from simulator.ticdc.codecs import CODECS, CodecOptions
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.codecs.schema_registry import SchemaManager
-from simulator.ticdc.dispatch import Destinations, sent_table
-from simulator.ticdc.storage import StoredTable, stored_table
+from simulator.ticdc.dispatch import Destinations, Route, sent_table
+from simulator.ticdc.storage import StoredTable, schema_events, stored_table
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,24 @@ class Output:
     def storage(self) -> Storage | None:
         """The layout of a storage sink; None for another one."""
         return self.settings.storage if isinstance(self.settings, StorageSettings) else None
+
+    def with_schema_files(self, statements: Iterable[tuple[DdlEvent, str]]) -> list[tuple[DdlEvent, str]]:
+        """Return statements and their topics; a storage has one of its own for the other table of an exchange."""
+        if self.storage is None:
+            return list(statements)
+        return [(each, topic) for event, topic in statements for each in schema_events([event])]
+
+    def ddl_partitions(self, event: DdlEvent, topic: range, release: Release) -> range:
+        """Return which partitions of a topic receive a statement; of a storage, where it is a file, the first one."""
+        if self.storage is not None:
+            return topic[:1]
+        return CODECS[self.options.protocol].ddl_partitions(event, topic, self.options, release)
+
+    def settings_for(self, tables: Sequence[PhysicalTable], routes: Sequence[Route], release: Release) -> object:
+        """Return the settings of the sink for other physical tables than those of its plan."""
+        if not isinstance(self.settings, StorageSettings):
+            return self.settings
+        return replace(self.settings, tables=tuple(_stored_tables(tables, routes, self.settings.storage, release)))
 
 
 @contextmanager
@@ -135,7 +154,7 @@ def to_storage(plan: Plan, changefeed: Changefeed, release: Release) -> Output:
     settings = storage_settings(changefeed)
     ExternalStorage(settings.storage.uri, "sink-uri").require_writable("sink-uri")
     counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
-    tables = tuple(_stored_tables(plan, settings.storage, release))
+    tables = tuple(_stored_tables(plan.tables, plan.routes, settings.storage, release))
     return Output("storage", replace(settings, tables=tables), _destinations(plan, counts), codec_options(changefeed))
 
 
@@ -145,9 +164,11 @@ def storage_settings(changefeed: Changefeed) -> StorageSettings:
     return StorageSettings(changefeed.storage, CODECS[changefeed.codec.protocol].file_extension, ())
 
 
-def _stored_tables(plan: Plan, storage: Storage, release: Release, known: int = 0) -> Iterator[StoredTable]:
-    """Yield where the rows of the plan's physical tables are stored, without the first `known`."""
-    for physical, to in zip(plan.tables[known:], plan.routes[known:], strict=True):
+def _stored_tables(
+    tables: Sequence[PhysicalTable], routes: Sequence[Route], storage: Storage, release: Release
+) -> Iterator[StoredTable]:
+    """Yield where the rows of physical tables are stored."""
+    for physical, to in zip(tables, routes, strict=True):
         table = sent_table(to, physical.table)
         yield stored_table(table, physical.snapshot_version, physical.partition_id, storage, release)
 
@@ -282,5 +303,6 @@ class StorageOutput(MemoryOutput):
             require_delivered(self.sink.accounts())
 
     def _settings_for(self, plan: Plan) -> object:
-        self._tables += _stored_tables(plan, self._stored.storage, self._release, len(self._tables))
+        known = len(self._tables)
+        self._tables += _stored_tables(plan.tables[known:], plan.routes[known:], self._stored.storage, self._release)
         return self._stored

@@ -116,12 +116,13 @@ CAUGHT = {
     "unknown-type": {"unreadable"},
 }
 """For each fault, the checks; at least one must fail. `old-row-after-new` needs two changes of a row close together,
-`lose-bootstrap` Simple (tests/faults/test_lost_bootstraps.py), `unknown-schema` Avro, which `verify` does not read."""
+`lose-bootstrap` Simple (tests/faults/test_lost_bootstraps.py), `unknown-schema` Avro, which `verify` does not read, and
+`truncated-file` a storage (tests/consumer/test_storage_verified.py)."""
 
 
 def test_what_no_ticdc_shows_is_known_here() -> None:
     """A new fault needs a check that catches it."""
-    assert CAUGHT.keys() | {"old-row-after-new", "lose-bootstrap", "unknown-schema"} == {
+    assert CAUGHT.keys() | {"old-row-after-new", "lose-bootstrap", "unknown-schema", "truncated-file"} == {
         name for name, kind in FAULTS.items() if not kind.legal
     }
 

@@ -17,10 +17,11 @@ from simulator.cli.load.monitor import LoadMonitor, Setup
 from simulator.cli.load.options import check, file_of, master_of, search_of, settings_of
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
+from simulator.cli.sending import check_storage
 from simulator.engines.spark.calls import spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
-from simulator.errors import SimulatorError, UserError, uri_without_secrets
+from simulator.errors import SimulatorError, uri_without_secrets
 from simulator.load import truth
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
@@ -67,7 +68,7 @@ class LoadRequest:
 
     @property
     def to_kafka(self) -> bool:
-        return not self.options["fixtures"] and not self.options["console"]
+        return not (self.options["fixtures"] or self.options["console"] or self.changefeed.storage)
 
     @property
     def master(self) -> str:
@@ -75,7 +76,8 @@ class LoadRequest:
 
     @property
     def resolved_interval_ms(self) -> int:
-        return self.plan.settings.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS
+        interval_ms = self.plan.settings.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS
+        return self.changefeed.checkpoint_interval_ms(interval_ms)
 
     @property
     def duration(self) -> float | None:
@@ -170,8 +172,7 @@ def _read_request(
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    if changefeed.storage is not None:
-        raise UserError("load does not write to a storage yet: give a sink-uri of Kafka")
+    check_storage(changefeed, options)
     prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
@@ -209,9 +210,12 @@ def _setup(request: LoadRequest, output: Output) -> Setup:
         request.resolved_interval_ms,
         _driver(request, output),
         "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
-        uri_without_secrets(plan.settings.sink_uri or DEFAULT_SINK_URI) if request.to_kafka else output.sink,
+        output.sink
+        if request.options["fixtures"] or request.options["console"]
+        else uri_without_secrets(plan.settings.sink_uri or DEFAULT_SINK_URI),
         request.duration,
         request.options["consumer_group"],
+        "messages" if request.changefeed.storage is None else "files",
     )
 
 
@@ -221,6 +225,8 @@ def _driver(request: LoadRequest, output: Output) -> str:
         from simulator.sinks.kafka.producers import describe_client
 
         return describe_client(output.settings)
+    if request.changefeed.storage is not None:
+        return "the storage sink"
     return "files" if request.options["fixtures"] else "the console"
 
 

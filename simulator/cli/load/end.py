@@ -20,7 +20,7 @@ def show(monitor: LoadMonitor, stderr: bool = False) -> None:
     out = Terminal(stderr=stderr)
     if monitor.account.changes and not monitor.lost:
         out.print(by_table(tables(monitor)), "")
-    if monitor.account.partitions and not monitor.lost:
+    if monitor.account.partitions and not monitor.lost and monitor.setup.unit == "messages":
         out.print(by_partition(partitions(monitor)), "")
     out.print(*closing(monitor), sep="\n", soft_wrap=True)
 
@@ -62,7 +62,7 @@ def closing(monitor: LoadMonitor) -> Iterator[str]:
 def _account(monitor: LoadMonitor) -> Iterator[str]:
     account = monitor.account
     yield (
-        f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / MIB:,.1f} MiB, "
+        f"{account.rows:,} row changes in {account.messages:,} {monitor.setup.unit}, {account.bytes / MIB:,.1f} MiB, "
         f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {account.bytes_rate / MIB:,.1f} MiB/s), "
         f"by {monitor.setup.driver}"
     )

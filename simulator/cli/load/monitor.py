@@ -57,6 +57,9 @@ class Setup:
     group: str | None = None
     """The consumer group whose lag is watched."""
 
+    unit: str = "messages"
+    """What the rows are in: messages, or files."""
+
 
 @dataclass
 class LoadMonitor:

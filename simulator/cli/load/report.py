@@ -63,7 +63,7 @@ def _tiles(monitor: LoadMonitor) -> Iterator[tuple[str, str, str]]:
     if account.reached_share is not None:
         rate_text = f"{100 * account.reached_share:.1f} % of the {account.target_rows / account.paced[1]:,.0f} asked"
     yield "rows/s", f"{account.rate:,.0f}", rate_text
-    yield "rows", short(account.rows), f"in {short(account.messages)} messages"
+    yield "rows", short(account.rows), f"in {short(account.messages)} {monitor.setup.unit}"
     yield "MiB/s", f"{account.bytes_rate / MIB:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
     if account.latencies.records:
         p50, p99 = account.latencies.quantiles([0.5, 0.99])

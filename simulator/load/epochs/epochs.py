@@ -236,11 +236,11 @@ def _schema_epoch(
     tables, routes = tuple(versions.tables), tuple(state.context.routes)
     to, options = output.destinations, replace(output.options, claim_check_seed=prepared.load.model.seed)
     codec = CODECS[options.protocol]
-    events = [event for job in state.jobs for event in job.events]
-    topics = [topic for job in state.jobs for topic in job.topics]
+    pairs = output.with_schema_files(pair for job in state.jobs for pair in zip(job.events, job.topics, strict=True))
+    events = [event for event, _ in pairs]
     placed = tuple(
-        PlacedDdl(event.commit_ts, index, codec.ddl_partitions(event, to.of_topic(topic), options, release))
-        for index, (event, topic) in enumerate(zip(events, topics, strict=True))
+        PlacedDdl(event.commit_ts, index, output.ddl_partitions(event, to.of_topic(topic), release))
+        for index, (event, topic) in enumerate(pairs)
     )
     marks = ControlEvents((), WatermarkSchedule(prepared.start_ms, prepared.start_ms, 1000), False, False, to)
     spec = TaskSpec(
@@ -251,11 +251,12 @@ def _schema_epoch(
         options,
         release,
         output.sink,
-        output.settings,
+        output.settings_for(tables, routes, release),
         0.0,
         prepared.start_ms,
         None,
         schemas=output.schemas,
+        storage=output.storage,
     )
     rules = RowRules(tables, routes, plan.event_filters, plan.ignored_start_ts, plan.split, to)
     since_by_name = {name: versions.places[place] for name, place in state.position.versions.items()}
@@ -279,7 +280,7 @@ def epoch_control_events(epoch: SchemaEpoch, ms: int) -> pa.RecordBatch:
     all destinations, in order.
     """
     spec, release = epoch.spec, epoch.spec.release
-    has_watermarks = CODECS[spec.options.protocol].has_watermarks(spec.options, release)
+    has_watermarks = spec.storage is not None or CODECS[spec.options.protocol].has_watermarks(spec.options, release)
     placed = epoch.statements if ms == epoch.first_ms else ()
     every = range(spec.destinations.total)
     control_events = replace(spec.control_events, statements=placed)

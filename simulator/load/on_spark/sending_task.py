@@ -10,7 +10,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedIOBase
 from queue import SimpleQueue
@@ -21,7 +21,8 @@ from simulator.channel import DriverAddress
 from simulator.engines.spark.failures import wrap_errors
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport
-from simulator.load.epochs.epoch import Window
+from simulator.load.epochs.epoch import SchemaEpoch, Window
+from simulator.load.windows.rows import table_destinations
 from simulator.load.windows.sender import WindowSender
 from simulator.signals import StopRequest
 from simulator.sinks import SINKS
@@ -114,8 +115,14 @@ def send_windows(batches: Iterator[pa.RecordBatch], job: SendingJob) -> Iterator
     yield from ()
 
 
+def _owned(epoch: SchemaEpoch, number: int, tasks: int) -> Sequence[int]:
+    """Return the destinations of a task; of a storage, whose tables have one each, those with tables are shared out."""
+    used = range(epoch.spec.destinations.total) if epoch.spec.storage is None else table_destinations(epoch)
+    return used[number::tasks]
+
+
 def send_part(number: int, job: SendingJob) -> None:
-    """Send every `job.tasks`-th destination from `number` on, of all windows."""
+    """Send the rows of a task's destinations, of all windows."""
     connection = RunConnection(job)
     window, report, sender = connection.next_window(None, None), None, None
     while window is not None:
@@ -124,8 +131,7 @@ def send_part(number: int, job: SendingJob) -> None:
             reporter = Reporter(spec.progress)
             sink = SINKS[spec.sink](spec.settings, spec.destinations.topics, reporter.waiting)
             sender = WindowSender(sink, reporter)
-        owned = range(number, spec.destinations.total, job.tasks)
-        report = sender.send(window, owned, connection.stop_request)
+        report = sender.send(window, _owned(window.epoch, number, job.tasks), connection.stop_request)
         window = connection.next_window(report, window)
     if sender is not None:
         sender.close()

@@ -72,6 +72,17 @@ def window_rows(window: Window, owned: Iterable[int], slice_rows: int = SLICE_RO
             rows = max(1, min(slice_rows, 8 * rows, SLICE_BYTES // max(1, size)))
 
 
+def table_destinations(epoch: SchemaEpoch) -> list[int]:
+    """Return the destinations of an epoch's tables, where all rows of a table have one, in order."""
+    destinations = set()
+    for physical, route in enumerate(epoch.rules.routes):
+        first, count = epoch.rules.partitions[route.topic]
+        hashes = dispatch.dispatch_hashes(route, epoch.rules.tables[physical].table, {}, 1)
+        chosen = dispatch.choose_partitions(route, hashes, np.zeros(1, np.int64), pa.nulls(1, pa.int64()), count)
+        destinations.add(first + int(chosen[0]))
+    return sorted(destinations)
+
+
 @dataclass(frozen=True)
 class GeneratedChanges:
     """Changes of one table without their values, in parallel columns."""

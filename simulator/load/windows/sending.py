@@ -24,6 +24,8 @@ from simulator.load.windows.rows import window_rows
 from simulator.signals import StopRequest
 from simulator.sinks import claim_check
 from simulator.sinks.records import DeliveryReport, Records, Sink, part, report_cut_off, take
+from simulator.sinks.storage.settings import StorageSettings
+from simulator.sinks.storage.sink import StorageSink
 from simulator.tso import physical
 
 SLICE_MS = 50
@@ -52,6 +54,8 @@ def send_window(
     `prefetched` has the messages if they exist already. After a stop request, records are not paced any more.
     """
     spec, start = window.epoch.spec, time.monotonic()
+    if isinstance(spec.settings, StorageSettings) and isinstance(sink, StorageSink):
+        sink.use(spec.settings)
     before, resent = sink.accounts(), sink.resent
     sink.latencies()
     began, changes = 0.0, Counter[tuple[int, int, int]]()

@@ -66,6 +66,14 @@ class StorageSink:
         self._late: dict[int, tuple[str, list[RowsFile]]] = {}
         """The path of each table's file whose index alone is written, and its rows with those of later files."""
 
+    def use(self, settings: StorageSettings) -> None:
+        """Use the tables of other settings from now on, after `drain`."""
+        if settings is not self._settings:
+            self._settings = settings
+            self._waiting.clear()
+            self._versions.clear()
+            self._numbers.clear()
+
     @property
     def failed(self) -> bool:
         """Whether a file could not be written."""

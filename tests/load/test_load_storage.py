@@ -1,0 +1,84 @@
+"""`load` to a storage: files that lead to the truth, the same by either engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.playing import play
+
+from simulator.consumer.verify import verify
+from simulator.consumer.verify.options import VerifyOptions
+
+PLAN = """
+name = "two"
+seed = 7
+rows-per-transaction = {min = 1, max = 9}
+tables-per-transaction = 2
+[[table]]
+definition = "CREATE TABLE d.s (id BIGINT PRIMARY KEY, v VARCHAR(20), n INT)"
+rows = 50
+[[table]]
+definition = "CREATE TABLE d.t (id BIGINT PRIMARY KEY, v VARCHAR(20)) PARTITION BY HASH(id) PARTITIONS 3"
+rows = 50
+mix = {inserts = 30, updates = 40, deletes = 30}
+[[ddl]]
+every = "500ms"
+kinds = ["add-column", "truncate"]
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "changefeed.toml").write_text("[sink.csv]\ninclude-commit-ts = true\n")
+    return tmp_path / "plan.toml"
+
+
+def loaded(plan: Path, name: str, master: str, *more: object) -> tuple[Path, Path]:
+    """Two seconds of the plan: the directory of files, and the truth."""
+    out, truth = plan.parent / name, plan.parent / f"{name}-truth"
+    rate = ("--rate", "1000", "--duration", "2s", "--master", master)
+    sink = ("--sink-uri", f"{out.as_uri()}?protocol=csv&flush-interval=2s", "--config", plan.parent / "changefeed.toml")
+    assert play("load", plan, *rate, *sink, "--release", "v8.5.3", "--truth", truth, *more) == 0
+    return out, truth
+
+
+def test_the_files_lead_to_the_truth(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, truth = loaded(plan, "out", "none")
+
+    verification = verify(VerifyOptions(str(out), truth=truth, master="none"))
+    assert not verification.failures
+    assert sum(table.found or 0 for table in verification.compared) > 50
+    assert len(list(out.glob("d/*/4*"))) > 2, "statements begin versions"
+    printed = capsys.readouterr().out
+    assert " files, " in printed and "by the storage sink" in printed and "partition" not in printed
+
+
+@pytest.mark.slow
+def test_spark_writes_the_same_files(plan: Path) -> None:
+    in_process, on_spark = (
+        {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        for out in (loaded(plan, "in-process", "none")[0], loaded(plan, "on-spark", "local[2]")[0])
+    )
+    assert in_process == on_spark
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--fixtures", "out"), ("--console",), ("--driver", "confluent"), ("--resume",), ("--consumer-group", "g")],
+    ids=lambda option: option[0],
+)
+def test_options_about_kafka_are_refused(
+    plan: Path, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    uri = f"{plan.parent.as_uri()}/out?protocol=csv"
+    assert play("load", plan, "--duration", "1s", "--master", "none", "--sink-uri", uri, *option) == 2
+    assert f"{option[0]} is about Kafka's messages: the sink-uri is that of a storage" in capsys.readouterr().err
+
+
+def test_a_storage_that_cannot_be_written_to_is_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (plan.parent / "file").touch()
+    uri = f"{(plan.parent / 'file').as_uri()}/out?protocol=csv"
+    assert play("load", plan, "--duration", "1s", "--master", "none", "--sink-uri", uri) == 2
+    assert "cannot be written to: Not a directory" in capsys.readouterr().err
