@@ -116,12 +116,13 @@ def ticdc_broker() -> Iterator[str]:
         yield os.environ[KAFKA]
         return
     from simulator.broker import server
+    from simulator.broker.processes import free_port
     from simulator.errors import SimulatorError
 
     directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
     try:
         try:
-            address = server.start(server.free_port(), directory)
+            address = server.start(free_port(), directory)
         except SimulatorError as error:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no Kafka for the test: {error}")
         yield address

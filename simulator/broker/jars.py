@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,6 +30,14 @@ IVY_FILE = f"""<ivy-module version="2.0"><info organisation="local" module="kafk
 </dependencies></ivy-module>
 """
 """Without log4j-slf4j-impl a failed start prints nothing."""
+
+
+ARCHIVE_IVY_FILE = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+<info organisation="local" module="archive"/><dependencies>
+<dependency org="{0}" name="{1}" rev="{2}" conf="default" transitive="false">
+<artifact name="{1}" type="tar.gz" ext="tar.gz" m:classifier="all"/></dependency>
+</dependencies></ivy-module>
+"""
 
 
 def find_java(who: str) -> str:
@@ -79,6 +88,26 @@ def fetch_jars(java_program: str, name: str, what: str, ivy_file: str) -> Path:
     return directory
 
 
+def fetch_archive(java_program: str, name: str, what: str, group: str, artifact: str, version: str) -> Path:
+    """Return the cache directory with the unpacked `all.tar.gz` of a Maven artifact, downloaded if missing.
+
+    Raise UserError, which names `what`, if that fails.
+    """
+    directory = cache_directory() / name
+    if not directory.is_dir():
+        staging_directory = staging.make(directory)
+        try:
+            _fetch(
+                java_program, staging_directory, what, ARCHIVE_IVY_FILE.format(group, artifact, version), ("tar.gz",)
+            )
+            (archive,) = (staging_directory / "lib").glob("*.tar.gz")
+            shutil.unpack_archive(archive, staging_directory / "unpacked", filter="data")
+            _keep(staging_directory / "unpacked", directory)
+        finally:
+            staging.discard(staging_directory)
+    return directory
+
+
 def last_line(text: str) -> str:
     """Return the last informative line of an output, for an error of one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
@@ -86,15 +115,17 @@ def last_line(text: str) -> str:
     return (informative or lines or ["it said nothing"])[-1][:300]
 
 
-def _fetch(java_program: str, staging_directory: Path, what: str, ivy_file: str) -> None:
+def _fetch(
+    java_program: str, staging_directory: Path, what: str, ivy_file: str, types: Sequence[str] = ("jar", "bundle")
+) -> None:
     (staging_directory / "ivy.xml").write_text(ivy_file, encoding="ascii")
     pattern = f"{staging_directory}/lib/[artifact]-[revision](-[classifier]).[ext]"
     command = [java_program, "-cp", _ivy(what), "org.apache.ivy.Main", "-cache", f"{staging_directory}/ivy"]
     command += ["-ivy", f"{staging_directory}/ivy.xml"]
     # With `-types jar` alone five jars of packaging "bundle" are left out, and Kafka dies.
-    command += ["-confs", "default", "-types", "jar", "bundle", "-retrieve", pattern]
+    command += ["-confs", "default", "-types", *types, "-retrieve", pattern]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0 or not list((staging_directory / "lib").glob("*.jar")):
+    if done.returncode != 0 or not list((staging_directory / "lib").glob("*")):
         output = last_line(done.stderr + done.stdout)
         raise UserError(f"{what} could not be fetched from Maven Central: {output}")
 

@@ -25,21 +25,35 @@ def broker() -> None:
 
 @broker.command()
 @click.option("--port", type=PORT, help="Port on 127.0.0.1.  [default: 9092 where free]")
+@click.option("--registry", is_flag=True, help="Also start a schema registry for Avro, Apicurio Registry (142 MB).")
+@click.option("--registry-port", type=PORT, help="Its port on 127.0.0.1.  [default: 8081 where free]")
 @DIRECTORY
-def start(port: int | None, directory: Path | None) -> None:
+def start(port: int | None, registry: bool, registry_port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
+    from simulator.broker import registry as registries
     from simulator.broker import server
 
+    if registry_port is not None and not registry:
+        raise UserError("--registry-port is the port of a schema registry: give --registry, too")
     address = server.start(port, directory)
     show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
+    if registry:
+        url = registries.start(registry_port, directory)
+        show_lines(
+            [
+                f'the schema registry serves {url}; for protocol=avro, in changefeed.toml: [sink] schema-registry = "{url}"'
+            ]
+        )
 
 
 @broker.command()
 @DIRECTORY
 def stop(directory: Path | None) -> None:
-    """Stop it; its topics stay for the next start."""
-    from simulator.broker import server
+    """Stop it and its schema registry; topics and schemas stay for the next start."""
+    from simulator.broker import registry, server
 
+    if registry.stop(directory):
+        show_lines(["the schema registry is stopped"])
     show_lines(["stopped" if server.stop(directory) else "no broker was running"])
 
 
@@ -47,9 +61,11 @@ def stop(directory: Path | None) -> None:
 @DIRECTORY
 def status(directory: Path | None) -> None:
     """Say whether it runs, and where."""
-    from simulator.broker import server
+    from simulator.broker import registry, server
 
-    running = server.status(directory)
+    running, schemas = server.status(directory), registry.status(directory)
     if running is None:
         raise UserError("no broker is running; start one with: ticdc-sim broker start")
     show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])
+    if schemas is not None:
+        show_lines([f"schema registry at {schemas.url}, pid {schemas.pid}"])

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from simulator import releases
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.engines import on_spark
 from simulator.engines.spark.session import session
 from simulator.run import execute, outputs, plan, scenario
@@ -63,7 +64,7 @@ def main() -> None:
     arguments = parser.parse_args()
     spark = session("local[2]")
     with tempfile.TemporaryDirectory() as scratch:
-        address = broker.start(broker.free_port(), Path(scratch) / "kafka")
+        address = broker.start(free_port(), Path(scratch) / "kafka")
         try:
             for number in (0, *arguments.statements):
                 found = []

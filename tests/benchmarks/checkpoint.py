@@ -16,6 +16,7 @@ from statistics import median
 
 from simulator import releases
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.engines import in_process, on_spark
 from simulator.engines.spark.session import session
 from simulator.engines.work import Engine
@@ -68,7 +69,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         snapshots = snapshot(home / "before", 0), snapshot(home / "after", arguments.rows)
-        address = broker.start(broker.free_port(), home / "kafka")
+        address = broker.start(free_port(), home / "kafka")
         try:
             for name, engine in engines.items():
                 for watermarks in arguments.watermarks:

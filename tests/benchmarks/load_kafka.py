@@ -23,6 +23,7 @@ from load_bare import generated, performance, rate
 from load_runs import KINDS, Loaded, run
 
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.sinks.kafka.admin import delete_topics, prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
 
@@ -219,7 +220,7 @@ def main() -> None:
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-kafka-") as name:
         directory = Path(name)
-        address = broker.start(broker.free_port(), directory, KEPT)
+        address = broker.start(free_port(), directory, KEPT)
         served = broker.status(directory)
         assert served is not None, "it has just been started"
         place = Place(directory, address, served.pid, chosen.master, chosen.seconds, chosen.sustained_seconds)

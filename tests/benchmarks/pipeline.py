@@ -23,6 +23,7 @@ from snapshots import make
 
 from simulator import releases
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.engines import on_spark
 from simulator.engines.spark.session import session
 from simulator.run import execute, outputs, plan, scenario
@@ -96,7 +97,7 @@ def main() -> None:
         made = states["parquet"]
         spark = session("local[2]", input_bytes=sum(path.stat().st_size for path in directory.rglob("*.parquet")))
         runs: dict[str, Callable[[], object]] = {"bare diff to noop": lambda: bare(spark, made.before, made.after)}
-        address = broker.start(broker.free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
+        address = broker.start(free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
         for protocol, name in product(arguments.protocol or PROTOCOLS, formats):
             runs |= {
                 f"{name}, {what}": run

@@ -22,6 +22,7 @@ import pyarrow as pa
 from kafka.future import Future
 
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -96,7 +97,7 @@ def main() -> None:
     options.add_argument("--broker")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-kafka-") as directory:
-        address = chosen.broker or broker.start(broker.free_port(), Path(directory))
+        address = chosen.broker or broker.start(free_port(), Path(directory))
         try:
             for size in (200, 1024):
                 compare(KafkaSettings((address,)), size, chosen.records, chosen.rounds)

@@ -25,6 +25,7 @@ from load_runs import KINDS, Look, watched
 from load_truth import AN_HOUR, URI, opened
 
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.consumer.decode import decode
 from simulator.consumer.partitions import partitions
 from simulator.errors import UserError
@@ -225,7 +226,7 @@ def main() -> None:
         for source in chosen.source:
             with tempfile.TemporaryDirectory(prefix="bench-verify-") as name:
                 place = Path(name)
-                address = broker.start(broker.free_port(), place / "kafka") if source == "kafka" else "127.0.0.1:9092"
+                address = broker.start(free_port(), place / "kafka") if source == "kafka" else "127.0.0.1:9092"
                 try:
                     measured(preset, protocol, source, chosen.rows, chosen.asked, chosen.master, place, address)
                 finally:

@@ -16,6 +16,7 @@ from support.playing import play
 
 from simulator.broker import jars as broker_jars
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.errors import UserError
 from simulator.sinks.kafka.admin import is_answering
 
@@ -24,7 +25,7 @@ from simulator.sinks.kafka.admin import is_answering
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     require_kafka_jars()
     directory = tmp_path_factory.mktemp("broker")
-    yield broker.start(broker.free_port(), directory), directory
+    yield broker.start(free_port(), directory), directory
     broker.stop(directory)
 
 
@@ -43,7 +44,7 @@ def test_a_broker_that_runs_is_left_alone(started: tuple[str, Path]) -> None:
 def test_another_port_for_a_broker_that_runs_is_refused(started: tuple[str, Path]) -> None:
     """It would not move."""
     with pytest.raises(UserError, match="already runs on .*stop it first"):
-        broker.start(broker.free_port(), started[1])
+        broker.start(free_port(), started[1])
 
 
 @pytest.mark.kafka
@@ -165,4 +166,4 @@ def test_jars_that_cannot_be_fetched_are_one_line_and_leave_nothing(
 
 def test_free_ports_are_below_the_ephemeral_range() -> None:
     """A client that retries a closed local port inside it can connect to itself."""
-    assert 20000 <= broker.free_port() < 32768
+    assert 20000 <= free_port() < 32768

@@ -22,6 +22,7 @@ from support.processes import children, end_within, errors, living, started, wai
 
 from simulator import signals
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.consumer import truth_metadata
 from simulator.consumer.records import Record
 from simulator.engines import in_process
@@ -307,7 +308,7 @@ def test_memory_that_the_engine_in_process_does_not_get_is_one_line(
 
 @pytest.mark.slow
 def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:
-    with started("broker", "start", "--directory", tmp_path, "--port", broker.free_port()) as process:
+    with started("broker", "start", "--directory", tmp_path, "--port", free_port()) as process:
         wait_until(process, (tmp_path / broker.STATE).exists)
         process.send_signal(signal.SIGHUP)
         assert errors(process) == ["ticdc-sim: stopped by SIGHUP"]

@@ -11,7 +11,7 @@ from support.playing import play
 from support.registry import Registry, serve
 
 from simulator import TiCDC
-from simulator.broker.server import free_port
+from simulator.broker.processes import free_port
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.sinks import schema_registry
 from simulator.sinks.schema_registry import ConfluentRegistry, RegistrySchemas

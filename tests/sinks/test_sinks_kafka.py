@@ -21,6 +21,7 @@ from kafka.admin import KafkaAdminClient
 from support.kafka_fixture import served
 
 from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import PreparedTopics, partition_count_of, prepare_topics
@@ -270,7 +271,7 @@ def delete(settings: KafkaSettings, topic: str) -> None:
 
 def test_no_broker_is_said_at_once() -> None:
     """With its address."""
-    address = f"127.0.0.1:{broker.free_port()}"
+    address = f"127.0.0.1:{free_port()}"
 
     with pytest.raises(DeliveryError, match=f"^Kafka at {address} does not answer: Connection refused$"):
         prepare_topics(KafkaSettings((address,)), {"t": None})

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from simulator.broker import server as broker
+from simulator.broker.processes import free_port
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.lag import GroupOffsets, Offsets
@@ -69,6 +69,6 @@ def test_lag_is_what_is_not_committed(kafka: str) -> None:
 
 def test_a_kafka_that_does_not_answer_gives_no_lag() -> None:
     """And no error: the run goes on."""
-    gone = KafkaSettings((f"127.0.0.1:{broker.free_port()}",), dial_timeout=0.3)
+    gone = KafkaSettings((f"127.0.0.1:{free_port()}",), dial_timeout=0.3)
 
     assert GroupOffsets(gone, "g", {"t": 1}).ask() is None

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from simulator.broker import jars as broker_jars
+from simulator.broker import registry
 from simulator.broker import server as broker
 from simulator.broker.jars import find_java
+from simulator.broker.processes import free_port
 from simulator.errors import UserError
 
 with warnings.catch_warnings():
@@ -32,6 +34,14 @@ def require_kafka_jars() -> None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
 
 
+def require_registry() -> None:
+    """Skips the test where the schema registry cannot be fetched; under CI that is a failure."""
+    try:
+        registry.fetch_program(find_java("the schema registry"))
+    except UserError as error:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+
 @contextmanager
 def served(directory: Path) -> Iterator[Path]:
     """A broker of one's own, which may be killed; its directory."""
@@ -39,7 +49,7 @@ def served(directory: Path) -> Iterator[Path]:
     try:
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # it ends before a second compiler pays
-            broker.start(broker.free_port(), directory)
+            broker.start(free_port(), directory)
         yield directory
     finally:
         broker.stop(directory)

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import serialization
 from simulator.broker import jars as broker_jars
 from simulator.broker import server as broker
 from simulator.broker.jars import find_java
+from simulator.broker.processes import free_port
 from simulator.broker.server import properties
 from simulator.sinks.kafka.admin import is_answering
 from support.kafka_fixture import require_kafka_jars
@@ -66,7 +67,7 @@ def secured_kafka(home: Path) -> Iterator[Secured]:
     classes = f"{broker_jars.kafka_jars(java)}/*"
     authority, stranger = trustme.CA(), trustme.CA()
     names = ("plain", *PROTOCOLS)
-    addresses = {name: f"127.0.0.1:{broker.free_port()}" for name in names}
+    addresses = {name: f"127.0.0.1:{free_port()}" for name in names}
     for name, text in {"ca": authority, "stranger": stranger}.items():
         text.cert_pem.write_to_path(home / f"{name}.pem")
     client = authority.issue_cert("client@example.com")
@@ -99,7 +100,7 @@ def _properties(home: Path, authority: trustme.CA, addresses: dict[str, str]) ->
     stores["elsewhere"] = _store(home / "elsewhere.pem", authority.issue_cert("kafka.example.com"))
     port = addresses["plain"].partition(":")[2]
     every = ",".join(f"{name.upper()}://{addresses[name]}" for name in PROTOCOLS)
-    controller = broker.free_port()
+    controller = free_port()
     lines = [
         properties(int(port), controller, home / "data"),
         f"listeners=PLAINTEXT://{addresses['plain']},CONTROLLER://127.0.0.1:{controller},{every}",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.broker.server import free_port
+from simulator.broker.processes import free_port
 from support.processes import living
 
 LIBRARIES = Path(pytest.__file__).parent.parent

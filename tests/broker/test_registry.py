@@ -1,0 +1,92 @@
+"""A real schema registry: TiCDC's requests, an incompatible schema, and schemas that outlive it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from support.kafka_fixture import require_registry
+from support.playing import play
+
+from simulator import TiCDC
+from simulator.broker import registry
+from simulator.broker.processes import free_port
+from simulator.consumer.decode import RowEvent, decode
+from simulator.errors import EncodeError, UserError
+from simulator.sinks.schema_registry import ConfluentRegistry, RegistrySchemas
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The directory of a registry that runs."""
+    require_registry()
+    place = tmp_path_factory.mktemp("registry")
+    try:
+        registry.start(free_port(), place)
+        yield place
+    finally:
+        registry.stop(place)
+
+
+def url(directory: Path) -> str:
+    running = registry.status(directory)
+    assert running is not None
+    return running.url
+
+
+def test_rows_in_kafka_are_read_with_the_schemas_of_the_registry(kafka: str, directory: Path) -> None:
+    sink_uri = f"kafka://{kafka}/real-registry?protocol=avro&enable-tidb-extension=true&partition-num=1"
+    config = f'[sink]\nschema-registry = "{url(directory)}"\n'
+    with TiCDC("v8.0.0", sink_uri=sink_uri, config=config, send=True) as ticdc:
+        ticdc.execute(
+            "CREATE TABLE test.t (id INT PRIMARY KEY, price DECIMAL(10, 2)); INSERT INTO test.t VALUES (1, 2.5)"
+        )
+        ticdc.execute(
+            "ALTER TABLE test.t ADD COLUMN name VARCHAR(20) DEFAULT 'x'; INSERT INTO test.t VALUES (2, 3, 'y')"
+        )
+        messages = ticdc.messages()
+
+    schemas = RegistrySchemas(url(directory))
+    events = [event for message in messages for event in decode(message.key, message.value, "avro", schemas)]
+    assert [event.after for event in events if isinstance(event, RowEvent)] == [
+        {"id": "1", "price": "2.50"},
+        {"id": "2", "price": "3.00", "name": "y"},
+    ]
+    assert len(list(schemas)) == 3
+
+
+def test_a_schema_that_is_not_compatible_stops_the_changefeed(kafka: str, directory: Path) -> None:
+    level = json.dumps({"compatibility": "BACKWARD"}).encode()
+    with urlopen(Request(f"{url(directory)}/config", level, {"Content-Type": "application/json"}, method="PUT")):
+        pass
+    sink_uri = f"kafka://{kafka}/incompatible?protocol=avro&partition-num=1"
+    with pytest.raises(EncodeError, match="refuses a schema of incompatible-value: 409 .*[Ii]ncompatible"):
+        with TiCDC(
+            "v8.0.0", sink_uri=sink_uri, config=f'[sink]\nschema-registry = "{url(directory)}"\n', send=True
+        ) as ticdc:
+            ticdc.execute("CREATE TABLE test.u (id INT PRIMARY KEY, n INT NOT NULL); INSERT INTO test.u VALUES (1, 1)")
+            ticdc.execute("ALTER TABLE test.u MODIFY n VARCHAR(5) NOT NULL; INSERT INTO test.u VALUES (2, 'b')")
+
+
+def test_schemas_outlive_the_registry(directory: Path) -> None:
+    before = ConfluentRegistry(url(directory))
+    number = before.register("kept-value", '{"type":"record","name":"kept","fields":[]}')
+    port = int(url(directory).split("/")[2].partition(":")[2])
+    with pytest.raises(UserError, match="already runs at .*: stop it first"):
+        registry.start(1, directory)
+    registry.stop(directory)
+    assert registry.status(directory) is None
+
+    after = ConfluentRegistry(registry.start(port, directory))
+    after.check()
+    assert json.loads(after.schema(number) or "")["name"] == "kept"
+
+
+def test_the_broker_commands_tell_of_it(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert play("broker", "start", "--registry-port", "8081", "--directory", directory) == 2
+    assert "give --registry, too" in capsys.readouterr().err
