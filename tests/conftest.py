@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import fast
 from support.cut_short import two_tables, whole
+from support.debezium_reader import debezium_reader
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
 from support.spark_cluster import cluster
@@ -20,7 +21,17 @@ from simulator.api import pytest_plugin
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["cluster", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark", "two_tables", "whole"]
+__all__ = [
+    "cluster",
+    "debezium_reader",
+    "flink",
+    "kafka",
+    "kafka_directory",
+    "pytest_addoption",
+    "spark",
+    "two_tables",
+    "whole",
+]
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-SLOW_FIXTURES = {"cluster", "flink", "kafka", "kafka_directory", "pytester", "spark", "ticdc_broker"}
+SLOW_FIXTURES = {"cluster", "debezium_reader", "flink", "kafka", "kafka_directory", "pytester", "spark", "ticdc_broker"}
 SLOW_MARKERS = {"interop", "kafka", "registry"}
 
 STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}

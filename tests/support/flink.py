@@ -1,27 +1,18 @@
 """Apache Flink's canal-json and debezium-json, which nobody here wrote, reading messages in a Java process of its own.
 
-What Flink says is taken as it is, every message accepted or the first refusal raised. Jars come from Maven
-once and are kept in the user's cache; without them a test is skipped, but fails where CI is set.
+What Flink says is taken as it is, every message accepted or the first refusal raised.
 """
 
 from __future__ import annotations
 
 import base64
-import json
-import os
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
-from simulator.broker import jars as broker_jars
-from simulator.broker.jars import find_java
-from simulator.errors import UserError
+from support.java_process import JavaProcess, java_process
 
-SOURCES = Path(__file__).parent / "interop"
 FLINK = "2.3.0"
 
 Row = tuple[str | None, ...]
@@ -40,15 +31,8 @@ class Refused(Exception):
 class Flink:
     """The process, which waits for requests."""
 
-    def __init__(self, java: str, jars: Path, directory: Path) -> None:
-        libraries = f"{jars}/*"
-        compiler = [java, "-cp", libraries, "org.eclipse.jdt.internal.compiler.batch.Main", "-17", "-nowarn"]
-        subprocess.run([*compiler, "-d", str(directory), str(SOURCES / "FlinkCanal.java")], check=True)
-        options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command = [java, *options, "-cp", os.pathsep.join((str(directory), libraries)), "FlinkCanal"]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
-        )
+    def __init__(self, process: JavaProcess) -> None:
+        self._process = process
 
     def read(
         self, columns: Mapping[str, str], messages: Iterable[bytes], format: str = "canal-json", **options: str
@@ -63,18 +47,10 @@ class Flink:
             "options": {OPTIONS[name]: value for name, value in options.items()},
             "messages": [base64.b64encode(message).decode() for message in messages],
         }
-        assert self.process.stdin is not None and self.process.stdout is not None
-        print(json.dumps(request), file=self.process.stdin, flush=True)
-        answer = json.loads(self.process.stdout.readline())
+        answer = self._process.answer(request)
         if "refused" in answer:
             raise Refused(answer["refused"], answer["error"])
         return [(kind, tuple(values)) for kind, *values in answer["rows"]]
-
-    def close(self) -> None:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.process.stdout.close()
 
 
 OPTIONS = {
@@ -88,16 +64,8 @@ OPTIONS = {
 @pytest.fixture(scope="session")
 def flink() -> Iterator[Flink]:
     """One process for all tests."""
-    with tempfile.TemporaryDirectory(prefix="ticdc-sim-flink-") as directory:
-        try:
-            java = find_java("Kafka")
-            listed = (SOURCES / "ivy.xml").read_text("ascii")
-            jars = broker_jars.fetch_jars(java, f"flink-canal-json-{FLINK}", f"Apache Flink {FLINK}", listed)
-        except UserError as error:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
-        process = Flink(java, jars, Path(directory))
-        yield process
-        process.close()
+    with java_process("FlinkCanal", "ivy.xml", f"flink-canal-json-{FLINK}", f"Apache Flink {FLINK}") as process:
+        yield Flink(process)
 
 
 def applied(changes: Sequence[Change], before: Iterable[Row]) -> Counter[Row]:
