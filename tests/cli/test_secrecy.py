@@ -156,6 +156,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(autouse=True)
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3's driver tries five times by default."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+
+
 def exit_code_and_text(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Exit code of a command line in the folder, and all that it wrote."""
     summary = folder / "summary.json"
