@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,9 @@ from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
 from simulator.faults.fault import FOR_KEY
-from simulator.faults.kind import OF_TABLE, STORAGE, FaultKind, illegal_fault
+from simulator.faults.kind import OF_TABLE, STORAGE, FaultKind, illegal_fault, release_and_protocol
 from simulator.sinks.records import CUT_SHORT, INDEX_ONLY
+from simulator.ticdc.rules import ChangefeedRules
 
 
 class IndexBeforeData(ActiveFault):
@@ -61,12 +63,19 @@ def _with_file_fault(made: FlushMessages, rows: Mask, fault: int) -> FlushMessag
     return replace(made, records=replace(made.records, file_fault=pa.array(faults, pa.int8())))
 
 
+def _refuse_index_last(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    if rules.release.storage_index_last:
+        return f"{release_and_protocol(rules)} writes the index after the file that it names"
+    return ""
+
+
 INDEX_BEFORE_DATA = FaultKind(
     says="TiCDC hangs when it has written an index: the file of rows that it names is not there, and the checkpoint "
     "stands still. A statement ends it.",
     source="ticdc#3784; tiflow v8.0.0: cdc/sink/dmlsink/cloudstorage/dml_worker.go flushMessages",
     active=IndexBeforeData,
     keys={**OF_TABLE, "for": FOR_KEY},
+    refuse=_refuse_index_last,
     sinks=(STORAGE,),
 )
 TRUNCATED_FILE = illegal_fault(

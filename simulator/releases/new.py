@@ -20,7 +20,9 @@ V8_5_4 = replace(
     simple_bit_texts=True,
     simple_timestamp_scale=True,
     simple_bootstrap_ids=True,
-    storage_sink=False,
+    storage_minimums=(100, 1 << 10),
+    storage_elements=True,
+    storage_handle_key=False,
     short_control_escapes=False,
     generated_get_key_bits=False,
     handle_joins_unique=True,
@@ -89,6 +91,8 @@ V8_5_4 = replace(
 V8_5_5 = replace(
     V8_5_4,
     name="v8.5.5",
+    storage_index_last=True,
+    storage_dispatcher_names=True,
     handle_joins_unique=False,
     canal_text_null=False,
     canal_blank_old_values=False,
@@ -140,6 +144,7 @@ V8_5_8 = replace(
 V26_3_1 = replace(
     V8_5_7,
     name="v26.3.1",
+    storage_sink=False,
     handle_may_be_virtual=False,
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
@@ -153,6 +158,7 @@ V26_3_4 = replace(V26_3_3, name="v26.3.4", selectors_want_key=True)
 V9_0_0_BETA_2 = replace(
     V8_5_4,
     name="v9.0.0-beta.2.pre",
+    storage_sink=False,
     selectors_checked=False,
     raw_change_events=False,
     filters_halves=False,

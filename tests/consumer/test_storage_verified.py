@@ -52,12 +52,17 @@ FORMS = {
 }
 
 
+@pytest.fixture(params=["v8.5.3", "new:v8.5.7"])
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(params=FORMS)
-def stored(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+def stored(request: pytest.FixtureRequest, release: str, tmp_path: Path) -> tuple[Path, Path]:
     """A directory of files, and the truth."""
     protocol, config = FORMS[request.param]
     uri = f"{(tmp_path / 'out').as_uri()}?protocol={protocol}"
-    with TiCDC("v8.5.3", sink_uri=uri, config=config or None, databases=("shop",)) as ticdc:
+    with TiCDC(release, sink_uri=uri, config=config or None, databases=("shop",)) as ticdc:
         ticdc.execute(SQL)
         ticdc.truth(tmp_path / "truth")
     return tmp_path / "out", tmp_path / "truth"

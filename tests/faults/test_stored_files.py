@@ -100,6 +100,12 @@ def test_a_restart_writes_rows_above_the_checkpoint_again(tmp_path: Path) -> Non
     ]
 
 
+def test_a_release_that_writes_the_index_last_cannot_have_it_before_the_file(tmp_path: Path) -> None:
+    with TiCDC("new:v8.5.7", sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
+        with pytest.raises(UserError, match="writes the index after the file"):
+            ticdc.fault("index-before-data")
+
+
 def test_faults_of_kafka_and_of_files_are_refused_where_the_other_is_the_sink(tmp_path: Path) -> None:
     with opened(tmp_path / "out") as ticdc:
         with pytest.raises(UserError, match="about Kafka's messages, and the sink is a storage"):

@@ -76,6 +76,66 @@ def test_numbers_go_on_after_those_of_an_earlier_changefeed(tmp_path: Path) -> N
     assert ["CDC00000000000000000001.csv", "CDC00000000000000000002.csv"] == names
 
 
+NEW = "new:v8.5.7"
+
+
+def changed(directory: Path, release: str, config: str = "") -> None:
+    """Files of statements that differ between the architectures."""
+    sink_uri = f"{directory.as_uri()}?protocol=csv&flush-interval=500ms"
+    with TiCDC(release, sink_uri=sink_uri, config=config or None, databases=("a", "b")) as ticdc:
+        ticdc.execute("CREATE TABLE a.p (id INT PRIMARY KEY, e ENUM('x', '<y>')) PARTITION BY HASH (id) PARTITIONS 2")
+        ticdc.execute("CREATE TABLE b.t (id INT PRIMARY KEY, e ENUM('x', '<y>'))")
+        ticdc.execute("ALTER TABLE a.p EXCHANGE PARTITION p0 WITH TABLE b.t; INSERT INTO b.t VALUES (1, 'x')")
+
+
+@pytest.mark.parametrize("release", ["v8.5.3", "new:v8.5.4", NEW])
+def test_an_exchange_is_in_the_file_of_the_partitioned_table(tmp_path: Path, release: str) -> None:
+    changed(tmp_path, release)
+
+    queries = {
+        table: [json.loads(path.read_text())["Query"] for path in sorted((tmp_path / table / "meta").glob("schema_*"))]
+        for table in ("a/p", "b/t")
+    }
+    assert ["EXCHANGE" in query for query in queries["a/p"]] == [False, True]
+    assert queries["b/t"][1] == ""
+
+
+def test_schema_files_of_the_new_architecture_have_the_members_of_enums(tmp_path: Path) -> None:
+    changed(tmp_path, NEW)
+
+    file = next((tmp_path / "b/t/meta").glob("schema_*"))
+    assert json.loads(file.read_text())["TableColumns"][1]["ColumnElems"] == ["x", "<y>"]
+    assert (
+        '            "ColumnElems": [\n                "x",\n                "\\u003cy\\u003e"\n            ]'
+        in file.read_text()
+    )
+
+
+def test_a_table_across_nodes_has_its_dispatcher_in_names(tmp_path: Path) -> None:
+    """By default files are called as in the classic architecture."""
+    changed(tmp_path / "whole", NEW)
+    changed(tmp_path / "across", NEW, "[scheduler]\nenable-table-across-nodes = true\n")
+
+    names = {place: sorted(path.name for path in (tmp_path / place).rglob("CDC*")) for place in ("whole", "across")}
+    assert names["whole"] == ["CDC.index", "CDC00000000000000000001.csv"]
+    index, file = sorted(names["across"], key=len)
+    dispatcher = index.removeprefix("CDC_").removesuffix(".index")
+    assert dispatcher.isdecimal() and file == f"CDC_{dispatcher}_00000000000000000001.csv"
+
+
+def test_the_new_architecture_takes_shorter_intervals_and_smaller_files(tmp_path: Path) -> None:
+    uri = f"{tmp_path.as_uri()}?protocol=csv&flush-interval=500ms&file-size=2048"
+    assert [len(TiCDC(release, sink_uri=uri).warnings) for release in (RELEASE, NEW)] == [2, 0]
+
+
+@pytest.mark.parametrize("release", ["new:v9.0.0-beta.1", "new:v26.3.1", "v7.1.0"])
+def test_releases_that_are_not_simulated_are_refused_by_name(tmp_path: Path, release: str) -> None:
+    with pytest.raises(
+        ChangefeedError, match=f"the storage sink of TiCDC {release.rpartition(':')[2]}.* is not simulated yet"
+    ):
+        TiCDC(release, sink_uri=f"{tmp_path.as_uri()}?protocol=csv")
+
+
 def test_strings_without_quotes_are_escaped(tmp_path: Path) -> None:
     insert = r"INSERT INTO shop.item VALUES (1, 'a|b\\c\r\nd')"
     files = played(tmp_path, insert, config="[sink.csv]\nquote = ''\ndelimiter = '|'\n")

@@ -27,9 +27,11 @@ from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.ddl import RenameTable
 
 SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<version>\d+)_\d{10}\.json")
-INDEX = re.compile(r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?meta/CDC\.index")
+INDEX = re.compile(
+    r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?meta/CDC(_\w+)?\.index"
+)
 DATA = re.compile(
-    r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?CDC\d+\.(?P<format>csv|json)"
+    r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?CDC(_\w+_)?\d+\.(?P<format>csv|json)"
 )
 
 
@@ -128,7 +130,7 @@ class StorageDirectory:
     def missing_file(self, index: IndexFile) -> str:
         """Return the name of the file that an index names and that is not there; empty if it is there."""
         name = self.content(index.path).decode("utf-8", "replace").rstrip("\n")
-        directory = index.path.removesuffix("/meta/CDC.index")
+        directory = index.path.rpartition("/meta/")[0]
         return "" if self._has(f"{directory}/{name}") else name
 
     def _files(self) -> Iterator[StorageFile]:

@@ -1,8 +1,8 @@
 """The storage sink: rows wait in this process until a flush, then become files.
 
 A flush comes at DDL and at each checkpoint, when `drain` is called, and for one table when its rows reach `file-size`.
-As in TiCDC the index of a directory is written before the file that it names (tiflow v8.0.0:
-cdc/sink/dmlsink/cloudstorage/dml_worker.go).
+The index of a directory is written before the file that it names, or after it, as the release does it (tiflow v8.0.0:
+cdc/sink/dmlsink/cloudstorage/dml_worker.go; ticdc v8.5.7: downstreamadapter/sink/cloudstorage/writer.go).
 """
 
 from __future__ import annotations
@@ -162,22 +162,32 @@ class StorageSink:
         """Write the rows of a table as its next file, unless it is late."""
         if number in self._late:
             self._late[number][1].append(file)
-        elif file.fault == INDEX_ONLY:
-            self._late[number] = self._write_index(number, file), [file]
-        else:
-            self._write_rows(number, self._write_index(number, file), file)
+            return
+        path, index = self._next_paths(number, file)
+        if not self._layout.index_last:
+            self._write_index(index, path)
+        if file.fault == INDEX_ONLY:
+            self._late[number] = path, [file]
+            return
+        self._write_rows(number, path, file)
+        if self._layout.index_last:
+            self._write_index(index, path)
 
-    def _write_index(self, number: int, file: RowsFile) -> str:
-        """Write the index of a table's next file, and its schema file first if there is none; return its path."""
+    def _next_paths(self, number: int, file: RowsFile) -> tuple[str, str]:
+        """Return the paths of a table's next file and of its index; write its schema file first if there is none."""
         table = self._settings.tables[number]
         if number not in self._versions:
             self._versions[number] = self._schema_version(table)
         date = date_text(self._layout.date_separator, tso.physical(file.last_commit_ts))
         version = self._versions[number]
         directory = data_directory(table, version, date)
-        name = self._next_name((table.schema, table.name, version, table.partition_id), directory, date)
-        self._write(index_path(directory), [f"{name}\n".encode()])
-        return f"{directory}/{name}"
+        place = table.schema, table.name, version, table.partition_id
+        name = self._next_name(place, directory, date, table.dispatcher)
+        return f"{directory}/{name}", index_path(directory, table.dispatcher)
+
+    def _write_index(self, index: str, path: str) -> None:
+        """Write the index that names the file at a path."""
+        self._write(index, [f"{path.rpartition('/')[2]}\n".encode()])
 
     def _write_rows(self, number: int, path: str, file: RowsFile) -> None:
         file = file.cut_short() if file.fault == CUT_SHORT else file
@@ -199,22 +209,23 @@ class StorageSink:
         self._write(table.schema_path, [table.schema_text])
         return table.version
 
-    def _next_name(self, place: Directory, directory: str, date: str) -> str:
+    def _next_name(self, place: Directory, directory: str, date: str, dispatcher: str) -> str:
         """Return the name of the next file; numbers begin anew at a new date, and go on after files of earlier runs."""
-        last_date, last = self._numbers.get(place) or (date, self._last_number(directory))
+        last_date, last = self._numbers.get(place) or (date, self._last_number(directory, dispatcher))
         self._numbers[place] = (date, number := (last if last_date == date else 0) + 1)
-        return data_name(number, self._layout.file_index_width, self._settings.extension)
+        return data_name(number, self._layout.file_index_width, self._settings.extension, dispatcher)
 
-    def _last_number(self, directory: str) -> int:
+    def _last_number(self, directory: str, dispatcher: str) -> int:
         """Return the number of the last file of a directory, by its index; 0 without any."""
-        index = self._files.read(index_path(directory))
+        path = index_path(directory, dispatcher)
+        index = self._files.read(path)
         if index is None:
             return 0
         name = index.decode("utf-8", "replace").removesuffix("\n")
         try:
             number = data_number(name, self._settings.extension)
         except ValueError as error:
-            raise OSError(f"{index_path(directory)}: {error}") from error
+            raise OSError(f"{path}: {error}") from error
         return number if self._files.read(f"{directory}/{name}", 1) else number - 1
 
     def _write(self, path: str, parts: Sequence[bytes | memoryview | pa.Buffer]) -> None:

@@ -162,6 +162,11 @@ class Storage:
     enable_partition_separator: bool = True
     file_index_width: int = 20
     output_column_id: bool = False
+    dispatcher_names: bool = False
+    """Whether the names of files have the dispatcher of their rows."""
+
+    index_last: bool = False
+    """Whether an index is written after the file that it names."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,7 @@ CSV, CLOUD = "sink.csv", "sink.cloud-storage-config"
 INVALID = "CDC:ErrStorageSinkInvalidConfig"
 SEPARATORS = ("none", "year", "month", "day")
 MAX_WORKERS = 512
-FLUSH_INTERVALS = (2000, 600_000)
-"""Least and greatest milliseconds."""
-
-FILE_SIZES = (1 << 20, 512 << 20)
+MOST_FLUSH_MS, MOST_FILE_SIZE = 600_000, 512 << 20
 INDEX_WIDTHS = (6, 20)
 
 
@@ -37,6 +34,8 @@ def storage(settings: ChangefeedSettings) -> Storage:
     """Return the settings of the sink; raise ChangefeedError for those that TiCDC rejects."""
     if not settings.release.storage_sink:
         raise ChangefeedError(f"the storage sink of TiCDC {settings.release.name} is not simulated yet")
+    if settings.get("use-table-id-as-path") or settings.file_value(CLOUD, "use-table-id-as-path"):
+        raise ChangefeedError("use-table-id-as-path is not simulated yet: directories have the names of tables")
     if settings.uri.scheme == "noop":
         raise ChangefeedError("the scheme noop is not simulated: it writes nothing; accepted: file, s3, gcs, azure")
     workers = settings.number("worker-count", Storage.worker_count)
@@ -47,17 +46,20 @@ def storage(settings: ChangefeedSettings) -> Storage:
         seconds = go.parse_duration(interval) if interval else Storage.flush_interval_ms / 1000
     except ValueError as error:
         raise _invalid(str(error)) from error
-    size = settings.get("file-size")
+    size, release = settings.get("file-size"), settings.release
+    least_flush_ms, least_file_size = release.storage_minimums
     width = settings.file_value("sink", "file-index-digit")
     return Storage(
         settings.uri.text,
         min(workers, MAX_WORKERS),
-        _within(int(seconds * 1000), FLUSH_INTERVALS),
-        Storage.file_size if size is None else _within(int(str(size)), FILE_SIZES),
+        _within(int(seconds * 1000), (least_flush_ms, MOST_FLUSH_MS)),
+        Storage.file_size if size is None else _within(int(str(size)), (least_file_size, MOST_FILE_SIZE)),
         str(settings.file_value("sink", "date-separator") or "none"),
         bool(settings.file_value("sink", "enable-partition-separator")),
         width if isinstance(width, int) and INDEX_WIDTHS[0] <= width <= INDEX_WIDTHS[1] else INDEX_WIDTHS[1],
         bool(settings.file_value(CLOUD, "output-column-id")),
+        release.storage_dispatcher_names and bool(settings.file_value("scheduler", "enable-table-across-nodes")),
+        release.storage_index_last,
     )
 
 
@@ -108,7 +110,7 @@ def csv_options(settings: ChangefeedSettings) -> CsvOptions:
         flag("include-commit-ts"),
         text("binary-encoding-method"),
         flag("output-old-value"),
-        flag("output-handle-key"),
+        settings.release.storage_handle_key and flag("output-handle-key"),
     )
 
 
@@ -123,12 +125,16 @@ def warnings(settings: ChangefeedSettings, storage: Storage) -> Iterator[str]:
     yield from (remark for remark in settings.file.warnings if not remark.endswith(STORAGE))
     size, workers = settings.get("file-size"), settings.get("worker-count")
     if isinstance(size, int) and size != storage.file_size:
-        yield f"file-size {size} becomes {storage.file_size}: TiCDC takes {FILE_SIZES[0]} to {FILE_SIZES[1]}"
+        least = settings.release.storage_minimums[1]
+        yield f"file-size {size} becomes {storage.file_size}: TiCDC takes {least} to {MOST_FILE_SIZE}"
     if isinstance(workers, int) and workers > MAX_WORKERS:
         yield f"worker-count {workers} becomes {MAX_WORKERS}"
     interval = settings.text("flush-interval")
     if interval and int(go.parse_duration(interval) * 1000) != storage.flush_interval_ms:
-        yield f"flush-interval {interval} becomes {storage.flush_interval_ms // 1000}s: TiCDC takes 2s to 10m"
+        least_ms = settings.release.storage_minimums[0]
+        least_text = f"{least_ms // 1000}s" if least_ms >= 1000 else f"{least_ms}ms"
+        taken = f"{storage.flush_interval_ms / 1000:g}s"
+        yield f"flush-interval {interval} becomes {taken}: TiCDC takes {least_text} to 10m"
 
 
 def _within(number: int, limits: tuple[int, int]) -> int:

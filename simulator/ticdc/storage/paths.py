@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 METADATA = "metadata"
-INDEX = "meta/CDC.index"
 DATE_FORMATS = {"none": "", "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "": ""}
 """The date in a path, by `date-separator`."""
 
@@ -26,6 +25,8 @@ class StoredTable:
 
     schema_path: str
     schema_text: bytes
+    dispatcher: str = ""
+    """What the names of its files have of its dispatcher; empty if they have none."""
 
     @property
     def checksum(self) -> str:
@@ -39,22 +40,22 @@ def data_directory(table: StoredTable, version: int, date: str) -> str:
     return "/".join([table.schema, table.name, str(version), *partition, *([date] if date else [])])
 
 
-def data_name(number: int, width: int, extension: str) -> str:
+def data_name(number: int, width: int, extension: str, dispatcher: str = "") -> str:
     """Return the name of a file of rows, which are numbered from 1 in each directory."""
-    return f"CDC{number:0{width}d}{extension}"
+    return f"CDC{f'_{dispatcher}_' if dispatcher else ''}{number:0{width}d}{extension}"
 
 
 def data_number(name: str, extension: str) -> int:
     """Return the number in the name of a file of rows; raise ValueError for another name."""
-    match = re.fullmatch(rf"CDC(\d+){re.escape(extension)}", name)
+    match = re.fullmatch(rf"CDC(?:_\w+_)?(\d+){re.escape(extension)}", name)
     if match is None:
         raise ValueError(f"'{name}' is a invalid file name")
     return int(match[1])
 
 
-def index_path(directory: str) -> str:
+def index_path(directory: str, dispatcher: str = "") -> str:
     """Return the path of the file that names the last file of a directory."""
-    return f"{directory}/{INDEX}"
+    return f"{directory}/meta/CDC{f'_{dispatcher}' if dispatcher else ''}.index"
 
 
 def date_text(separator: str, physical_ms: int) -> str:

@@ -5,6 +5,7 @@ EXCHANGE PARTITION writes those of both tables (tiflow: cdc/sink/ddlsink/cloudst
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -19,14 +20,21 @@ from simulator.tidb.model.table import Table
 
 
 def schema_events(events: Iterable[DdlEvent]) -> Iterator[DdlEvent]:
-    """Yield the events, and one without a statement for the plain table of EXCHANGE PARTITION."""
+    """Yield the events, and one without a statement for the plain table of EXCHANGE PARTITION.
+
+    The statement is in the file of the partitioned table, even where the event names the plain one (ticdc v8.5.7:
+    downstreamadapter/sink/cloudstorage/sink.go writeDDLEvent).
+    """
     for event in events:
-        yield event
-        if event.type_code == Action.EXCHANGE_TABLE_PARTITION and event.before is not None:
-            plain = event.before.table
-            yield replace(
-                event, schema=plain.schema, table=plain.name, query="", type_code=0, after=event.before, before=None
-            )
+        if event.type_code != Action.EXCHANGE_TABLE_PARTITION or event.before is None or event.after is None:
+            yield event
+            continue
+        plain, partitioned = event.before.table, event.after.table
+        names_plain = (event.schema, event.table) == (plain.schema, plain.name)
+        yield replace(event, schema=partitioned.schema, table=partitioned.name) if names_plain else event
+        yield replace(
+            event, schema=plain.schema, table=plain.name, query="", type_code=0, after=event.before, before=None
+        )
 
 
 def schema_event_file(event: DdlEvent, storage: Storage, release: Release) -> tuple[str, bytes]:
@@ -50,7 +58,15 @@ def stored_table(
         partition_id if separated else None,
         definition.path(release, ids),
         definition.text(release, ids),
+        _dispatcher(table, partition_id) if storage.dispatcher_names else "",
     )
+
+
+def _dispatcher(table: Table, partition_id: int | None) -> str:
+    """Return a dispatcher's id, which TiCDC draws at random: two numbers of 64 bits (ticdc v8.5.7: pkg/common/types.go)."""
+    name = f"{table.schema}.{table.name}.{partition_id}".encode("utf-8", "surrogateescape")
+    digest = hashlib.blake2b(name, digest_size=16).digest()
+    return "".join(str(int.from_bytes(half, "little")) for half in (digest[:8], digest[8:]))
 
 
 def _named(table: Table | ViewInfo, event: DdlEvent) -> Table | ViewInfo:

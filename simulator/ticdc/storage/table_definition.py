@@ -107,6 +107,8 @@ def _members(column: Column, is_primary: bool, release: Release, with_id: bool) 
         yield "ColumnNullable", b'"false"'
     if is_primary:
         yield "ColumnIsPk", b'"true"'
+    if release.storage_elements and family in ("enum", "set"):
+        yield "ColumnElems", _texts(type.elements)
 
 
 def _default(column: Column, release: Release) -> str | None:
@@ -134,6 +136,11 @@ def _stored(default: str, type: ColumnType) -> str:
     if types.family(type) == "float" and "." in default and "e" not in default.lower():
         return default.rstrip("0").rstrip(".")
     return default
+
+
+def _texts(texts: Iterable[str]) -> bytes:
+    """Return the array of a column's texts."""
+    return b"[\n" + b",\n".join(INDENT * 4 + quoted(text) for text in texts) + b"\n" + INDENT * 3 + b"]"
 
 
 def _text(number: int) -> bytes:
