@@ -9,6 +9,7 @@ import pytest
 
 from simulator.cli import run
 from simulator.faults import FAULTS
+from simulator.faults.kind import KAFKA
 
 PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
 CHANGEFEED = """
@@ -47,7 +48,8 @@ BATCHES = {"batch", "truncated-batch"}
     ("name", "protocol"),
     [
         (name, protocol)
-        for name in FAULTS
+        for name, kind in FAULTS.items()
+        if KAFKA in kind.sinks
         for protocol in PROTOCOLS
         if (name not in BATCHES or protocol == "open-protocol") and name not in ("lose-bootstrap", "unknown-schema")
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -209,7 +210,10 @@ def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_shipped_scenario_plays(path: Path, tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"
-    assert play("run", path, "--fixtures", tmp_path / "out", "--summary", summary) == 0
+    uri = tomllib.loads(path.read_text("utf-8")).get("sink-uri", "")
+    of_files = ("--sink-uri", f"{(tmp_path / 'out').as_uri()}?{uri.partition('?')[2]}")
+    output = of_files if uri.startswith("file:") else ("--fixtures", tmp_path / "out")
+    assert play("run", path, *output, "--summary", summary) == 0
     assert json.loads(summary.read_text())["messages"] > 0
 
 
