@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.releases.behaviour import section
+from simulator.releases.behaviour import ON_THE_WIRE, section
 
-SIMPLE = section("Simple", "rows and table schemas", "simple")
+SIMPLE = section(ON_THE_WIRE, "messages of Simple", "simple")
+STATEMENTS = section("Simple", "statements", "simple")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -49,11 +50,11 @@ class SimpleBehaviours:
         r"Whether Simple writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+, new))",
         "encoding/json",
     )
-    simple_exchange_alters: bool = SIMPLE(
+    simple_exchange_alters: bool = STATEMENTS(
         "Whether the type of EXCHANGE PARTITION in Simple is ALTER ((new: %s)); elsewhere QUERY",
         "pkg/sink/codec/simple/message.go getDDLType",
     )
-    simple_tells_before: bool = SIMPLE(
+    simple_tells_before: bool = STATEMENTS(
         "Whether every statement on a table that was there has `preTableSchema` in Simple ((classic: %s)); elsewhere "
         "EXCHANGE PARTITION alone has it",
         "pkg/sink/codec/simple/message.go newDDLMessage",

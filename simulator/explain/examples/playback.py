@@ -46,6 +46,8 @@ CANAL = "protocol=canal-json&partition-num=1"
 AVRO = "protocol=avro&partition-num=1"
 REGISTRY = '[sink]\nschema-registry = "http://127.0.0.1:8081"'
 DEBEZIUM = "protocol=debezium&partition-num=1"
+SIMPLE = "protocol=simple&partition-num=1"
+SIMPLE_AVRO = SIMPLE + "&encoding-format=avro"
 SECOND = 1000
 """Milliseconds between two events, and between watermarks."""
 

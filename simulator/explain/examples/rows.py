@@ -10,6 +10,8 @@ from simulator.explain.examples.playback import (
     DEBEZIUM,
     OPEN,
     REGISTRY,
+    SIMPLE,
+    SIMPLE_AVRO,
     ExampleRow,
     ReleaseExample,
     delete,
@@ -171,4 +173,31 @@ DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "debezium_scaled_float_is_double": inserted_value("FLOAT(5,2)", 1.5, DEBEZIUM),
     "debezium_selectors": table_with_column("INT", insert(id=1, a=1), uri=DEBEZIUM, config=WITHOUT_A),
     "debezium_statements": (ReleaseExample(("CREATE DATABASE shop",), uri=DEBEZIUM),),
+}
+
+PARTITIONED = "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2"
+TWO_PARTITIONS = (insert(id=1), insert(id=2))
+
+SIMPLE_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "simple_origin_defaults": (
+        ReleaseExample(
+            (insert(id=1, a=1),), "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD COLUMN a INT NOT NULL", SIMPLE
+        ),
+    ),
+    "simple_partition_ids": (ReleaseExample((insert(id=1),), PARTITIONED, SIMPLE),),
+    "simple_bootstraps_partitions": (ReleaseExample(TWO_PARTITIONS, PARTITIONED, SIMPLE),),
+    "simple_implicit_primary": (ReleaseExample((insert(a=1),), "CREATE TABLE t (a INT NOT NULL UNIQUE)", SIMPLE),),
+    "simple_location": inserted_value("TIMESTAMP", "2025-01-01 00:00:00", SIMPLE),
+    "simple_sorts_columns": (
+        ReleaseExample(
+            (insert(id=1, a=1),), "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD COLUMN a INT FIRST", SIMPLE
+        ),
+    ),
+    "simple_short_escapes": inserted_value("VARCHAR(9)", "\b", SIMPLE),
+    "simple_float_exponents": inserted_value("DOUBLE", "1e30", SIMPLE),
+    "simple_bit_texts": inserted_value("BIT(8)", 5, SIMPLE_AVRO),
+    "simple_timestamp_scale": inserted_value("TIMESTAMP", "2025-01-01 00:00:00", SIMPLE_AVRO),
+    "simple_bootstrap_ids": (ReleaseExample((insert(id=1),), PARTITIONED, SIMPLE),),
+    "simple_first_form": (ReleaseExample((insert(id=1),), uri=SIMPLE),),
+    "simple_decimal_signs": inserted_value("DECIMAL(8, 2)", "1.50", SIMPLE_AVRO),
 }

@@ -16,7 +16,7 @@ from simulator.consumer.event_lines import as_text
 from simulator.errors import UserError
 from simulator.explain.examples.messages import PLACES, SHARED, SPLITS
 from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
-from simulator.explain.examples.rows import AVRO_ROWS, CANAL_ROWS, DEBEZIUM_ROWS, OPEN_ROWS, ROWS
+from simulator.explain.examples.rows import AVRO_ROWS, CANAL_ROWS, DEBEZIUM_ROWS, OPEN_ROWS, ROWS, SIMPLE_ROWS
 from simulator.explain.examples.statements import SENDING, TEXTS
 from simulator.releases import RELEASES, Release
 from simulator.releases.compare import ReleaseDifference
@@ -33,6 +33,7 @@ EXAMPLES: Mapping[str, tuple[ReleaseExample, ...]] = {
     **SHARED,
     **TEXTS,
     **SENDING,
+    **SIMPLE_ROWS,
 }
 """By the field of Release; several if no single event shows all its values."""
 
