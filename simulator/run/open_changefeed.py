@@ -24,12 +24,18 @@ from simulator.run import execute
 from simulator.run.outputs import MemoryOutput
 from simulator.run.plan import Plan, assemble_plan
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, joined, starting
-from simulator.run.steps.sql import execute_statement, with_upstream
+from simulator.run.steps.sql import apply_events, execute_statement, with_upstream
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
-from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    CompletedDdl,
+    FailedStatement,
+    StatementOutcome,
+    Upstream,
+)
 
 JOINED = 256
 """Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""
@@ -115,6 +121,21 @@ class OpenChangefeed:
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
+
+    def send_events(
+        self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
+    ) -> int:
+        """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
+
+        They commit at `now_ms` or later; `upstream` is the state after them. Raises DdlError if TiCDC would stop the
+        changefeed, and DeliveryError.
+        """
+        before = with_upstream(self.position, self._context).not_before(now_ms)
+        behind, result = apply_events(tuple(events), before, self._context, "")
+        last_ms = behind.now_ms
+        behind = replace(behind, state=upstream, catalog=upstream.catalog, session=upstream.session).passed(1)
+        self._send((self.position, behind), (result,), False)
+        return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
     def upstream(self) -> Upstream:
         """Return the state of TiDB; it has the rows of those tables that statements named."""

@@ -38,6 +38,7 @@ FLOW = (
     "truth",
     "load",
     "explain",
+    "serve",
     "api",
     "cli",
 )
@@ -55,6 +56,7 @@ DOORS = {
     "faker": ("sources.generate",),
     "fsspec": ("files",),
     "kafka": ("sinks.kafka.library",),
+    "mysql_mimic": ("serve",),
     "lz4": ("ticdc.codecs.compression", "consumer.decode.whole_messages"),
     "numpy": ("*",),
     "pandas": (),
@@ -72,7 +74,7 @@ DOORS = {
 }
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 
-DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python", "py4j": "pyspark", "re2": "google-re2"}
+DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python", "mysql_mimic": "mysql-mimic", "py4j": "pyspark", "re2": "google-re2"}
 """What setup.cfg calls the package that brings a library, where it is not called as the library is."""
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}

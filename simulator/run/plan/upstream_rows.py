@@ -61,7 +61,7 @@ def with_rows(position: RunPosition, upstream: Upstream, statement: object) -> t
     if position.unread is None or isinstance(statement, DropTable):
         return upstream, position.unread
     unread = {object_key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
-    wanted = _related_tables(_table_names(statement, upstream.session.database), upstream.catalog)
+    wanted = _related_tables(table_names(statement, upstream.session.database), upstream.catalog)
     entries = {name: unread.pop(name) for name in wanted if name in unread}
     if not entries:
         return upstream, position.unread
@@ -78,16 +78,16 @@ def still_unread(unread: Snapshot | None, catalog: Catalog) -> Snapshot | None:
     return replace(unread, tables=left) if len(left) < len(unread.tables) else unread
 
 
-def _table_names(tree: object, database: str) -> Iterator[Key]:
+def table_names(tree: object, database: str) -> Iterator[Key]:
     """Yield all tables that a statement's tree names."""
     if isinstance(tree, TableName):
         yield object_key(tree.schema or database, tree.name)
     elif is_dataclass(tree):
         for field in fields(tree):
-            yield from _table_names(getattr(tree, field.name), database)
+            yield from table_names(getattr(tree, field.name), database)
     elif isinstance(tree, tuple):
         for part in tree:
-            yield from _table_names(part, database)
+            yield from table_names(part, database)
 
 
 def _related_tables(names: Iterable[Key], catalog: Catalog) -> Collection[Key]:
@@ -106,7 +106,7 @@ def _related_tables(names: Iterable[Key], catalog: Catalog) -> Collection[Key]:
             waiting += (object_key(foreign.schema, foreign.table) for foreign in catalog.tables[name].foreign_keys)
             waiting += _children(name, catalog.tables)
         if name in catalog.views:
-            waiting += _table_names(parse_sql(catalog.views[name].query), name[0])
+            waiting += table_names(parse_sql(catalog.views[name].query), name[0])
     return related
 
 

@@ -84,6 +84,9 @@ class SelectTree:
     unsupported: tuple[str, ...] = ()
     """Clauses that are not simulated: `WITH ROLLUP`, `INTO OUTFILE`, …"""
 
+    lock: str = ""
+    """`FOR UPDATE`, `FOR UPDATE NOWAIT`, `FOR SHARE`, …; it matters only among several sessions."""
+
 
 @dataclass(frozen=True)
 class ValuesTree:

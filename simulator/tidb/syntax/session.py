@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.expressions import Node
-from simulator.tidb.syntax.queries import QueryTree
+from simulator.tidb.syntax.queries import QueryTree, SelectTree
 
 
 class SessionStatement:
@@ -71,6 +71,11 @@ class SelectStatement(SessionStatement):
     """A query as a statement."""
 
     query: QueryTree
+
+    @property
+    def locks_rows(self) -> bool:
+        """Whether it locks the rows that it reads, so that it reads the newest ones."""
+        return isinstance(self.query, SelectTree) and self.query.lock.startswith("FOR UPDATE")
 
 
 @dataclass(frozen=True)

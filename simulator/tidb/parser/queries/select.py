@@ -96,6 +96,8 @@ def parse_select(cursor: Cursor) -> ParsedSelect:
     order = parse_order(cursor)
     limit = parse_limit(cursor)
     lock, into = _parse_lock(cursor), _parse_into_outfile(cursor)
+    if lock and isinstance(body, syntax.SelectTree):
+        body = replace(body, lock=lock)
     if into and isinstance(body, syntax.SelectTree):
         body = replace(body, unsupported=(*body.unsupported, "INTO OUTFILE"))
     return ParsedSelect(text, body, order, limit, " ".join(part for part in (lock, into) if part))

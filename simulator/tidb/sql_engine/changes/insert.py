@@ -30,7 +30,7 @@ from simulator.tidb.sql_engine.changes.insert_rows import SelectedRows, evaluate
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
-from simulator.tidb.sql_engine.storage.auto_ids import IdRequest
+from simulator.tidb.sql_engine.storage.auto_ids import IdRequest, auto_column
 from simulator.tidb.sql_engine.storage.names import (
     MAX_WARNINGS,
     Mask,
@@ -89,13 +89,22 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> StatementOutco
         return finish_statement(upstream, (replace(written, warned=written.warned.also(effects.error)),), now_ms)
     try:
         written = _write_rows(statement, written, texts, rows, query, upstream, now_ms, problems)
-        return finish_statement(upstream, (written,), now_ms, effects.last_insert_id, problems.warnings)
+        outcome = finish_statement(upstream, (written,), now_ms, effects.last_insert_id, problems.warnings)
+        return replace(outcome, matched=rows, insert_id=_insert_id(table, texts, effects))
     except PartialWriteError as failure:
         return _failed(
             failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), effects
         )
     except SqlError as error:
         return _failed(error, upstream, written, effects)
+
+
+def _insert_id(table: Table, texts: Mapping[str, pa.Array], effects: AssignmentEffects) -> int:
+    """Return the first id that the statement generated, or else its last explicit one (tidb pkg/session, LastInsertID)."""
+    column = auto_column(table)
+    if effects.last_insert_id is not None or column is None or not len(texts[column.name]):
+        return effects.last_insert_id or 0
+    return int(float(texts[column.name][-1].as_py() or 0))
 
 
 def _failed(error: SqlError, upstream: Upstream, written: TableWrites, effects: AssignmentEffects) -> FailedStatement:

@@ -7,10 +7,11 @@ documentation, "MySQL compatibility": UPDATE takes the original values).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns.cells import Places
 from simulator.errors import SqlError
@@ -75,6 +76,7 @@ def update(statement: syntax.Update, upstream: Upstream, now_ms: int) -> Stateme
     problems = ExpressionProblems(upstream.session, writing=True, ignore=statement.ignore)
     matches = _match_statement(statement, upstream, now_ms, problems, plain, targets)
     written = []
+    matched = 0
     changes = dict.fromkeys(named.alias for named, _, _ in assignments)
     _reject_repeated([named for named in tables if named.alias in changes])
     for alias in changes:
@@ -83,13 +85,14 @@ def update(statement: syntax.Update, upstream: Upstream, now_ms: int) -> Stateme
         for place, (other, column, value) in enumerate(assignments):
             if other is named:
                 values[column.name] = DefaultMarker() if is_default(value) else matches.values[str(place)]
+        places = matched_places(matches, named)
+        matched += pc.count_distinct(places).as_py()
         try:
-            written.append(
-                _update_table(named, values, matched_places(matches, named), upstream, now_ms, statement.ignore)
-            )
+            written.append(_update_table(named, values, places, upstream, now_ms, statement.ignore))
         except PartialWriteError as failure:
             raise failure.error from None
-    return finish_statement(upstream, written, now_ms, warnings=problems.warnings)
+    outcome = finish_statement(upstream, written, now_ms, warnings=problems.warnings)
+    return replace(outcome, matched=matched)
 
 
 def _match_statement(

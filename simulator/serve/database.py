@@ -1,0 +1,290 @@
+"""A TiDB with several clients: the committed rows, open transactions, and the changefeed that replicates commits.
+
+A writing statement runs on the newest committed rows and its own transaction's writes. If a key that it writes is
+locked by another open transaction, the statement has no effect and runs again when that transaction has ended. A query
+in a transaction sees the rows committed at BEGIN. (tidb pkg/sessiontxn/isolation: pessimistic transactions with
+REPEATABLE READ, TiDB's default, and READ COMMITTED)
+
+One thread at a time may call a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simulator import tso
+from simulator.errors import DdlError, SqlError
+from simulator.run.open_changefeed import OpenChangefeed
+from simulator.run.plan.upstream_rows import table_names
+from simulator.serve.clients import Client, ClientTransaction
+from simulator.serve.conflicts import blocking_client, ddl_tables, lock_selected_rows
+from simulator.serve.history import History
+from simulator.serve.rebase import rebase, rebased_rows
+from simulator.serve.result_columns import ColumnMetadata
+from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.sql_engine.execute import execute
+from simulator.tidb.sql_engine.session_statements import resolve_execute
+from simulator.tidb.sql_engine.sessions.transactions import rollback
+from simulator.tidb.sql_engine.storage.allocators import Counters
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    CompletedDdl,
+    FailedStatement,
+    SqlSession,
+    StatementOutcome,
+    StoredRows,
+    Upstream,
+)
+
+Events = Sequence[CommittedTransaction | CompletedDdl]
+
+SCHEMA_CHANGED = (
+    "Information schema is changed during the execution of the statement(for example, table definition may be "
+    "updated by other DDL ran in parallel). If you see this error often, try increasing "
+    "`tidb_max_delta_schema_count`. [try again later]"
+)
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A statement that had no effect because it must wait for the end of another client's transaction."""
+
+    client: Client
+
+
+class Database:
+    """The state that all clients share."""
+
+    def __init__(
+        self,
+        changefeed: OpenChangefeed,
+        clock: Callable[[], int] | None,
+        before_commit: Callable[[Events, int], None] = lambda events, commit_ts: None,
+    ) -> None:
+        """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond.
+
+        `before_commit` is called with the events of a statement and the millisecond of the first one, before anything
+        is sent; if it raises, the statement is refused.
+        """
+        self.changefeed = changefeed
+        self.committed = changefeed.upstream()
+        self.clients: dict[int, Client] = {}
+        self.history = History()
+        self._clock = clock
+        self._before_commit = before_commit
+        self._counters: dict[Key, Counters] = {}
+        """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
+
+        self._last_number = 0
+
+    def connect(self, user: str = "", host: str = "") -> Client:
+        self._last_number += 1
+        client = Client(self._last_number, self.new_session(), user=user, host=host)
+        self.clients[client.number] = client
+        return client
+
+    def new_session(self) -> SqlSession:
+        """Return the session of a new connection. It has no current database."""
+        return replace(self.committed.session, database="")
+
+    def disconnect(self, client: Client) -> None:
+        """Roll the client's transaction back."""
+        self.roll_back(client)
+        self.clients.pop(client.number, None)
+
+    def reset(self, client: Client, database: str) -> None:
+        """Give the client a new session in the same database."""
+        self.roll_back(client)
+        client.session = replace(self.new_session(), database=database)
+
+    def columns_of_prepared(self, client: Client, text: str) -> Sequence[ColumnMetadata]:
+        """Return the columns of a statement's result; none if it returns no rows. Raises SqlError."""
+        return ()
+
+    def roll_back(self, client: Client) -> None:
+        if client.transaction is not None:
+            self._keep_counters(rollback(client.transaction.upstream).rows, client.transaction.tables)
+            client.transaction = None
+
+    @property
+    def now_ms(self) -> int:
+        """The millisecond of the next commit."""
+        position = self.changefeed.position
+        return position.now_ms if self._clock is None else position.not_before(self._clock()).now_ms
+
+    def execute(
+        self, client: Client, statement: syntax.SqlStatement, text: str
+    ) -> StatementOutcome | FailedStatement | Blocked:
+        """Execute a statement; raises DeliveryError if the changefeed cannot send a commit, which is rolled back."""
+        now_ms = self.now_ms
+        try:
+            statement, text = resolve_execute(statement, text, self._own_upstream(client))
+            upstream = self._upstream_for(client, statement, now_ms)
+        except (SqlError, DdlError) as error:
+            return FailedStatement(error, self._own_upstream(client))
+        outcome = execute(statement, text, upstream, now_ms)
+        holder = self._holder(client, statement, upstream, outcome, now_ms)
+        if holder is not None:
+            return Blocked(holder)
+        try:
+            self._before_commit(outcome.events, now_ms)
+            if outcome.events:
+                self._commit(outcome.events, outcome.upstream, now_ms)
+        except BaseException:
+            self.roll_back(client)
+            raise
+        self._accept(client, statement, outcome, now_ms)
+        return outcome
+
+    # -- what a statement sees ---------------------------------------------------------------------------------------
+
+    def _own_upstream(self, client: Client) -> Upstream:
+        """Return the committed state, or that of the client's transaction, with the client's session."""
+        base = self.committed if client.transaction is None else client.transaction.upstream
+        return replace(base, session=client.session)
+
+    def _upstream_for(self, client: Client, statement: syntax.SqlStatement, now_ms: int) -> Upstream:
+        """Return the state on which a statement runs. Raises SqlError."""
+        if client.session.settings.get("tidb_snapshot"):
+            historical = self.history.upstream_at(client.session, self.committed, now_ms)
+            if isinstance(statement, syntax.SelectStatement):
+                return historical
+            if isinstance(statement, syntax.RowStatement | syntax.Statement):
+                raise sql_error_with_text(1105, "can not execute write statement when 'tidb_snapshot' is set")
+        writes = isinstance(statement, syntax.RowStatement)
+        reads = isinstance(statement, syntax.SelectStatement)
+        if client.transaction is None and not client.session.autocommit and (writes or reads):
+            client.transaction = self._new_transaction(client, now_ms, None)
+        transaction = client.transaction
+        if transaction is None:
+            return self._with_counters(replace(self.committed, session=client.session), statement)
+        if writes or reads:
+            named = set(table_names(statement, client.session.database))
+            self._require_same_schema(transaction, named)
+            transaction.tables |= named
+        if isinstance(statement, syntax.SelectStatement) and not statement.locks_rows:
+            return replace(self._query_view(client, transaction), session=client.session)
+        current = writes or reads or isinstance(statement, syntax.Statement | syntax.Begin | syntax.Commit)
+        if current or isinstance(statement, syntax.SetVariables):
+            self._rebase(transaction)
+        return self._with_counters(replace(transaction.upstream, session=client.session), statement)
+
+    def _rebase(self, transaction: ClientTransaction) -> None:
+        committed = self.committed
+        upstream = rebase(transaction.upstream, transaction.based_on, committed.rows)
+        transaction.upstream = replace(upstream, catalog=committed.catalog, dropped=committed.dropped)
+        transaction.based_on = committed.rows
+
+    def _query_view(self, client: Client, transaction: ClientTransaction) -> Upstream:
+        """Return the rows at BEGIN, or with READ COMMITTED the newest ones, with the transaction's own writes."""
+        if is_read_committed(client.session):
+            self._rebase(transaction)
+            return transaction.upstream
+        upstream = transaction.upstream
+        if transaction.based_on is transaction.snapshot:
+            return upstream
+        opened = upstream.transaction
+        writes = opened.writes if opened is not None else ()
+        rows = rebased_rows(upstream.rows, writes, transaction.based_on, transaction.snapshot)
+        return replace(upstream, rows=rows, catalog=transaction.catalog)
+
+    def _with_counters(self, upstream: Upstream, statement: syntax.SqlStatement) -> Upstream:
+        """Return the upstream with the newest id counters of the table that an INSERT writes to."""
+        if not isinstance(statement, syntax.Insert):
+            return upstream
+        key = object_key(statement.table.schema or upstream.session.database, statement.table.name)
+        counters, stored = self._counters.get(key), upstream.rows.get(key)
+        if counters is None or stored is None or stored.counters == counters:
+            return upstream
+        return replace(upstream, rows={**upstream.rows, key: replace(stored, counters=counters)})
+
+    def _require_same_schema(self, transaction: ClientTransaction, named: set[Key]) -> None:
+        """Raise SqlError 8028 if DDL has changed a table that the transaction now uses first."""
+        for key in named - transaction.tables:
+            before, now = transaction.catalog.tables.get(key), self.committed.catalog.tables.get(key)
+            if before is not None and now is not None and before is not now:
+                raise SqlError(8028, "HY000", SCHEMA_CHANGED)
+
+    # -- locks -------------------------------------------------------------------------------------------------------
+
+    def _holder(
+        self,
+        client: Client,
+        statement: syntax.SqlStatement,
+        before: Upstream,
+        outcome: StatementOutcome | FailedStatement,
+        now_ms: int,
+    ) -> Client | None:
+        """Return a client whose transaction a statement must wait for; lock the rows of SELECT … FOR UPDATE."""
+        others = [other for other in self.clients.values() if other is not client and other.transaction is not None]
+        if isinstance(statement, syntax.SelectStatement):
+            if not statement.locks_rows or client.transaction is None:
+                return None
+            return lock_selected_rows(client.transaction, statement, before, others, now_ms)
+        if not others:
+            return None
+        if isinstance(statement, syntax.Statement):
+            changed = ddl_tables(outcome.events)
+            return next((o for o in others if o.transaction is not None and o.transaction.tables & changed), None)
+        if isinstance(statement, syntax.RowStatement):
+            return blocking_client(statement, before, outcome, others)
+        return None
+
+    # -- its effect --------------------------------------------------------------------------------------------------
+
+    def _commit(self, events: Events, after: Upstream, now_ms: int) -> None:
+        session = self.committed.session
+        committed = replace(self.committed, catalog=after.catalog, rows=after.rows, dropped=after.dropped)
+        commit_ts = self.changefeed.send_events(events, replace(committed, session=session), now_ms)
+        if any(isinstance(event, CompletedDdl) for event in events):
+            kept = {key: rows for key, rows in after.rows.items() if self.committed.rows.get(key) is rows}
+            self._counters = {key: counters for key, counters in self._counters.items() if key in kept}
+        self.history.add(commit_ts, self.committed)
+        self.committed = committed
+
+    def _accept(
+        self, client: Client, statement: syntax.SqlStatement, outcome: StatementOutcome | FailedStatement, now_ms: int
+    ) -> None:
+        """Keep the client's session and transaction as they are after a statement."""
+        after = outcome.upstream
+        if isinstance(statement, syntax.Insert):
+            key = object_key(statement.table.schema or after.session.database, statement.table.name)
+            self._keep_counters(after.rows, {key})
+        client.session = after.session
+        was, opened = client.transaction, after.transaction
+        if opened is None:
+            if (
+                was is None
+                or outcome.events
+                or isinstance(statement, syntax.Commit | syntax.Rollback | syntax.Statement)
+            ):
+                client.transaction = None
+            return
+        if was is None or isinstance(statement, syntax.Begin) or outcome.events:
+            client.transaction = self._new_transaction(client, now_ms, after)
+        elif not isinstance(statement, syntax.SelectStatement):
+            was.upstream = after
+
+    def _new_transaction(self, client: Client, now_ms: int, opened: Upstream | None) -> ClientTransaction:
+        upstream = replace(self.committed, session=client.session) if opened is None else opened
+        rows = self.committed.rows if opened is None or opened.transaction is None else opened.transaction.rows
+        transaction = ClientTransaction(
+            upstream, rows, self.committed.rows, self.committed.catalog, tso.compose(now_ms, tso.ROW_LOGICAL)
+        )
+        if opened is not None and opened.transaction is not None:
+            transaction.tables |= {object_key(w.table.schema, w.table.name) for w in opened.transaction.writes}
+        return transaction
+
+    def _keep_counters(self, rows: Mapping[Key, StoredRows], tables: set[Key]) -> None:
+        for key in tables:
+            if key in rows:
+                self._counters[key] = rows[key].counters
+
+
+def is_read_committed(session: SqlSession) -> bool:
+    settings = session.settings
+    level = settings.get("transaction_isolation") or settings.get("tx_isolation") or ""
+    return level.upper() == "READ-COMMITTED"

@@ -1,0 +1,137 @@
+"""Executes the statements of one client, which wait for the locks of others."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from simulator.errors import DeliveryError, SqlError
+from simulator.serve.clients import Client
+from simulator.serve.database import Blocked, Database
+from simulator.serve.result_columns import ColumnMetadata
+from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.model.table import visible_columns
+from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome
+from simulator.tidb.syntax.session import SelectStatement, SqlStatement
+
+Returned = TypeVar("Returned")
+
+LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout"
+LOCK_WAIT_SECONDS = 50.0
+"""TiDB's default of innodb_lock_wait_timeout."""
+
+DEADLOCK = SqlError(1213, "40001", "Deadlock found when trying to get lock; try restarting transaction")
+TIMED_OUT = SqlError(1205, "HY000", "Lock wait timeout exceeded; try restarting transaction")
+NOWAIT = SqlError(
+    3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set."
+)
+
+
+class Transactions(Protocol):
+    """Runs functions in the thread of the database, and reports ends of transactions."""
+
+    database: Database
+
+    async def call(self, function: Callable[[], Returned]) -> Returned:
+        """Return what a function returns in the thread of the database."""
+
+    def transaction_ended(self) -> None:
+        """Wake the statements that wait for locks."""
+
+    def next_end(self) -> Awaitable[None]:
+        """Return what is done when the next transaction has ended."""
+
+
+class ClientHandler:
+    def __init__(self, server: Transactions, client: Client) -> None:
+        self.client = client
+        self._server = server
+
+    async def run(self, statement: SqlStatement | None, text: str) -> StatementOutcome:
+        """Execute a statement, after waiting for the locks that it needs.
+
+        Raises SqlError and DdlError: of the statement, 1205 after innodb_lock_wait_timeout, 1213 for a deadlock, which
+        rolls the transaction back, and 1105 if the changefeed cannot send a commit.
+        """
+        client, server = self.client, self._server
+        if statement is None:
+            raise SqlError(1065, "42000", "Query was empty")
+        deadline = time.monotonic() + self._lock_wait_seconds()
+        client.command, client.statement, client.since_ms = "Query", text, int(time.time() * 1000)
+        had_transaction = client.transaction is not None
+        try:
+            while True:
+                ended = server.next_end()
+                outcome = await server.call(partial(server.database.execute, client, statement, text))
+                if not isinstance(outcome, Blocked):
+                    break
+                await self._wait_for(outcome.client, ended, deadline, statement)
+        except DeliveryError as error:
+            raise SqlError(
+                1105, "HY000", f"the changefeed cannot send this commit, which is rolled back: {error}"
+            ) from None
+        finally:
+            client.command = "Sleep"
+            if had_transaction and client.transaction is None:
+                server.transaction_ended()
+        if isinstance(outcome, FailedStatement):
+            raise outcome.error
+        return outcome
+
+    async def _wait_for(self, holder: Client, ended: Awaitable[None], deadline: float, statement: SqlStatement) -> None:
+        client = self.client
+        if isinstance(statement, SelectStatement) and "NOWAIT" in getattr(statement.query, "lock", ""):
+            raise NOWAIT
+        if _waits_for(holder, client):
+            await self._server.call(partial(self._server.database.roll_back, client))
+            raise DEADLOCK
+        client.waits_for = holder
+        try:
+            await asyncio.wait_for(asyncio.shield(ended), max(0.0, deadline - time.monotonic()))  # type: ignore[arg-type]
+        except TimeoutError:
+            raise TIMED_OUT from None
+        finally:
+            client.waits_for = None
+
+    def _lock_wait_seconds(self) -> float:
+        value = self.client.session.settings.get(LOCK_WAIT_TIMEOUT)
+        return float(value) if value else LOCK_WAIT_SECONDS
+
+    async def reset(self) -> None:
+        """Roll the transaction back and forget the session's variables, as COM_RESET_CONNECTION does."""
+        had_transaction = self.client.transaction is not None
+        database = self.client.session.database
+        await self._server.call(partial(self._server.database.reset, self.client, database))
+        if had_transaction:
+            self._server.transaction_ended()
+
+    async def close(self) -> None:
+        """Roll the transaction back: the client is gone."""
+        await self._server.call(partial(self._server.database.disconnect, self.client))
+        self._server.transaction_ended()
+
+    async def columns_of_prepared(self, text: str) -> Sequence[ColumnMetadata]:
+        """Return the columns of a statement's result. Raises SqlError if TiDB refuses to prepare the statement."""
+        return await self._server.call(partial(self._server.database.columns_of_prepared, self.client, text))
+
+    def columns_of_table(self, name: str) -> Sequence[ColumnMetadata] | None:
+        database = self._server.database
+        table = database.committed.catalog.tables.get(object_key(self.client.session.database, name))
+        if table is None:
+            return None
+        return [
+            ColumnMetadata(column.name, schema=table.schema, table=table.name, original_table=table.name)
+            for column in visible_columns(table)
+        ]
+
+
+def _waits_for(client: Client | None, other: Client) -> bool:
+    """Return whether a client waits for another one, directly or through others."""
+    while client is not None:
+        if client is other:
+            return True
+        client = client.waits_for
+    return False

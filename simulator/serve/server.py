@@ -1,0 +1,178 @@
+"""A MySQL server: listens, and gives each client a connection to the shared database.
+
+The event loop reads and writes packets; one thread executes the statements of all clients, one after another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from ssl import SSLContext
+from types import TracebackType
+from typing import Self, TypeVar
+
+from mysql_mimic.constants import KillKind
+from mysql_mimic.control import Control
+from mysql_mimic.stream import ConnectionClosed
+
+from simulator.errors import UserError
+from simulator.serve.authentication import Users
+from simulator.serve.connection import ClientConnection
+from simulator.serve.database import Database
+from simulator.serve.handler import ClientHandler
+from simulator.serve.stream import ClientStream
+
+Returned = TypeVar("Returned")
+
+
+class Connections(Control):
+    """The open connections by number, for KILL."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, ClientConnection] = {}
+
+    async def kill(self, connection_id: int, kind: KillKind = KillKind.CONNECTION) -> None:
+        if connection_id in self.open:
+            self.open[connection_id].kill(kind)
+
+
+class Server:
+    """Serves a database to MySQL clients until it is closed."""
+
+    def __init__(
+        self,
+        database: Database,
+        version: str,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        passwords: Mapping[str, str] | None = None,
+        authentication: str = "mysql_native_password",
+        ssl: SSLContext | None = None,
+        tick: Callable[[], None] | None = None,
+        tick_seconds: float = 1.0,
+    ) -> None:
+        """`port` 0 takes a free port. `passwords` are those of users by name; without it `root` has none. `tick` is
+        called in the database's thread again and again."""
+        self.database = database
+        self.host, self.port = host, port
+        self.connections = Connections()
+        self._users = Users({"root": ""} if passwords is None else passwords, authentication)
+        self._version, self._ssl = version, ssl
+        self._tick, self._tick_seconds = tick, tick_seconds
+        self._thread = ThreadPoolExecutor(1, "ticdc-sim-database")
+        self._end: asyncio.Future[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop_thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+
+    async def call(self, function: Callable[[], Returned]) -> Returned:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+    def call_from_other_thread(self, function: Callable[[], Returned]) -> Returned:
+        """Return what a function returns in the thread of the database."""
+        return self._thread.submit(function).result()
+
+    def transaction_ended(self) -> None:
+        if self._end is not None and not self._end.done():
+            self._end.set_result(None)
+        self._end = None
+
+    def next_end(self) -> Awaitable[None]:
+        if self._end is None:
+            self._end = asyncio.get_running_loop().create_future()
+        return self._end
+
+    async def serve(self, listening: Callable[[], None] = lambda: None) -> None:
+        """Serve until `stop` is called; `listening` is called when clients can connect. Raises UserError for a port that
+        is taken."""
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            listener = await asyncio.start_server(self._connected, self.host, self.port, backlog=1024)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UserError(f"--port {self.port}: {self.host}:{self.port} cannot be listened on: {why}") from None
+        self.port = listener.sockets[0].getsockname()[1]
+        ticking = asyncio.create_task(self._tick_again()) if self._tick is not None else None
+        listening()
+        try:
+            await self._stopping.wait()
+        finally:
+            listener.close()
+            if ticking is not None:
+                ticking.cancel()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Let `serve` return; may be called in any thread, and by a signal handler."""
+        if self._loop is not None and self._stopping is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+
+    async def _tick_again(self) -> None:
+        assert self._tick is not None
+        while True:
+            await asyncio.sleep(self._tick_seconds)
+            await self.call(self._tick)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        host = writer.get_extra_info("peername")[0]
+        client = await self.call(self.database.connect)
+        handler = ClientHandler(self, client)
+        stream = ClientStream(reader, writer)
+        connection = ClientConnection(stream, handler, self.connections, self._users, self._ssl, self._version, host)
+        connection.connection_id = client.number
+        self.connections.open[client.number] = connection
+        try:
+            await connection.start()
+        except (ConnectionClosed, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            del self.connections.open[client.number]
+            await handler.close()
+            writer.close()
+            self._tasks.discard(task)
+
+    # -- in a thread of its own -------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Serve in a thread of its own, and return when clients can connect. Raises UserError."""
+        ready = threading.Event()
+        failure: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                asyncio.run(self.serve(ready.set))
+            except BaseException as error:
+                failure.append(error)
+            finally:
+                ready.set()
+
+        self._loop_thread = threading.Thread(target=run, name="ticdc-sim-server", daemon=True)
+        self._loop_thread.start()
+        ready.wait()
+        if failure:
+            raise failure[0]
+        return self
+
+    def close(self) -> None:
+        """Disconnect all clients; their open transactions are rolled back. Closing again does nothing."""
+        self.stop()
+        if self._loop_thread is not None:
+            self._loop_thread.join()
+            self._loop_thread = None
+        self._thread.shutdown()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,123 @@
+"""Packets that a server sends: OK, errors, column definitions, rows of the binary protocol."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import pyarrow as pa
+from mysql_mimic.packets import make_ok
+from mysql_mimic.results import NullBitmap, ResultColumn
+from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, uint_2
+
+from simulator.errors import DdlError, SqlError
+from simulator.serve.result_columns import ColumnMetadata
+from simulator.tidb.sql_engine.errors import error_number, sqlstate
+
+SESSION_TRACKING = Capabilities.CLIENT_SESSION_TRACK
+
+
+def ok_packet(
+    capabilities: Capabilities,
+    status: ServerStatus,
+    affected: int = 0,
+    insert_id: int = 0,
+    warnings: int = 0,
+    info: str = "",
+    is_end: bool = False,
+) -> bytes:
+    """Return an OK packet, or with `is_end` the one at the end of rows."""
+    ok = make_ok(capabilities, status, is_end, affected, insert_id, min(warnings, 0xFFFF))
+    text = info.encode()
+    return ok + (str_len(text) if text and SESSION_TRACKING in capabilities else text)
+
+
+def error_packet(error: SqlError | DdlError) -> bytes:
+    """Return an error with TiDB's number, SQLSTATE and text."""
+    number = error_number(error)
+    state = error.state if isinstance(error, SqlError) else sqlstate(number)
+    return b"\xff" + uint_2(number) + b"#" + state.encode() + error.text.encode("utf-8", "surrogateescape")
+
+
+def column_definition(column: ColumnMetadata) -> bytes:
+    names = ("def", column.schema, column.table, column.original_table, column.name, column.original_name)
+    texts = b"".join(str_len(name.encode("utf-8", "surrogateescape")) for name in names)
+    numbers = (column.charset, column.length, column.type, column.flags, column.decimals)
+    return texts + struct.pack("<BHIBHBH", 12, *numbers, 0)
+
+
+def text_columns(columns: Sequence[ColumnMetadata]) -> list[ResultColumn]:
+    """Return columns whose values are sent as the bytes that they are."""
+    return [ResultColumn(column.name, ColumnType.VAR_STRING) for column in columns]
+
+
+def text_rows(rows: pa.Table) -> list[tuple[bytes | None, ...]]:
+    """Return the rows of the text protocol."""
+    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def binary_rows(rows: pa.Table, columns: Sequence[ColumnMetadata]) -> Iterator[bytes]:
+    """Yield the rows of the binary protocol."""
+    encoders = [BINARY.get(column.type, str_len) for column in columns]
+    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        nulls = NullBitmap.new(len(row), offset=2)
+        values = []
+        for place, (value, encode) in enumerate(zip(row, encoders, strict=True)):
+            if value is None:
+                nulls.flip(place)
+            else:
+                values.append(encode(value))
+        yield b"\0" + bytes(nulls) + b"".join(values)
+
+
+def _integer(size: int) -> Callable[[bytes], bytes]:
+    mask = (1 << 8 * size) - 1
+    return lambda text: (int(text) & mask).to_bytes(size, "little")
+
+
+def _datetime(text: bytes) -> bytes:
+    """Return a date or a time of a date, from `2024-01-02`, `2024-01-02 03:04:05` or `2024-01-02 03:04:05.000006`."""
+    date, _, time = text.partition(b" ")
+    year, month, day = map(int, date.split(b"-"))
+    clock, _, fraction = time.partition(b".")
+    parts = [int(part) for part in clock.split(b":")] if clock else [0, 0, 0]
+    micros = int(fraction.ljust(6, b"0")) if fraction else 0
+    if micros:
+        return struct.pack("<BHBBBBBI", 11, year, month, day, *parts, micros)
+    if any(parts):
+        return struct.pack("<BHBBBBB", 7, year, month, day, *parts)
+    if year or month or day:
+        return struct.pack("<BHBB", 4, year, month, day)
+    return b"\0"
+
+
+def _time(text: bytes) -> bytes:
+    """Return a duration, from `-838:59:59.000000`."""
+    clock, _, fraction = text.removeprefix(b"-").partition(b".")
+    hours, minutes, seconds = map(int, clock.split(b":"))
+    micros = int(fraction.ljust(6, b"0")) if fraction else 0
+    days, hours = divmod(hours, 24)
+    head = struct.pack("<BIBBB", text.startswith(b"-"), days, hours, minutes, seconds)
+    if micros:
+        return bytes([12]) + head + struct.pack("<I", micros)
+    return bytes([8]) + head if days or hours or minutes or seconds else b"\0"
+
+
+BINARY: Mapping[int, Callable[[bytes], bytes]] = MappingProxyType(
+    {
+        ColumnType.TINY: _integer(1),
+        ColumnType.SHORT: _integer(2),
+        ColumnType.YEAR: _integer(2),
+        ColumnType.INT24: _integer(4),
+        ColumnType.LONG: _integer(4),
+        ColumnType.LONGLONG: _integer(8),
+        ColumnType.FLOAT: lambda text: struct.pack("<f", float(text)),
+        ColumnType.DOUBLE: lambda text: struct.pack("<d", float(text)),
+        ColumnType.DATE: _datetime,
+        ColumnType.DATETIME: _datetime,
+        ColumnType.TIMESTAMP: _datetime,
+        ColumnType.TIME: _time,
+    }
+)
+"""Encoders of a value's text by type; other types are sent as their text."""
