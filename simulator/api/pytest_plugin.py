@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures `ticdc`, `ticdc_kafka` and `ticdc_golden`, the marker `ticdc`, and `--rewrite-golden`.
+"""The pytest plugin: fixtures `ticdc`, `ticdc_kafka`, `ticdc_server` and `ticdc_golden`, the marker `ticdc`, and `--rewrite-golden`.
 
 It imports only pytest until a fixture is used.
 """
@@ -20,6 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from simulator.api.golden import Golden
+    from simulator.api.server import ServedDatabase, TiCDCServer
     from simulator.api.session import TiCDC
 
 MARKER = (
@@ -104,6 +105,40 @@ def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc
             yield session
     finally:
         delete_topics(ticdc_broker, session.topics)
+
+
+@pytest.fixture
+def ticdc_server(
+    request: pytest.FixtureRequest, ticdc_release: str | None, ticdc_shared_server: TiCDCServer
+) -> Iterator[ServedDatabase]:
+    """A simulated TiDB on a port, for MySQL clients, whose messages stay in memory.
+
+    All tests of a session share one server, and each has a database of its own. A test with the marker `ticdc` has a
+    server of its own.
+    """
+    from simulator.api.server import ServedDatabase, TiCDCServer
+    from simulator.api.session import TiCDC
+
+    name = re.sub(r"\W+", "_", request.node.name).strip("_").lower()[:40] + f"_{uuid.uuid4().hex[:8]}"
+    arguments = _marker_arguments(request, ticdc_release)
+    if arguments:
+        with TiCDC(**{"databases": (), **arguments}) as session, TiCDCServer(session) as server:
+            server.create_database(name)
+            yield ServedDatabase(server, name)
+        return
+    ticdc_shared_server.create_database(name)
+    ticdc_shared_server.messages(watermark=False)
+    yield ServedDatabase(ticdc_shared_server, name)
+
+
+@pytest.fixture(scope="session")
+def ticdc_shared_server() -> Iterator[TiCDCServer]:
+    """The server of the tests with `ticdc_server`."""
+    from simulator.api.server import TiCDCServer
+    from simulator.api.session import TiCDC
+
+    with TiCDC(databases=()) as session, TiCDCServer(session) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

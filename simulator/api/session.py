@@ -283,6 +283,16 @@ class TiCDC:
         name, architecture = self._release.name, self._release.architecture
         return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
 
+    @property
+    def open_changefeed(self) -> OpenChangefeed:
+        """The changefeed and its upstream, for this package's own use."""
+        return self._open()
+
+    @property
+    def server_version(self) -> str:
+        """The version of the simulated TiDB, as MySQL clients see it: `8.0.11-TiDB-v8.5.3`."""
+        return f"8.0.11-TiDB-{self._release.name}"
+
     def describe(self) -> str:
         """Return release, protocol and topic in one line."""
         name = f"{self._release.architecture}, {self._release.name}"

@@ -137,6 +137,12 @@ class OpenChangefeed:
         self._send((self.position, behind), (result,), False)
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
+    def advance(self, now_ms: int) -> None:
+        """Let time pass until a millisecond, with the watermarks of that time; raises DeliveryError."""
+        if now_ms > self.position.now_ms:
+            position = self.position.not_before(now_ms)
+            self._send((self.position, position), (StepResult(),), False)
+
     def upstream(self) -> Upstream:
         """Return the state of TiDB; it has the rows of those tables that statements named."""
         state = with_upstream(self.position, self._context).state

@@ -70,7 +70,7 @@ def blocking_client(
         other_writes = list(_open_writes(other))
         if repeated and any(table_of(each) in tables and _removes(each) for each in other_writes):
             return other
-        if any(_are_related(before, one, each, unrelated) for one in writes for each in other_writes):
+        if any(_are_related(one, each) for one in writes for each in other_writes):
             return other
         if unrelated and any(table_of(each) in _relatives(before, tables) for each in other_writes):
             return other
@@ -132,18 +132,17 @@ def _open_writes(client: Client) -> Iterator[TableChanges]:
 
 
 def _removes(changes: TableChanges) -> bool:
-    return changes.before.null_count < len(changes.before)
+    return bool(changes.before.null_count < len(changes.before))
 
 
 def _adds(changes: TableChanges) -> bool:
-    return changes.after.null_count < len(changes.after)
+    return bool(changes.after.null_count < len(changes.after))
 
 
-def _are_related(upstream: Upstream, one: TableChanges, other: TableChanges, any_change: bool) -> bool:
+def _are_related(one: TableChanges, other: TableChanges) -> bool:
     """Return whether one write may remove the parent of a row that the other one adds."""
     return any(
-        _refers(child, parent) and (any_change or _adds(child) and _removes(parent))
-        for child, parent in ((one, other), (other, one))
+        _refers(child, parent) and _adds(child) and _removes(parent) for child, parent in ((one, other), (other, one))
     )
 
 

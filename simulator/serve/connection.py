@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, StatementOutcome
 from simulator.tidb.syntax.dml import Insert, Update
+from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.session import SqlStatement, Use
 
 if TYPE_CHECKING:
@@ -71,7 +73,9 @@ class ServerStatement(PreparedStatement):
     sql_mode: frozenset[str] = frozenset()
     types: ParameterTypes = ()
     columns: Sequence[ColumnMetadata] = ()
-    long_data: dict[int, bytearray] = field(default_factory=dict)
+    long_data: dict[int, bytes] = field(default_factory=dict)
+    rows: Iterator[bytes] = iter(())
+    """The rows that its cursor has not returned yet."""
 
 
 class ClientConnection(Connection):
@@ -83,13 +87,12 @@ class ClientConnection(Connection):
         self,
         stream: ClientStream,
         handler: ClientHandler,
-        control: Control,
         users: IdentityProvider,
         ssl: SSLContext | None,
         version: str,
         host: str,
     ) -> None:
-        super().__init__(stream, BaseSession(), control, users, CAPABILITIES, ssl)
+        super().__init__(stream, BaseSession(), Control(), users, CAPABILITIES, ssl)  # type: ignore[arg-type]
         self.handler = handler
         self._version, self._host = version, host
         self.session.username = None
@@ -188,8 +191,7 @@ class ClientConnection(Connection):
         for place, each in enumerate(statements):
             is_last = place == len(statements) - 1
             try:
-                statement = parse_sql(each, self._sql_mode)
-                outcome = await self.handler.run(statement, each)
+                statement, outcome = await self.handler.run_text(each, self._sql_mode)
             except (SqlError, DdlError) as error:
                 await self.stream.write(wire.error_packet(error))
                 return
@@ -230,13 +232,14 @@ class ClientConnection(Connection):
         reader = Reader(data)
         statement = self.prepared_stmts.get(reader.number("<I"))
         if isinstance(statement, ServerStatement):  # there is no answer, so an unknown number is no error
-            statement.long_data.setdefault(reader.number("<H"), bytearray()).extend(reader.rest())
+            place = reader.number("<H")
+            statement.long_data[place] = statement.long_data.get(place, b"") + reader.rest()
 
     async def handle_stmt_reset(self, data: bytes) -> None:
         statement = self.prepared_stmts.get(Reader(data).number("<I"))
         if isinstance(statement, ServerStatement):
             statement.long_data.clear()
-            statement.cursor = None
+            statement.rows = iter(())
         await self.stream.write(self._ok())
 
     async def handle_stmt_execute(self, data: bytes) -> None:
@@ -245,13 +248,13 @@ class ClientConnection(Connection):
             prepared = self._prepared(reader.number("<I"))
             wants_cursor = bool(reader.number("<B") & 1)
             reader.take(4)
-            values: list[object] = []
+            values: list[Node] = []
             if prepared.num_params:
-                values, prepared.types = read_parameters(  # type: ignore[assignment]
+                values, prepared.types = read_parameters(
                     reader, prepared.num_params, prepared.types, prepared.long_data, False
                 )
             prepared.long_data.clear()
-            statement = parse_sql(prepared.sql, prepared.sql_mode, parameters=values)  # type: ignore[arg-type]
+            statement = parse_sql(prepared.sql, prepared.sql_mode, parameters=values)
             outcome = await self.handler.run(statement, prepared.sql)
         except (SqlError, DdlError) as error:
             await self.stream.write(wire.error_packet(error))
@@ -263,7 +266,7 @@ class ClientConnection(Connection):
         self.stream.write_many([uint_len(len(columns)), *map(wire.column_definition, columns)])
         rows = wire.binary_rows(outcome.result.rows, columns)
         if wants_cursor:
-            prepared.cursor = _async(rows)
+            prepared.rows = rows
             await self.stream.write(self._end(outcome, ServerStatus.SERVER_STATUS_CURSOR_EXISTS))
             return
         if not self.deprecate_eof():
@@ -283,12 +286,7 @@ class ClientConnection(Connection):
         reader = Reader(data)
         statement = self._prepared(reader.number("<I"))
         count = reader.number("<I")
-        rows = []
-        if statement.cursor is not None:
-            cursor = statement.cursor
-            assert hasattr(cursor, "__anext__")
-            while len(rows) < count and (row := await anext(cursor, None)) is not None:
-                rows.append(row)
+        rows = list(islice(statement.rows, count))
         done = len(rows) < count
         flags = ServerStatus.SERVER_STATUS_LAST_ROW_SENT if done else ServerStatus.SERVER_STATUS_CURSOR_EXISTS
         self.stream.write_many([*rows, self._end(None, flags)])
@@ -393,8 +391,3 @@ class ClientConnection(Connection):
 
 
 MORE = ServerStatus.SERVER_MORE_RESULTS_EXISTS
-
-
-async def _async(rows: object) -> AsyncIterator[bytes]:
-    for row in rows:  # type: ignore[attr-defined]
-        yield row

@@ -19,14 +19,14 @@ from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.upstream_rows import table_names
 from simulator.serve.clients import Client, ClientTransaction
 from simulator.serve.conflicts import blocking_client, ddl_tables, lock_selected_rows
-from simulator.serve.history import History
+from simulator.serve.history import SNAPSHOT, History, snapshot_ts
 from simulator.serve.rebase import rebase, rebased_rows
 from simulator.serve.result_columns import ColumnMetadata
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.sql_engine.execute import execute
-from simulator.tidb.sql_engine.session_statements import resolve_execute
+from simulator.tidb.sql_engine.session_statements import resolve_execute, value_text
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.state import (
@@ -70,7 +70,6 @@ class Database:
         is sent; if it raises, the statement is refused.
         """
         self.changefeed = changefeed
-        self.committed = changefeed.upstream()
         self.clients: dict[int, Client] = {}
         self.history = History()
         self._clock = clock
@@ -79,6 +78,11 @@ class Database:
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
         self._last_number = 0
+
+    @property
+    def committed(self) -> Upstream:
+        """The state after the last commit."""
+        return self.changefeed.upstream()
 
     def connect(self, user: str = "", host: str = "") -> Client:
         self._last_number += 1
@@ -121,6 +125,8 @@ class Database:
         """Execute a statement; raises DeliveryError if the changefeed cannot send a commit, which is rolled back."""
         now_ms = self.now_ms
         try:
+            if isinstance(statement, syntax.SetVariables):
+                statement = self._set_snapshot(client, statement, now_ms)
             statement, text = resolve_execute(statement, text, self._own_upstream(client))
             upstream = self._upstream_for(client, statement, now_ms)
         except (SqlError, DdlError) as error:
@@ -139,6 +145,16 @@ class Database:
         self._accept(client, statement, outcome, now_ms)
         return outcome
 
+    def _set_snapshot(self, client: Client, statement: syntax.SetVariables, now_ms: int) -> syntax.SetVariables:
+        """Set tidb_snapshot, which the SQL engine does not know; return the other settings. Raises SqlError."""
+        others = tuple(setting for setting in statement.settings if setting.name != SNAPSHOT)
+        for setting in statement.settings:
+            if setting.name == SNAPSHOT:
+                value = setting.value and value_text(setting.value, self._own_upstream(client), now_ms)
+                at = str(snapshot_ts(value.decode(), client.session)) if value else ""
+                client.session = replace(client.session, settings={**client.session.settings, SNAPSHOT: at})
+        return syntax.SetVariables(others)
+
     # -- what a statement sees ---------------------------------------------------------------------------------------
 
     def _own_upstream(self, client: Client) -> Upstream:
@@ -148,7 +164,7 @@ class Database:
 
     def _upstream_for(self, client: Client, statement: syntax.SqlStatement, now_ms: int) -> Upstream:
         """Return the state on which a statement runs. Raises SqlError."""
-        if client.session.settings.get("tidb_snapshot"):
+        if client.session.settings.get(SNAPSHOT):
             historical = self.history.upstream_at(client.session, self.committed, now_ms)
             if isinstance(statement, syntax.SelectStatement):
                 return historical
@@ -236,14 +252,12 @@ class Database:
     # -- its effect --------------------------------------------------------------------------------------------------
 
     def _commit(self, events: Events, after: Upstream, now_ms: int) -> None:
-        session = self.committed.session
-        committed = replace(self.committed, catalog=after.catalog, rows=after.rows, dropped=after.dropped)
-        commit_ts = self.changefeed.send_events(events, replace(committed, session=session), now_ms)
+        before = self.committed
+        committed = replace(before, catalog=after.catalog, rows=after.rows, dropped=after.dropped)
+        self.history.add(self.changefeed.send_events(events, committed, now_ms), before)
         if any(isinstance(event, CompletedDdl) for event in events):
-            kept = {key: rows for key, rows in after.rows.items() if self.committed.rows.get(key) is rows}
+            kept = {key for key, rows in after.rows.items() if before.rows.get(key) is rows}
             self._counters = {key: counters for key, counters in self._counters.items() if key in kept}
-        self.history.add(commit_ts, self.committed)
-        self.committed = committed
 
     def _accept(
         self, client: Client, statement: syntax.SqlStatement, outcome: StatementOutcome | FailedStatement, now_ms: int

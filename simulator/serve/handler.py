@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
 from simulator.errors import DeliveryError, SqlError
+from simulator.serve.calls import SimulatorCall, split_call
 from simulator.serve.clients import Client
 from simulator.serve.database import Blocked, Database
 from simulator.serve.result_columns import ColumnMetadata
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import visible_columns
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome
 from simulator.tidb.syntax.session import SelectStatement, SqlStatement
 
@@ -22,6 +25,8 @@ Returned = TypeVar("Returned")
 LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout"
 LOCK_WAIT_SECONDS = 50.0
 """TiDB's default of innodb_lock_wait_timeout."""
+
+KILL = re.compile(r"\s*KILL\s+(?:TIDB\s+)?(QUERY|CONNECTION)?\s*(\d+)\s*", re.IGNORECASE)
 
 DEADLOCK = SqlError(1213, "40001", "Deadlock found when trying to get lock; try restarting transaction")
 TIMED_OUT = SqlError(1205, "HY000", "Lock wait timeout exceeded; try restarting transaction")
@@ -34,9 +39,16 @@ class Transactions(Protocol):
     """Runs functions in the thread of the database, and reports ends of transactions."""
 
     database: Database
+    simulator_call: Callable[[SimulatorCall], None] | None
+    """Executes a command of the simulator; raises SqlError."""
+
+    after_statement: Callable[[], None] | None
 
     async def call(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns in the thread of the database."""
+
+    def kill(self, number: int, query_only: bool) -> bool:
+        """End a connection, or its statement; return False if there is no such connection."""
 
     def transaction_ended(self) -> None:
         """Wake the statements that wait for locks."""
@@ -49,6 +61,32 @@ class ClientHandler:
     def __init__(self, server: Transactions, client: Client) -> None:
         self.client = client
         self._server = server
+
+    async def run_text(self, text: str, modes: frozenset[str]) -> tuple[SqlStatement | None, StatementOutcome]:
+        """Parse and execute a statement, after a command of the simulator before it; return both. Raises as `run`."""
+        call, text = split_call(text)
+        if call is not None:
+            await self._call_simulator(call)
+            if not text.strip():
+                return None, StatementOutcome(self._server.database.committed)
+        kill = KILL.fullmatch(text)
+        if kill:
+            await self._kill(int(kill[2]), (kill[1] or "").upper() == "QUERY")
+            return None, StatementOutcome(self._server.database.committed)
+        statement = parse_sql(text, modes)
+        return statement, await self.run(statement, text)
+
+    async def _call_simulator(self, call: SimulatorCall) -> None:
+        server = self._server
+        if server.simulator_call is None:
+            raise SqlError(1305, "42000", f"PROCEDURE ticdc.{call.name} does not exist")
+        await server.call(partial(server.simulator_call, call))
+        if server.after_statement is not None:
+            await server.call(server.after_statement)
+
+    async def _kill(self, number: int, query_only: bool) -> None:
+        if not self._server.kill(number, query_only):
+            raise SqlError(1094, "HY000", f"Unknown thread id: {number}")
 
     async def run(self, statement: SqlStatement | None, text: str) -> StatementOutcome:
         """Execute a statement, after waiting for the locks that it needs.
@@ -77,6 +115,8 @@ class ClientHandler:
             client.command = "Sleep"
             if had_transaction and client.transaction is None:
                 server.transaction_ended()
+        if outcome.events and server.after_statement is not None:
+            await server.call(server.after_statement)
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
@@ -90,7 +130,7 @@ class ClientHandler:
             raise DEADLOCK
         client.waits_for = holder
         try:
-            await asyncio.wait_for(asyncio.shield(ended), max(0.0, deadline - time.monotonic()))  # type: ignore[arg-type]
+            await asyncio.wait_for(asyncio.shield(ended), max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             raise TIMED_OUT from None
         finally:

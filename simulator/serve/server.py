@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from mysql_mimic.constants import KillKind
-from mysql_mimic.control import Control
 from mysql_mimic.stream import ConnectionClosed
 
 from simulator.errors import UserError
 from simulator.serve.authentication import Users
+from simulator.serve.calls import SimulatorCall
 from simulator.serve.connection import ClientConnection
 from simulator.serve.database import Database
 from simulator.serve.handler import ClientHandler
@@ -26,16 +26,7 @@ from simulator.serve.stream import ClientStream
 
 Returned = TypeVar("Returned")
 
-
-class Connections(Control):
-    """The open connections by number, for KILL."""
-
-    def __init__(self) -> None:
-        self.open: dict[int, ClientConnection] = {}
-
-    async def kill(self, connection_id: int, kind: KillKind = KillKind.CONNECTION) -> None:
-        if connection_id in self.open:
-            self.open[connection_id].kill(kind)
+TICK_SECONDS = 1.0
 
 
 class Server:
@@ -51,16 +42,20 @@ class Server:
         authentication: str = "mysql_native_password",
         ssl: SSLContext | None = None,
         tick: Callable[[], None] | None = None,
-        tick_seconds: float = 1.0,
+        simulator_call: Callable[[SimulatorCall], None] | None = None,
+        after_statement: Callable[[], None] | None = None,
     ) -> None:
-        """`port` 0 takes a free port. `passwords` are those of users by name; without it `root` has none. `tick` is
-        called in the database's thread again and again."""
+        """`port` 0 takes a free port. `passwords` are those of users by name; without it `root` has none.
+
+        These are called in the thread of the database: `tick` every second, `simulator_call` with a command of the
+        simulator in a statement, `after_statement` after each statement.
+        """
         self.database = database
         self.host, self.port = host, port
-        self.connections = Connections()
+        self.connections: dict[int, ClientConnection] = {}
         self._users = Users({"root": ""} if passwords is None else passwords, authentication)
         self._version, self._ssl = version, ssl
-        self._tick, self._tick_seconds = tick, tick_seconds
+        self._tick, self.simulator_call, self.after_statement = tick, simulator_call, after_statement
         self._thread = ThreadPoolExecutor(1, "ticdc-sim-database")
         self._end: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,6 +69,13 @@ class Server:
     def call_from_other_thread(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns in the thread of the database."""
         return self._thread.submit(function).result()
+
+    def kill(self, number: int, query_only: bool) -> bool:
+        connection = self.connections.get(number)
+        if connection is None:
+            return False
+        connection.kill(KillKind.QUERY if query_only else KillKind.CONNECTION)
+        return True
 
     def transaction_ended(self) -> None:
         if self._end is not None and not self._end.done():
@@ -115,7 +117,7 @@ class Server:
     async def _tick_again(self) -> None:
         assert self._tick is not None
         while True:
-            await asyncio.sleep(self._tick_seconds)
+            await asyncio.sleep(TICK_SECONDS)
             await self.call(self._tick)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -126,15 +128,15 @@ class Server:
         client = await self.call(self.database.connect)
         handler = ClientHandler(self, client)
         stream = ClientStream(reader, writer)
-        connection = ClientConnection(stream, handler, self.connections, self._users, self._ssl, self._version, host)
+        connection = ClientConnection(stream, handler, self._users, self._ssl, self._version, host)
         connection.connection_id = client.number
-        self.connections.open[client.number] = connection
+        self.connections[client.number] = connection
         try:
             await connection.start()
         except (ConnectionClosed, ConnectionError, asyncio.CancelledError):
             pass
         finally:
-            del self.connections.open[client.number]
+            del self.connections[client.number]
             await handler.close()
             writer.close()
             self._tasks.discard(task)

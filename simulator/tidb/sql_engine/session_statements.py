@@ -48,7 +48,7 @@ def _set_one(setting: syntax.VariableAssignment, upstream: Upstream, now_ms: int
     if setting.scope == "user":
         assert setting.value is not None, "there is no SET @a = DEFAULT"
         return _set_user_variable(session, setting.name, setting.value, upstream, now_ms)
-    value = None if setting.value is None else _value_text(setting.value, upstream, now_ms)
+    value = None if setting.value is None else value_text(setting.value, upstream, now_ms)
     text = None if value is None else value.decode("utf-8", "replace")
     if setting.name in NAMES:
         return NAMES[setting.name](session, setting.name, text or "utf8mb4")
@@ -66,13 +66,13 @@ def _set_user_variable(
             run_select(syntax.SelectTree((syntax.SelectItem(node, name),)), upstream, now_ms).rows.column(0)[0].as_py()
         )
     else:
-        value = _value_text(node, upstream, now_ms)
+        value = value_text(node, upstream, now_ms)
     return replace(
         session, variables={**session.variables, name: value}, variable_kinds={**session.variable_kinds, name: kind}
     )
 
 
-def _value_text(node: syntax.Node, upstream: Upstream, now_ms: int) -> bytes | None:
+def value_text(node: syntax.Node, upstream: Upstream, now_ms: int) -> bytes | None:
     if isinstance(node, syntax.Literal) and node.kind in ("string", "integer", "decimal"):
         return node.text.encode("utf-8", "surrogateescape")
     value: bytes | str | None = evaluate([node], [None], upstream, now_ms)[0][0].as_py()

@@ -1,0 +1,198 @@
+"""A simulated TiDB on a port: MySQL clients write, and the changefeed turns what they commit into messages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from ssl import SSLContext
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from simulator.api.python_values import PythonValue
+from simulator.api.session import TiCDC
+from simulator.consumer.decode import Event
+from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
+from simulator.serve.calls import SimulatorCall, key_values
+from simulator.serve.database import Database
+from simulator.serve.server import Server
+from simulator.sinks.memory import Message
+from simulator.tidb.ddl.catalog import DatabaseInfo
+
+Returned = TypeVar("Returned")
+
+
+class TiCDCServer:
+    """Serves a `TiCDC` to MySQL clients until it is closed.
+
+    While it serves, use its methods and not those of the `TiCDC`: all of them run in one thread, between statements.
+    """
+
+    def __init__(
+        self,
+        ticdc: TiCDC,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        passwords: Mapping[str, str] | None = None,
+        authentication: str = "mysql_native_password",
+        ssl: SSLContext | None = None,
+        real_time: bool = False,
+        after_statement: Callable[[], None] | None = None,
+    ) -> None:
+        """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
+
+        With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
+        takes a simulated millisecond, as in `TiCDC.execute`. `after_statement` is called after each command.
+        """
+        self._ticdc = ticdc
+        self._live = ticdc.open_changefeed
+        self.database = Database(self._live, _clock_ms if real_time else None)
+        self._server = Server(
+            self.database,
+            ticdc.server_version,
+            host,
+            port,
+            passwords,
+            authentication,
+            ssl,
+            self._tick if real_time else None,
+            self._call,
+            after_statement,
+        )
+
+    @property
+    def host(self) -> str:
+        return self._server.host
+
+    @property
+    def port(self) -> int:
+        return self._server.port
+
+    @property
+    def server(self) -> Server:
+        return self._server
+
+    def start(self) -> Self:
+        """Serve in a thread of its own, and return when clients can connect. Raises UserError for a port that is taken."""
+        self._server.start()
+        return self
+
+    def create_database(self, name: str) -> None:
+        """Create a database as if it had existed from the start: no statement is sent for it."""
+        self._in_thread(partial(self._live.create_database, DatabaseInfo(name)))
+
+    def messages(self, watermark: bool = True) -> list[Message]:
+        """Return the messages since the last call, as `TiCDC.messages` does."""
+        return self._in_thread(partial(self._ticdc.messages, watermark))
+
+    def events(self, watermark: bool = True) -> list[Event]:
+        """Return the events since the last call, as `TiCDC.events` does."""
+        return self._in_thread(partial(self._ticdc.events, watermark))
+
+    def rows(self, table: str) -> list[dict[str, PythonValue]]:
+        """Return the committed rows of `db.table`."""
+        return self._in_thread(partial(self._ticdc.rows, table))
+
+    def fault(self, name: str, **keys: Any) -> None:
+        """Inject a fault, as `TiCDC.fault` does."""
+        self._in_thread(partial(self._ticdc.fault, name, **keys))
+
+    def wait(self, duration: str) -> None:
+        """Let simulated time pass."""
+        self._in_thread(partial(self._ticdc.wait, duration))
+
+    def run_in_thread(self, function: Callable[[], Returned]) -> Returned:
+        """Return what a function returns that is called between two statements."""
+        return self._in_thread(function)
+
+    def close(self) -> None:
+        """Disconnect all clients; their open transactions are rolled back. Closing again does nothing."""
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _in_thread(self, function: Callable[[], Returned]) -> Returned:
+        return self._server.call_from_other_thread(function)
+
+    def _tick(self) -> None:
+        """Let the time until now pass, with its watermarks."""
+        self._live.advance(_clock_ms())
+
+    def _call(self, call: SimulatorCall) -> None:
+        """Execute a command of the simulator. Raises SqlError."""
+        if call.name not in CALLS:
+            known = ", ".join(f"ticdc.{name}" for name in CALLS)
+            raise SqlError(
+                1305,
+                "42000",
+                f"PROCEDURE ticdc.{call.name} does not exist.{did_you_mean(call.name, CALLS)} Known: {known}",
+            )
+        try:
+            CALLS[call.name](self._ticdc, *call.arguments)
+        except SqlError:
+            raise
+        except (SimulatorError, TypeError) as error:
+            raise SqlError(1105, "HY000", f"ticdc.{call.name}: {error}") from None
+
+
+@dataclass(frozen=True)
+class ServedDatabase:
+    """A database of a server, for one test."""
+
+    server: TiCDCServer
+    name: str
+    user: str = "root"
+    """It has no password."""
+
+    @property
+    def host(self) -> str:
+        return self.server.host
+
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    def messages(self, watermark: bool = True) -> list[Message]:
+        """Return the messages since the last call, as `TiCDC.messages` does."""
+        return self.server.messages(watermark)
+
+    def events(self, watermark: bool = True) -> list[Event]:
+        """Return the events since the last call, as `TiCDC.events` does."""
+        return self.server.events(watermark)
+
+    def rows(self, table: str) -> list[dict[str, PythonValue]]:
+        """Return the committed rows of a table."""
+        return self.server.rows(table if "." in table else f"{self.name}.{table}")
+
+    def fault(self, name: str, **keys: Any) -> None:
+        """Inject a fault, as `TiCDC.fault` does."""
+        self.server.fault(name, **keys)
+
+    def wait(self, duration: str) -> None:
+        """Let simulated time pass."""
+        self.server.wait(duration)
+
+
+def _fault(ticdc: TiCDC, name: str = "", *keys: str) -> None:
+    if not name:
+        raise UserError("the name of a fault is expected, such as ticdc.fault('restart')")
+    ticdc.fault(name, **key_values(keys))
+
+
+CALLS: dict[str, Callable[..., None]] = {
+    "fault": _fault,
+    "wait": TiCDC.wait,
+    "watermark": lambda ticdc: ticdc.open_changefeed.resolve(),
+}
+
+
+def _clock_ms() -> int:
+    return time.time_ns() // 1_000_000
