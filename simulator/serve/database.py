@@ -29,6 +29,7 @@ from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.session_statements import resolve_execute, value_text
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.allocators import Counters
+from simulator.tidb.sql_engine.storage.rows import empty_rows
 from simulator.tidb.sql_engine.storage.state import (
     CommittedTransaction,
     CompletedDdl,
@@ -38,6 +39,8 @@ from simulator.tidb.sql_engine.storage.state import (
     StoredRows,
     Upstream,
 )
+
+CURRENT_TS = "tidb_current_ts"
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
@@ -160,7 +163,7 @@ class Database:
     def _own_upstream(self, client: Client) -> Upstream:
         """Return the committed state, or that of the client's transaction, with the client's session."""
         base = self.committed if client.transaction is None else client.transaction.upstream
-        return replace(base, session=client.session)
+        return replace(base, session=_session(client))
 
     def _upstream_for(self, client: Client, statement: syntax.SqlStatement, now_ms: int) -> Upstream:
         """Return the state on which a statement runs. Raises SqlError."""
@@ -176,17 +179,17 @@ class Database:
             client.transaction = self._new_transaction(client, now_ms, None)
         transaction = client.transaction
         if transaction is None:
-            return self._with_counters(replace(self.committed, session=client.session), statement)
+            return self._with_counters(replace(self.committed, session=_session(client)), statement)
         if writes or reads:
             named = set(table_names(statement, client.session.database))
             self._require_same_schema(transaction, named)
             transaction.tables |= named
         if isinstance(statement, syntax.SelectStatement) and not statement.locks_rows:
-            return replace(self._query_view(client, transaction), session=client.session)
+            return replace(self._query_view(client, transaction), session=_session(client))
         current = writes or reads or isinstance(statement, syntax.Statement | syntax.Begin | syntax.Commit)
         if current or isinstance(statement, syntax.SetVariables):
             self._rebase(transaction)
-        return self._with_counters(replace(transaction.upstream, session=client.session), statement)
+        return self._with_counters(replace(transaction.upstream, session=_session(client)), statement)
 
     def _rebase(self, transaction: ClientTransaction) -> None:
         committed = self.committed
@@ -212,8 +215,11 @@ class Database:
         if not isinstance(statement, syntax.Insert):
             return upstream
         key = object_key(statement.table.schema or upstream.session.database, statement.table.name)
-        counters, stored = self._counters.get(key), upstream.rows.get(key)
-        if counters is None or stored is None or stored.counters == counters:
+        counters, table = self._counters.get(key), upstream.catalog.tables.get(key)
+        if counters is None or table is None:
+            return upstream
+        stored = upstream.rows.get(key) or empty_rows(table)
+        if stored.counters == counters:
             return upstream
         return replace(upstream, rows={**upstream.rows, key: replace(stored, counters=counters)})
 
@@ -286,7 +292,7 @@ class Database:
         upstream = replace(self.committed, session=client.session) if opened is None else opened
         rows = self.committed.rows if opened is None or opened.transaction is None else opened.transaction.rows
         transaction = ClientTransaction(
-            upstream, rows, self.committed.rows, self.committed.catalog, tso.compose(now_ms, tso.ROW_LOGICAL)
+            upstream, rows, self.committed.rows, self.committed.catalog, tso.compose(now_ms)
         )
         if opened is not None and opened.transaction is not None:
             transaction.tables |= {object_key(w.table.schema, w.table.name) for w in opened.transaction.writes}
@@ -296,6 +302,15 @@ class Database:
         for key in tables:
             if key in rows:
                 self._counters[key] = rows[key].counters
+
+
+def _session(client: Client) -> SqlSession:
+    """Return the client's session with `@@tidb_current_ts`, the start-ts of its transaction, 0 outside of one."""
+    start_ts = str(client.transaction.start_ts if client.transaction is not None else 0)
+    session = client.session
+    if session.settings.get(CURRENT_TS, "0") == start_ts:
+        return session
+    return replace(session, settings={**session.settings, CURRENT_TS: start_ts})
 
 
 def is_read_committed(session: SqlSession) -> bool:
