@@ -15,6 +15,7 @@ from simulator.api.session import TiCDC
 from simulator.consumer.decode import Event
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.serve.calls import SimulatorCall, key_values
+from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import Database
 from simulator.serve.server import Server
 from simulator.sinks.memory import Message
@@ -39,16 +40,22 @@ class TiCDCServer:
         authentication: str = "mysql_native_password",
         ssl: SSLContext | None = None,
         real_time: bool = False,
+        data: DataDirectory | None = None,
+        resume: bool = False,
         after_statement: Callable[[], None] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
         With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
-        takes a simulated millisecond, as in `TiCDC.execute`. `after_statement` is called after each command.
+        takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeed sends
+        what an earlier one did not. `after_statement` is called after each commit and command.
         """
         self._ticdc = ticdc
         self._live = ticdc.open_changefeed
-        self.database = Database(self._live, _clock_ms if real_time else None)
+        self._data = data
+        if data is not None:
+            data.restore(self._live, resume)
+        self.database = Database(self._live, _clock_ms if real_time else None, data)
         self._server = Server(
             self.database,
             ticdc.server_version,
@@ -125,6 +132,8 @@ class TiCDCServer:
     def _tick(self) -> None:
         """Let the time until now pass, with its watermarks."""
         self._live.advance(_clock_ms())
+        if self._data is not None:
+            self._data.checkpoint(self._live.watermark)
 
     def _call(self, call: SimulatorCall) -> None:
         """Execute a command of the simulator. Raises SqlError."""
@@ -137,6 +146,8 @@ class TiCDCServer:
             )
         try:
             CALLS[call.name](self._ticdc, *call.arguments)
+            if self._data is not None:
+                self._data.checkpoint(self._live.watermark)
         except SqlError:
             raise
         except (SimulatorError, TypeError) as error:

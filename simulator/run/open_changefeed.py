@@ -130,12 +130,36 @@ class OpenChangefeed:
         They commit at `now_ms` or later; `upstream` is the state after them. Raises DdlError if TiCDC would stop the
         changefeed, and DeliveryError.
         """
+        behind, result, last_ms = self._applied(events, upstream, now_ms)
+        self._send((self.position, behind), (result,), False)
+        return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
+
+    def skip_events(
+        self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
+    ) -> None:
+        """Like `send_events`, but send nothing: an earlier changefeed has sent these events."""
+        behind, result, _ = self._applied(events, upstream, now_ms)
+        self._note((self.position, behind), (result,))
+        self._resolved_ms = behind.now_ms - 1
+
+    def _applied(
+        self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
+    ) -> tuple[RunPosition, StepResult, int]:
+        """Return the position after events, their result, and the millisecond of the last one."""
         before = with_upstream(self.position, self._context).not_before(now_ms)
         behind, result = apply_events(tuple(events), before, self._context, "")
         last_ms = behind.now_ms
         behind = replace(behind, state=upstream, catalog=upstream.catalog, session=upstream.session).passed(1)
-        self._send((self.position, behind), (result,), False)
-        return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
+        return behind, result, last_ms
+
+    def replace_upstream(self, upstream: Upstream) -> None:
+        """Take other rows as those of the tables, which an earlier changefeed has sent."""
+        self.position = replace(with_upstream(self.position, self._context), state=upstream)
+
+    def advance_unsent(self, now_ms: int) -> None:
+        """Let time pass until a millisecond without watermarks."""
+        self.position = self.position.not_before(now_ms)
+        self._resolved_ms = max(self._resolved_ms, now_ms)
 
     def advance(self, now_ms: int) -> None:
         """Let time pass until a millisecond, with the watermarks of that time; raises DeliveryError."""

@@ -19,6 +19,7 @@ from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.upstream_rows import table_names
 from simulator.serve.clients import Client, ClientTransaction
 from simulator.serve.conflicts import blocking_client, ddl_tables, lock_selected_rows
+from simulator.serve.data_directory import DataDirectory
 from simulator.serve.history import SNAPSHOT, History, snapshot_ts
 from simulator.serve.rebase import rebase, rebased_rows
 from simulator.serve.result_columns import ColumnMetadata
@@ -62,21 +63,15 @@ class Database:
     """The state that all clients share."""
 
     def __init__(
-        self,
-        changefeed: OpenChangefeed,
-        clock: Callable[[], int] | None,
-        before_commit: Callable[[Events, int], None] = lambda events, commit_ts: None,
+        self, changefeed: OpenChangefeed, clock: Callable[[], int] | None, data: DataDirectory | None = None
     ) -> None:
-        """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond.
-
-        `before_commit` is called with the events of a statement and the millisecond of the first one, before anything
-        is sent; if it raises, the statement is refused.
-        """
+        """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond. `data` keeps
+        commits."""
         self.changefeed = changefeed
         self.clients: dict[int, Client] = {}
         self.history = History()
         self._clock = clock
-        self._before_commit = before_commit
+        self._data = data
         self._counters: dict[Key, Counters] = {}
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
@@ -139,7 +134,6 @@ class Database:
         if holder is not None:
             return Blocked(holder)
         try:
-            self._before_commit(outcome.events, now_ms)
             if outcome.events:
                 self._commit(outcome.events, outcome.upstream, now_ms)
         except BaseException:
@@ -260,7 +254,15 @@ class Database:
     def _commit(self, events: Events, after: Upstream, now_ms: int) -> None:
         before = self.committed
         committed = replace(before, catalog=after.catalog, rows=after.rows, dropped=after.dropped)
-        self.history.add(self.changefeed.send_events(events, committed, now_ms), before)
+        if self._data is not None:
+            self._data.append(events, now_ms, after.session, committed)
+        try:
+            commit_ts = self.changefeed.send_events(events, committed, now_ms)
+        except BaseException:
+            if self._data is not None:
+                self._data.undo()
+            raise
+        self.history.add(commit_ts, before)
         if any(isinstance(event, CompletedDdl) for event in events):
             kept = {key for key, rows in after.rows.items() if before.rows.get(key) is rows}
             self._counters = {key: counters for key, counters in self._counters.items() if key in kept}

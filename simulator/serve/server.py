@@ -9,6 +9,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from ssl import SSLContext
 from types import TracebackType
 from typing import Self, TypeVar
@@ -124,6 +125,18 @@ class Server:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        try:
+            await self._converse(reader, writer)
+        except (ConnectionClosed, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+            with suppress(ConnectionError, asyncio.CancelledError):
+                await writer.wait_closed()
+            self._tasks.discard(task)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a client until it disconnects."""
         host = writer.get_extra_info("peername")[0]
         client = await self.call(self.database.connect)
         handler = ClientHandler(self, client)
@@ -133,13 +146,9 @@ class Server:
         self.connections[client.number] = connection
         try:
             await connection.start()
-        except (ConnectionClosed, ConnectionError, asyncio.CancelledError):
-            pass
         finally:
             del self.connections[client.number]
-            await handler.close()
-            writer.close()
-            self._tasks.discard(task)
+            await asyncio.shield(handler.close())
 
     # -- in a thread of its own -------------------------------------------------------------------------------------
 

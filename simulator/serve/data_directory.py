@@ -1,0 +1,260 @@
+"""A directory that keeps a served TiDB between two runs: a snapshot, and a log of the commits after it.
+
+A commit is in the log, on the disk, before its client gets an answer. `statements.jsonl` of a snapshot has all DDL
+statements so far, which are executed again without rows; `tables` has the rows. A start writes a new snapshot, so that
+a log grows for one run only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from simulator import tso
+from simulator.errors import UserError
+from simulator.run.open_changefeed import OpenChangefeed
+from simulator.serve.log_records import (
+    LoggedStatement,
+    LogRecord,
+    changes_of,
+    commit_record,
+    counters_after_restart,
+    counters_as_json,
+    decode_all,
+    encode,
+    session_of,
+)
+from simulator.serve.rebase import with_writes
+from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.sql_engine.execute import execute
+from simulator.tidb.sql_engine.storage.state import (
+    DEFAULT_SQL_MODE,
+    CommittedTransaction,
+    CompletedDdl,
+    SqlSession,
+    StoredRows,
+    Upstream,
+)
+
+Events = Sequence[CommittedTransaction | CompletedDdl]
+
+LOCK, ABOUT, STATEMENTS, TABLES = "lock", "about.json", "statements.jsonl", "tables"
+
+
+class DataDirectory:
+    """The state of one server; only one process at a time may open it."""
+
+    def __init__(self, path: Path, release: str, start_ts: int) -> None:
+        """Open a directory, or create it. Raises UserError for one that another server uses, that another release
+        wrote, or that cannot be written."""
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = (path / LOCK).open("w")
+        except OSError as error:
+            raise UserError(f"--data {path}: it cannot be written to: {error.strerror}") from None
+        try:
+            self._number, self.about = self._read_about(release, start_ts)
+        except UserError:
+            self._lock.close()
+            raise
+        self._statements: list[dict[str, Any]] = []
+        self._log = self._log_path.open("ab")
+
+    def _read_about(self, release: str, start_ts: int) -> tuple[int, dict[str, Any]]:
+        """Return the number of the last snapshot, 0 if there is none, and what its file says about it."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(
+                f"--data {self.path}: another server uses it: give each server a directory of its own"
+            ) from None
+        number = max(_snapshots(self.path), default=0)
+        if not number:
+            return 0, {"release": release, "start_ts": start_ts, "now_ms": 0, "checkpoint": 0}
+        about = json.loads((self.path / f"snapshot-{number}" / ABOUT).read_text("utf-8"))
+        if about["release"] != release:
+            was = about["release"]
+            raise UserError(f"--data {self.path}: it was written with --release {was}, and not {release}: give {was}")
+        return number, about
+
+    @property
+    def start_ts(self) -> int:
+        """Where the first changefeed began."""
+        return int(self.about["start_ts"])
+
+    @property
+    def _log_path(self) -> Path:
+        """The commits after the snapshot."""
+        return self.path / f"log-{self._number}"
+
+    @property
+    def _snapshot(self) -> Path:
+        return self.path / f"snapshot-{self._number}"
+
+    def restore(self, changefeed: OpenChangefeed, resume: bool) -> None:
+        """Bring a new changefeed to the kept state.
+
+        With `resume`, the commits above the last checkpoint are sent again; without it nothing is.
+        """
+        records = self._logged()
+        checkpoint = max([self.about["checkpoint"], *(record.checkpoint for record in records)])
+        sent_until = tso.physical(checkpoint) if resume else None
+        for line in self._kept_statements():
+            self._replay(changefeed, LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),)), None)
+        self._load_tables(changefeed)
+        changefeed.advance_unsent(self.about["now_ms"])
+        for place, record in enumerate(records):
+            undone = place + 1 < len(records) and records[place + 1].undoes
+            if record.events and not undone:
+                self._replay(changefeed, record, sent_until)
+        if resume:
+            changefeed.resolve()
+        self.about["checkpoint"] = max(checkpoint, changefeed.watermark)
+        self._write_snapshot(changefeed)
+
+    def append(self, events: Events, now_ms: int, session: SqlSession, after: Upstream) -> None:
+        """Write a commit, and wait until it is on the disk."""
+        if events:
+            self._write(commit_record(events, now_ms, session, after.rows), durable=True)
+
+    def undo(self) -> None:
+        """Take back the last commit, which was refused."""
+        self._write(LogRecord(undoes=True), durable=True)
+
+    def checkpoint(self, checkpoint_ts: int) -> None:
+        """Note that everything up to a TSO was sent."""
+        if checkpoint_ts > self.about["checkpoint"]:
+            self.about["checkpoint"] = checkpoint_ts
+            self._write(LogRecord(checkpoint=checkpoint_ts), durable=False)
+
+    def close(self) -> None:
+        self._log.close()
+        self._lock.close()
+
+    def _write(self, record: LogRecord, durable: bool) -> None:
+        self._log.write(encode(record))
+        self._log.flush()
+        if durable:
+            os.fsync(self._log.fileno())
+
+    def _logged(self) -> list[LogRecord]:
+        """Return the records of the log, and cut what was not written whole."""
+        data = self._log_path.read_bytes()
+        records = list(decode_all(data))
+        end = records[-1][1] if records else 0
+        if end < len(data):
+            self._log.truncate(end)
+        return [record for record, _ in records]
+
+    def _kept_statements(self) -> Iterator[Mapping[str, Any]]:
+        if self._number:
+            with (self._snapshot / STATEMENTS).open("r", encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
+
+    def _replay(self, changefeed: OpenChangefeed, record: LogRecord, sent_until_ms: int | None) -> None:
+        """Make the events of a record again; send them if they are after `sent_until_ms`."""
+        upstream = changefeed.upstream()
+        session = upstream.session
+        events: list[CommittedTransaction | CompletedDdl] = []
+        for event in record.events:
+            if isinstance(event, LoggedStatement):
+                statement_session = session_of(event.session, session)
+                modes = statement_session.sql_mode - frozenset(DEFAULT_SQL_MODE)
+                statement = parse_sql(event.text, modes)
+                assert statement is not None, "an empty statement has no jobs"
+                outcome = execute(statement, event.text, replace(upstream, session=statement_session), record.now_ms)
+                self._statements += _ddl_lines(outcome.events, record.now_ms, statement_session)
+                events += outcome.events
+                upstream = replace(outcome.upstream, session=session)
+                continue
+            changes = changes_of(event, upstream.catalog)
+            rows = dict(upstream.rows)
+            for each in changes:
+                key = object_key(each.table.schema, each.table.name)
+                rows[key] = with_writes(rows.get(key), [each])
+            upstream = replace(upstream, rows=rows)
+            events.append(CommittedTransaction(changes))
+        for schema, table, fields in record.counters:
+            key = object_key(schema, table)
+            if key in upstream.rows:
+                stored = replace(upstream.rows[key], counters=counters_after_restart(fields))
+                upstream = replace(upstream, rows={**upstream.rows, key: stored})
+        is_sent = sent_until_ms is not None and record.now_ms > sent_until_ms
+        (changefeed.send_events if is_sent else changefeed.skip_events)(events, upstream, record.now_ms)
+
+    def _load_tables(self, changefeed: OpenChangefeed) -> None:
+        if not self._number:
+            return
+        upstream = changefeed.upstream()
+        rows: dict[tuple[str, str], StoredRows] = {}
+        for line in json.loads((self._snapshot / f"{TABLES}.json").read_text("utf-8")):
+            key = object_key(line["schema"], line["table"])
+            with pa.memory_map(str(self._snapshot / TABLES / line["file"])) as source:
+                cells = pa.ipc.open_file(source).read_all()
+            row_ids = cells.column(cells.num_columns - 1).combine_chunks()
+            cells = cells.remove_column(cells.num_columns - 1)
+            counters = counters_after_restart(line["counters"])
+            rows[key] = StoredRows(upstream.catalog.tables[key], cells, row_ids, counters)
+        changefeed.replace_upstream(replace(upstream, rows=rows))
+
+    def _write_snapshot(self, changefeed: OpenChangefeed) -> None:
+        """Write a snapshot of the state, begin a new log, and delete the old ones."""
+        upstream, old, old_log = changefeed.upstream(), self._snapshot, self._log_path
+        self.about["now_ms"] = changefeed.position.now_ms
+        new = self.path / f"snapshot-{self._number + 1}"
+        building = self.path / "snapshot.new"
+        shutil.rmtree(building, ignore_errors=True)
+        (building / TABLES).mkdir(parents=True)
+        lines = []
+        for number, (key, stored) in enumerate(sorted(upstream.rows.items())):
+            if key not in upstream.catalog.tables:
+                continue
+            name = f"{number}.arrow"
+            cells = stored.cells.append_column("", stored.row_ids)
+            with (building / TABLES / name).open("wb") as place, pa.ipc.new_file(place, cells.schema) as out:
+                out.write_table(cells)
+            counters = counters_as_json(stored.counters)
+            lines.append(
+                {"schema": stored.table.schema, "table": stored.table.name, "file": name, "counters": counters}
+            )
+        (building / f"{TABLES}.json").write_text(json.dumps(lines), "utf-8")
+        (building / STATEMENTS).write_text("".join(json.dumps(each) + "\n" for each in self._statements), "utf-8")
+        (building / ABOUT).write_text(json.dumps(self.about), "utf-8")
+        for file in building.rglob("*"):
+            _sync(file)
+        building.rename(new)
+        _sync(self.path)
+        self._number += 1
+        self._log.close()
+        self._log = self._log_path.open("ab")
+        old_log.unlink()
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _ddl_lines(events: Events, now_ms: int, session: SqlSession) -> Iterator[dict[str, Any]]:
+    for event in commit_record(events, now_ms, session, {}).events:
+        if isinstance(event, LoggedStatement):
+            yield {"now_ms": now_ms, "text": event.text, "session": event.session}
+
+
+def _snapshots(path: Path) -> list[int]:
+    names = (entry.name.removeprefix("snapshot-") for entry in path.glob("snapshot-*"))
+    return [int(name) for name in names if name.isdigit()]
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

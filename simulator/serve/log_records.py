@@ -1,0 +1,181 @@
+"""The records of a data directory's log: what a commit changed, as JSON and Arrow.
+
+A record is its length and CRC32, 4 bytes each, then a line of JSON, then an Arrow stream with a batch for each table.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.serve.lock_keys import table_of
+from simulator.tidb.ddl.catalog import Catalog, Key
+from simulator.tidb.sql_engine.storage.allocators import Allocator, Counters
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    CompletedDdl,
+    SqlSession,
+    StoredRows,
+    TableChanges,
+)
+
+HEAD = struct.Struct("<II")
+
+CHANGES = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("handle", pa.binary()),
+        ("row_id", pa.int64()),
+        ("before", pa.binary()),
+        ("after", pa.binary()),
+    ]
+)
+
+SESSION_FIELDS = ("database", "time_zone", "timestamp", "foreign_key_checks", "check_constraints", "settings")
+"""The session's variables on which a DDL statement may depend, besides sql_mode."""
+
+
+@dataclass(frozen=True)
+class LoggedStatement:
+    text: str
+    session: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class LoggedTable:
+    schema: str
+    table: str
+    changes: pa.RecordBatch
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    now_ms: int = 0
+    """The millisecond of the first event."""
+
+    events: tuple[LoggedStatement | tuple[LoggedTable, ...], ...] = ()
+    """DDL statements, and the changes of transactions."""
+
+    counters: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
+    """Schema, table and id counters of the tables that were written to."""
+
+    checkpoint: int = 0
+    """Everything up to this TSO was sent; 0 in a record of a commit."""
+
+    undoes: bool = field(default=False)
+    """Whether the commit before it was refused after all."""
+
+
+def commit_record(
+    events: Sequence[CommittedTransaction | CompletedDdl],
+    now_ms: int,
+    session: SqlSession,
+    rows: Mapping[Key, StoredRows],
+) -> LogRecord:
+    """Return the record of a statement's events. `rows` are the rows after it."""
+    logged: list[LoggedStatement | tuple[LoggedTable, ...]] = []
+    counters: dict[Key, tuple[str, str, Mapping[str, Any]]] = {}
+    for event in events:
+        if isinstance(event, CompletedDdl):
+            logged.append(LoggedStatement(event.text, session_fields(session)))
+            continue
+        tables = []
+        for changes in event.changes:
+            arrays = [changes.partition, changes.handle, changes.row_id, changes.before, changes.after]
+            table = changes.table
+            tables.append(LoggedTable(table.schema, table.name, pa.RecordBatch.from_arrays(arrays, schema=CHANGES)))
+            if table_of(changes) in rows:
+                stored = rows[table_of(changes)]
+                counters[table_of(changes)] = (table.schema, table.name, counters_as_json(stored.counters))
+        logged.append(tuple(tables))
+    return LogRecord(now_ms, tuple(logged), tuple(counters.values()))
+
+
+def session_fields(session: SqlSession) -> dict[str, Any]:
+    values = {name: getattr(session, name) for name in SESSION_FIELDS}
+    return {**values, "settings": dict(session.settings), "sql_mode": sorted(session.sql_mode)}
+
+
+def session_of(fields: Mapping[str, Any], session: SqlSession) -> SqlSession:
+    return replace(session, **{**fields, "sql_mode": frozenset(fields["sql_mode"])})
+
+
+def counters_as_json(counters: Counters) -> dict[str, Any]:
+    return {name: asdict(value) for name, value in counters._asdict().items()}
+
+
+def counters_after_restart(fields: Mapping[str, Any]) -> Counters:
+    """Return id counters as after a restart of the server: the ids that it had reserved are lost."""
+    allocators = {name: Allocator(**values) for name, values in fields.items()}
+    return Counters(
+        **{
+            name: each if each.step == 1 else replace(each, base=each.stored, end=each.stored)
+            for name, each in allocators.items()
+        }
+    )
+
+
+def changes_of(logged: Sequence[LoggedTable], catalog: Catalog) -> tuple[TableChanges, ...]:
+    """Return the changes of a transaction on the tables of a catalog."""
+    return tuple(
+        TableChanges(catalog.tables[each.schema.lower(), each.table.lower()], *each.changes.columns) for each in logged
+    )
+
+
+def encode(record: LogRecord) -> bytes:
+    events: list[object] = []
+    batches = []
+    for event in record.events:
+        if isinstance(event, LoggedStatement):
+            events.append({"text": event.text, "session": event.session})
+        else:
+            events.append([[each.schema, each.table] for each in event])
+            batches += [each.changes for each in event]
+    head = {
+        "now_ms": record.now_ms,
+        "events": events,
+        "counters": record.counters,
+        "checkpoint": record.checkpoint,
+        "undoes": record.undoes,
+    }
+    out = io.BytesIO()
+    out.write(json.dumps(head).encode() + b"\n")
+    if batches:
+        with pa.ipc.new_stream(out, CHANGES) as stream:
+            for batch in batches:
+                stream.write_batch(batch)
+    body = out.getvalue()
+    return HEAD.pack(len(body), zlib.crc32(body)) + body
+
+
+def decode_all(data: bytes) -> Iterator[tuple[LogRecord, int]]:
+    """Yield records, and the offset after each; a record that was not written whole ends them."""
+    place = 0
+    while place + HEAD.size <= len(data):
+        length, checksum = HEAD.unpack_from(data, place)
+        body = data[place + HEAD.size : place + HEAD.size + length]
+        if len(body) < length or zlib.crc32(body) != checksum:
+            return
+        place += HEAD.size + length
+        yield _decode(body), place
+
+
+def _decode(body: bytes) -> LogRecord:
+    line, _, stream = body.partition(b"\n")
+    head = json.loads(line)
+    batches = iter(pa.ipc.open_stream(stream) if stream else ())
+    events = tuple(
+        LoggedStatement(event["text"], event["session"])
+        if isinstance(event, dict)
+        else tuple(LoggedTable(schema, table, next(batches)) for schema, table in event)
+        for event in head["events"]
+    )
+    counters = tuple((schema, table, fields) for schema, table, fields in head["counters"])
+    return LogRecord(head["now_ms"], events, counters, head["checkpoint"], head["undoes"])
