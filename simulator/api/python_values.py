@@ -63,12 +63,13 @@ def result_of(outcome: StatementOutcome) -> Result:
     result = outcome.result
     if result is None:
         return Result((), (), outcome.affected, outcome.warnings)
-    columns = [_texts(result, number) for number in range(len(result.names))]
-    return Result(result.names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
+    columns = [_texts(result, number) for number in range(len(result.columns))]
+    names = tuple(column.name for column in result.columns)
+    return Result(names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
 
 
 def _texts(result: ResultSet, number: int) -> list[str | bytes | None]:
     texts = result.rows.column(number).to_pylist()
-    if result.binary[number]:
+    if result.columns[number].binary:
         return list(texts)
     return [None if text is None else as_text(text) for text in texts]

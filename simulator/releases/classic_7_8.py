@@ -118,6 +118,7 @@ V7_3_0 = replace(
 V7_4_0 = replace(
     V7_3_0,
     name="v7.4.0",
+    mysql_version="8.0.11",
     claim_check_by_row=False,
     quoted_unicode=15,
     **SPLIT_OF_ALL_UPDATES,

@@ -29,6 +29,11 @@ class SettingBehaviours:
         "tidb %s))",
         "parser/parser.y DefaultValueExpr",
     )
+    mysql_version: str = SQL(
+        "The version of MySQL that VERSION() begins with ((8.0.11 in 7.4+: tidb %s))",
+        "parser/mysql/const.go ServerVersion",
+        first="5.7.25",
+    )
     gb18030: bool = SQL(
         "Whether the character set gb18030 is known ((not up to 8.0: tidb %s))", "parser/charset/charset.go"
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields as members_of
+from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
@@ -67,6 +69,27 @@ def walk(node: syntax.Node) -> Iterator[syntax.Node]:
             waiting += vars(result).values()
         elif isinstance(result, tuple):
             waiting += result
+
+
+def replace_nodes(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node | None]) -> syntax.Node:
+    """Return a tree with the replacements of `change`, which returns None for a node that stays."""
+    replacement = change(node)
+    if replacement is not None:
+        return replacement
+    if isinstance(node, syntax.ContextExpression):
+        return node
+    parts = {member.name: _replace_in(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
+    same = all(part is getattr(node, called) for called, part in parts.items())
+    return node if same else replace(node, **parts)  # type: ignore
+
+
+def _replace_in(part: object, change: Callable[[syntax.Node], syntax.Node | None]) -> object:
+    if isinstance(part, syntax.Node):
+        return replace_nodes(part, change)
+    if isinstance(part, tuple):
+        replaced = tuple(_replace_in(each, change) for each in part)
+        return part if all(one is other for one, other in zip(replaced, part, strict=True)) else replaced
+    return part
 
 
 def uncomputable_part(node: syntax.Node) -> str:

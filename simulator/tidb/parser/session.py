@@ -16,6 +16,7 @@ from simulator.tidb.model.charsets import COLLATIONS, canonical_charset, canonic
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.dml import parse_delete, parse_update
 from simulator.tidb.parser.queries.query import parse_query, parse_with
+from simulator.tidb.parser.show import parse_admin_show, parse_describe, parse_show
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
 IGNORED_SET = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")
@@ -94,12 +95,30 @@ def parse_set(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
     return syntax.SetVariables(tuple(chain.from_iterable(cursor.comma_list(_parse_assignments))))
 
 
-def _parse_transaction(cursor: Cursor) -> syntax.IgnoredStatement:
-    while not cursor.at_end():
-        if cursor.accept("READ ONLY"):
-            raise not_simulated_error("SET TRANSACTION READ ONLY", "READ WRITE, ISOLATION LEVEL …")
-        cursor.literal()
-    return syntax.IgnoredStatement("SET TRANSACTION")
+def _parse_transaction(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
+    """Parse SET [GLOBAL|SESSION] TRANSACTION. Without a scope it is about the next transaction alone, to which levels are
+    the same here."""
+    scope = {"GLOBAL": "global", "SESSION": "session"}.get(cursor.word(), "")
+    if scope:
+        cursor.take()
+    cursor.expect("TRANSACTION")
+    levels = [level for level in cursor.comma_list(_parse_characteristic) if level]
+    if not levels:
+        return syntax.IgnoredStatement("SET TRANSACTION")
+    value = syntax.Literal("string", levels[-1], cursor.charset)
+    name = "transaction_isolation" if scope else "tx_isolation_one_shot"
+    return syntax.SetVariables((syntax.VariableAssignment(name, value, scope or "session"),))
+
+
+def _parse_characteristic(cursor: Cursor) -> str:
+    """Parse READ WRITE or an isolation level, and return the level as the variable has it."""
+    if cursor.accept("READ ONLY"):
+        raise not_simulated_error("SET TRANSACTION READ ONLY", "READ WRITE, ISOLATION LEVEL …")
+    if cursor.accept("READ WRITE"):
+        return ""
+    cursor.expect("ISOLATION LEVEL")
+    level = cursor.one_of("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
+    return level.replace(" ", "-")
 
 
 def _parse_assignments(cursor: Cursor) -> tuple[syntax.VariableAssignment, ...]:
@@ -225,8 +244,11 @@ def parse_ignored(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
     return syntax.IgnoredStatement(what)
 
 
-def parse_explain(cursor: Cursor, what: str) -> syntax.IgnoredStatement:
-    """Skip the rest of EXPLAIN, DESC or TRACE; raises SqlError if it would execute a statement that changes rows."""
+def parse_explain(cursor: Cursor, what: str) -> syntax.SessionStatement:
+    """Parse the rest of DESC of a table. Skip that of EXPLAIN or TRACE; raises SqlError if it would execute a statement
+    that changes rows."""
+    if what != "TRACE" and (described := parse_describe(cursor)) is not None:
+        return described
     executes = what == "TRACE" or cursor.word() == "ANALYZE"
     while not cursor.at_end():
         if executes and cursor.word() in ("INSERT", "REPLACE", "UPDATE", "DELETE") and cursor.word_after() != "(":
@@ -258,7 +280,7 @@ IGNORED = (
     "CREATE GLOBAL BINDING|CREATE ROLE|CREATE SESSION BINDING|CREATE STATISTICS|CREATE USER|DROP BINDING|"
     "DROP GLOBAL BINDING|DROP ROLE|DROP SESSION BINDING|DROP STATISTICS|DROP STATS|DROP USER|FLUSH|GRANT|"
     "HELP|KILL|LOAD STATS|LOCK STATS|OPTIMIZE|PLAN|QUERY|RECOMMEND|REFRESH|RENAME USER|REVOKE|SET BINDING|"
-    "SHOW|SPLIT|DISTRIBUTE|UNLOCK STATS"
+    "SPLIT|DISTRIBUTE|UNLOCK STATS"
 ).split("|")
 """Statements that affect neither rows nor the changefeed."""
 
@@ -286,6 +308,8 @@ AFTER_PHRASE: dict[str, SessionParser] = {
     "EXECUTE": parse_execute,
     **dict.fromkeys(("DEALLOCATE PREPARE", "DROP PREPARE"), parse_deallocate),
     "DO": parse_do,
+    "SHOW": parse_show,
+    "ADMIN SHOW DDL": parse_admin_show,
     **{word: partial(parse_explain, what=word) for word in ("EXPLAIN", "DESC", "DESCRIBE", "TRACE")},
     **{phrase: partial(parse_ignored, what=phrase) for phrase in IGNORED},
     **{phrase: partial(refuse, what=phrase) for phrase in REFUSED},

@@ -32,6 +32,7 @@ ERRORS = MappingProxyType(
         1273: ("HY000", "Unknown collation: '{}'"),
         1298: ("HY000", "Unknown or incorrect time zone: '{}'"),
         1305: ("42000", "{} {} does not exist"),
+        1347: ("HY000", "'{}.{}' is not {}"),
         1568: ("25001", "Transaction characteristics can't be changed while a transaction is in progress"),
         1735: ("HY000", "Unknown partition '{}' in table '{}'"),
         # texts and queries

@@ -22,7 +22,16 @@ from simulator.tidb.sql_engine.ddl import execute_ddl
 from simulator.tidb.sql_engine.queries.evaluate import run_select
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
 from simulator.tidb.sql_engine.sessions import transactions
-from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement, StatementOutcome, Upstream
+from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
+    CompletedDdl,
+    FailedStatement,
+    FinishedJob,
+    LastStatement,
+    StatementOutcome,
+    Upstream,
+)
+from simulator.tidb.syntax.show import Show
 
 
 def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
@@ -36,6 +45,36 @@ def execute(
     statement: syntax.SqlStatement, text: str, upstream: Upstream, now_ms: int
 ) -> StatementOutcome | FailedStatement:
     """Execute a statement at a millisecond of simulated time. `text` is the statement's own text."""
+    outcome = _execute(statement, text, upstream, now_ms)
+    if isinstance(statement, Show) and statement.kind in KEEP_WARNINGS:
+        return outcome
+    return replace(outcome, upstream=_with_last_statement(outcome, now_ms))
+
+
+KEEP_WARNINGS = ("WARNINGS", "ERRORS")
+"""What SHOW shows without replacing the warnings of the statement before it."""
+
+
+def _with_last_statement(outcome: StatementOutcome | FailedStatement, now_ms: int) -> Upstream:
+    """Return the upstream behind a statement, which remembers what the statement did and when its transaction began."""
+    upstream = outcome.upstream
+    before, transaction = upstream.session.last, upstream.transaction
+    if isinstance(outcome, FailedStatement):
+        last = LastStatement((), outcome.error, -1, before.found)
+    elif outcome.result is not None:
+        last = LastStatement(outcome.warnings, None, -1, outcome.result.rows.num_rows)
+    else:
+        last = LastStatement(outcome.warnings, None, outcome.affected, before.found)
+    if last != before:
+        upstream = replace(upstream, session=replace(upstream.session, last=last))
+    if transaction is not None and not transaction.started_ms:
+        upstream = replace(upstream, transaction=replace(transaction, started_ms=now_ms))
+    return upstream
+
+
+def _execute(
+    statement: syntax.SqlStatement, text: str, upstream: Upstream, now_ms: int
+) -> StatementOutcome | FailedStatement:
     try:
         if isinstance(statement, syntax.RowStatement):
             outcome = ROW_STATEMENTS[type(statement)](statement, upstream, now_ms)
@@ -57,11 +96,33 @@ def _execute_ddl(
 ) -> StatementOutcome | FailedStatement:
     """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
     before = _outcome(transactions.commit(upstream))
+    if isinstance(statement, syntax.LockTables | syntax.UnlockTables):
+        return replace(
+            before,
+            warnings=(TABLE_LOCK_IS_OFF.format("UNLOCK" if isinstance(statement, syntax.UnlockTables) else "LOCK"),),
+        )
     try:
         outcome = execute_ddl.execute_ddl(statement, text, before.upstream, now_ms)
     except (SqlError, DdlError) as error:
         return FailedStatement(error, before.upstream, before.events)
-    return replace(outcome, events=(*before.events, *outcome.events))
+    behind = _with_finished_jobs(outcome, now_ms)
+    return replace(outcome, upstream=behind, events=(*before.events, *outcome.events))
+
+
+TABLE_LOCK_IS_OFF = (
+    "1235 {} TABLES is not supported. To enable this experimental feature, set 'enable-table-lock' in the configuration"
+    " file."
+)
+
+KEPT_JOBS = 100
+"""Finished DDL jobs that are kept for ADMIN SHOW DDL JOBS."""
+
+
+def _with_finished_jobs(outcome: StatementOutcome | FailedStatement, now_ms: int) -> Upstream:
+    upstream = outcome.upstream
+    jobs = [job for event in outcome.events if isinstance(event, CompletedDdl) for job in event.jobs]
+    finished = (*upstream.finished_jobs, *(FinishedJob(job, now_ms) for job in jobs))[-KEPT_JOBS:]
+    return replace(upstream, finished_jobs=finished, job_count=upstream.job_count + len(jobs)) if jobs else upstream
 
 
 def _execute_in_session(
@@ -72,6 +133,10 @@ def _execute_in_session(
             problems = ExpressionProblems(upstream.session)
             result = run_select(query, upstream, now_ms, problems)
             return StatementOutcome(upstream, result=result, warnings=tuple(problems.warnings))
+        case Show():
+            from simulator.tidb.sql_engine.show import run_show  # most scripts have none
+
+            return StatementOutcome(upstream, result=run_show(statement, text, upstream, now_ms))
         case syntax.Begin():
             return _outcome(transactions.begin(upstream))
         case syntax.Commit():

@@ -24,16 +24,17 @@ from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.statement_evaluation import StatementEvaluation
 from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable
-from simulator.tidb.sql_engine.storage.names import resolve_table
+from simulator.tidb.sql_engine.storage.names import is_system_database, resolve_table
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession, Upstream
 
 
 def use(name: str, upstream: Upstream) -> Upstream:
     """Return the upstream with another current database. Raises SqlError."""
     database = upstream.catalog.database(name)
-    if database is None:
+    if database is None and not is_system_database(name):
         raise sql_error(1049, name)
-    return replace(upstream, session=replace(upstream.session, database=database.name))
+    current = name if database is None else database.name
+    return replace(upstream, session=replace(upstream.session, database=current))
 
 
 def set_variables(settings: Sequence[syntax.VariableAssignment], upstream: Upstream, now_ms: int) -> Upstream:

@@ -23,7 +23,7 @@ from simulator.tidb.expressions.values.value import Value, as_text, real_text, w
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.literals import NotSimple
-from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
+from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, result_column
 from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.sources import table_fields
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
@@ -182,7 +182,7 @@ def run_select(
     columns = {f"shown {place}": client_bytes(value) for place, value in enumerate(values)}
     result = evaluation.fetch(columns or {"nothing": sql("1")}, relation.sql, order)
     rows = pa.table([fetched_column(result, column) for column in columns], list(columns))
-    return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.is_binary for value in values))
+    return ResultSet(tuple(map(result_column, relation.fields)), rows)
 
 
 def client_bytes(value: Value) -> Sql:

@@ -19,7 +19,7 @@ from simulator.tidb.expressions.values.collations import union_collation, with_c
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.aggregates import aggregate_value
-from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, map_value, value_field
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, map_value, shown_column, value_field
 from simulator.tidb.sql_engine.queries.sorting import distinct_key, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import Relation, filter_rows
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
@@ -177,7 +177,10 @@ def group_by_values(relation: Relation, evaluation: Evaluation) -> tuple[Groupin
     """Return the distinct rows of a relation as groups, and their columns."""
     keys = [(KnownValue(value), value) for value in (field.read() for field in relation.fields)]
     grouping = Grouping(evaluation, QueryScope(evaluation), relation, keys, (), False)
-    fields = (value_field(field.name, value) for field, value in zip(relation.fields, grouping.shown(), strict=True))
+    fields = (
+        value_field(field.name, value, shown_column(field))
+        for field, value in zip(relation.fields, grouping.shown(), strict=True)
+    )
     return grouping, tuple(fields)
 
 

@@ -27,6 +27,7 @@ from simulator.tidb.expressions.values.value import Value, boolean
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
+from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column, type_flags
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_functions import session_function, variable_value
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
@@ -55,15 +56,26 @@ class Field:
     extra: bool = False
     """Whether it is `_tidb_rowid`, which `*` does not show and USING does not join."""
 
+    base: Table | None = None
+    """The table of `column`."""
+
+    shows: Field | None = None
+    """The column of a base table that a query's column shows unchanged."""
+
     @property
     def shown(self) -> bool:
         """Whether `*` shows the field."""
         return not self.hidden and not self.extra
 
 
-def value_field(name: str, value: Value) -> Field:
+def value_field(name: str, value: Value, shows: Field | None = None) -> Field:
     """Return a column of a query that is read as `value`."""
-    return Field(name, lambda: value)
+    return Field(name, lambda: value, shows=shows)
+
+
+def shown_column(field: Field | None) -> Field | None:
+    """Return the column of a base table that a field is, or shows unchanged."""
+    return field if field is None or field.column is not None else field.shows
 
 
 class Evaluation(Protocol):
@@ -301,6 +313,36 @@ def stored_type(field: Field) -> ColumnType:
     if value.kind in TYPES:
         return TYPES[value.kind]
     return BYTES if value.is_binary else replace(TEXT, collation=value.collation)
+
+
+def result_column(field: Field) -> ResultColumn:
+    """Return a query's column as a client is told of it."""
+    shown = shown_column(field)
+    if shown is not None and shown.column is not None and shown.base is not None:
+        return table_column(field.name, shown.column, shown.base, shown.base.schema, shown.table)
+    type = value_type(field.read())
+    return ResultColumn(field.name, type, type_flags(type))
+
+
+def value_type(value: Value) -> ColumnType:
+    """Return the type of an expression."""
+    if value.kind == "null":
+        return ColumnType("null")
+    if value.is_year:
+        return ColumnType("year", 4)
+    if value.kind == "string":
+        return SHORT_BYTES if value.is_binary else replace(SHORT_TEXT, collation=value.collation or "utf8mb4_bin")
+    if value.is_column and value.column_type is not None:
+        return value.column_type
+    type = TYPES.get(value.kind, SHORT_TEXT)
+    if value.kind in ("decimal", "wide"):
+        scale = value.scale if value.shown_scale is None else value.shown_scale
+        return replace(type, length=value.digits or 65, decimal=scale)
+    return replace(type, decimal=value.scale) if value.kind in ("datetime", "time") else type
+
+
+SHORT_TEXT = ColumnType("varchar", charset="utf8mb4", collation="utf8mb4_bin")
+SHORT_BYTES = ColumnType("varchar", charset="binary", collation="binary")
 
 
 def map_value(value: Value, change: Callable[[Sql], Sql]) -> Value:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import fields as members_of
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from simulator.tidb.expressions.translate import KnownValue
-from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.expressions.trees import replace_nodes, strip_parentheses
 from simulator.tidb.expressions.values.value import Value
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope
-from simulator.tidb.syntax.expressions import ColumnName, ContextExpression, Literal, Node, names_in
+from simulator.tidb.syntax.expressions import ColumnName, Literal, Node, names_in
 from simulator.tidb.syntax.queries import OrderItem, SelectTree
 
 
@@ -22,27 +21,6 @@ class SelectedColumn:
     name: str
     node: Node | None
     field: Field | None = None
-
-
-def replace_nodes(node: Node, change: Callable[[Node], Node | None]) -> Node:
-    """Return a tree with the replacements of `change`, which returns None for a node that stays."""
-    replacement = change(node)
-    if replacement is not None:
-        return replacement
-    if isinstance(node, (ContextExpression, KnownValue)):
-        return node
-    parts = {member.name: _replace_in(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
-    same = all(part is getattr(node, called) for called, part in parts.items())
-    return node if same else replace(node, **parts)  # type: ignore
-
-
-def _replace_in(part: object, change: Callable[[Node], Node | None]) -> object:
-    if isinstance(part, Node):
-        return replace_nodes(part, change)
-    if isinstance(part, tuple):
-        replaced = tuple(_replace_in(each, change) for each in part)
-        return part if all(one is other for one, other in zip(replaced, part, strict=True)) else replaced
-    return part
 
 
 def resolve_aliases(

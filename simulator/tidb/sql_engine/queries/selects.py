@@ -13,7 +13,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
 from simulator.tidb.expressions.translate import translate
-from simulator.tidb.expressions.trees import strip_parentheses, walk
+from simulator.tidb.expressions.trees import replace_nodes, strip_parentheses, walk
 from simulator.tidb.expressions.values.value import Value, as_boolean
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.queries.grouping import (
@@ -25,12 +25,11 @@ from simulator.tidb.sql_engine.queries.grouping import (
     stack_relations,
 )
 from simulator.tidb.sql_engine.queries.recursive import build_recursive, is_recursive
-from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, value_field
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, shown_column, value_field
 from simulator.tidb.sql_engine.queries.select_names import (
     SelectedColumn,
     check_having_names,
     having_fields,
-    replace_nodes,
     resolve_aliases,
     resolve_group_key,
     resolve_having_names,
@@ -103,7 +102,7 @@ def _build_select(tree: syntax.SelectTree, evaluation: Evaluation, outer: QueryS
             ),
         )
     order = _order_values(tree.order, items, values, scope, lambda node: None)
-    return _finish_select(tree, items, values, order, base, evaluation)
+    return _finish_select(tree, items, values, order, base, scope)
 
 
 def _windows(tree: syntax.SelectTree, rows: Sequence[str]) -> Callable[[syntax.WindowFunction, QueryScope], Value]:
@@ -181,7 +180,7 @@ def _build_grouped(
     groups = grouping.relation()
     if condition is not None:
         groups = replace(groups, sql=filter_rows(groups.sql, condition, evaluation))
-    return _finish_select(tree, items, values, order, groups, evaluation)
+    return _finish_select(tree, items, values, order, groups, scope)
 
 
 def _order_values(
@@ -208,11 +207,13 @@ def _finish_select(
     values: Sequence[Value],
     order: Sequence[Value],
     base: Relation,
-    evaluation: Evaluation,
+    scope: QueryScope,
 ) -> Relation:
-    """Return the select list over a relation, with DISTINCT, ORDER BY and LIMIT."""
+    """Return the select list over a relation, with DISTINCT, ORDER BY and LIMIT. `scope` is that of the select list."""
+    evaluation = scope.evaluation
     number = evaluation.next_number()
-    fields, columns = _export_fields([item.name for item in items], values, number)
+    shown = [_shown_column(item, scope) for item in items]
+    fields, columns = _export_fields([item.name for item in items], values, shown, number)
     terms = []
     if tree.distinct:
         text = select_query(columns, base.sql, f"{evaluation.next_number()}:", with_all=True)
@@ -237,15 +238,22 @@ def _finish_select(
     return replace(relation, sql=order_rows(relation.sql, relation.order, tree.limit)) if tree.limit else relation
 
 
+def _shown_column(item: SelectedColumn, scope: QueryScope) -> Field | None:
+    """Return the column of a base table that an item of the select list shows unchanged."""
+    if isinstance(item.node, syntax.ColumnName):
+        return shown_column(scope.find(item.node))
+    return shown_column(item.field)
+
+
 def _export_fields(
-    names: Sequence[str], values: Sequence[Value], number: int
+    names: Sequence[str], values: Sequence[Value], shown: Sequence[Field | None], number: int
 ) -> tuple[tuple[Field, ...], dict[str, Sql]]:
     columns: dict[str, Sql] = {}
     fields = []
-    for place, (called, value) in enumerate(zip(names, values, strict=True)):
+    for place, (called, value, column) in enumerate(zip(names, values, shown, strict=True)):
         parts, read = export_value(value, f"{number}.{place}")
         columns |= parts
-        fields.append(value_field(called, read))
+        fields.append(value_field(called, read, column))
     return tuple(fields), columns or {f"{number}.none": sql("1")}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.expressions.functions.times import convert_zone
@@ -24,11 +25,14 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import partition_ordinal
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, all_true
+from simulator.tidb.sql_engine.queries.scopes import Evaluation, Field, QueryScope, all_true, shown_column
 from simulator.tidb.sql_engine.storage.names import resolve_partitions
-from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession
+from simulator.tidb.sql_engine.storage.state import ROW_ID, SqlSession, Upstream
 from simulator.tidb.syntax.expressions import Binary, ColumnName, ContextExpression, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
+
+if TYPE_CHECKING:
+    from simulator.tidb.sql_engine.system_tables import SystemTable
 
 ROW_ID_COLUMN = Column(ROW_ID, ColumnType("bigint", 20), not_null=True)
 
@@ -79,6 +83,7 @@ def table_fields(
             alias,
             column,
             source=number,
+            base=table,
         )
         for column in table.columns
     )
@@ -152,7 +157,10 @@ def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> R
     if columns and len(columns) != len(relation.fields):
         raise sql_error(1353)
     names = columns or [field.name for field in relation.fields]
-    fields = tuple(Field(name, field.read, table=alias) for name, field in zip(names, relation.fields, strict=True))
+    fields = tuple(
+        Field(name, field.read, table=alias, shows=shown_column(field))
+        for name, field in zip(names, relation.fields, strict=True)
+    )
     return Relation(relation.sql, fields, relation.order)
 
 
@@ -163,19 +171,23 @@ def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
         raise sql_error(1046)
     key = object_key(schema, table_name)
     table = upstream.catalog.tables.get(key)
-    if table is None:
+    number = evaluation.next_number()
+    if table is not None:
+        evaluation.add_table(key, table, number)
+    elif (system := _system_table(schema, table_name, upstream, evaluation.now_ms)) is not None:
+        table = system.table
+        evaluation.add_rows(table, number, system.cells(), system.row_count)
+    else:
         if upstream.catalog.has(schema, table_name):
             raise not_simulated(
                 f"`{schema}`.`{table_name}` is a view or a sequence, whose rows are not computed; tables, derived "
                 f"tables and WITH are"
             )
         raise sql_error(1146, schema, table_name)
-    number = evaluation.next_number()
-    evaluation.add_table(key, table, number)
     alias, rows = source.alias or table_name, f"{number}.place"
     shown_schema = "" if source.alias else schema
     fields = table_fields(table, shown_schema, alias, number, upstream.session, rows)
-    if not table.clustered:
+    if not table.clustered and key in upstream.catalog.tables:
         row_id = Value(identifier(f"{number}.{ROW_ID}"), "int", is_column=True)
         fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
     relation = Relation(quote(f"rows {number}"), fields, (quote(rows),), (BaseTable(alias, key, table, rows),))
@@ -186,6 +198,15 @@ def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
             relation, sql=filter_rows(relation.sql, _partition_condition(table, source.partitions, number), evaluation)
         )
     )
+
+
+def _system_table(schema: str, name: str, upstream: Upstream, now_ms: int) -> SystemTable | None:
+    """Return a table of information_schema with its rows, or None for a table of another database."""
+    if schema.lower() != "information_schema":
+        return None
+    from simulator.tidb.sql_engine.system_tables import system_table  # few statements ask for it
+
+    return system_table(name, upstream, now_ms)
 
 
 def _partition_condition(table: Table, names: Sequence[str], number: int) -> Sql:

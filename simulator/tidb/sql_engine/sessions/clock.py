@@ -91,6 +91,12 @@ def to_session_zone(session: SqlSession, text: pa.Array) -> pa.Array:
     return pc.if_else(zero, text, pc.utf8_slice_codeunits(local_texts, 0, width))
 
 
+def local_timestamp(text: str, session: SqlSession) -> str:
+    """Return the text of a TIMESTAMP in UTC in the session's time zone."""
+    shown: str = to_session_zone(session, pa.array([text]))[0].as_py()
+    return shown
+
+
 def _to_instants(local: pa.Array, name: str) -> pa.Array:
     """Return the instants of local times.
 

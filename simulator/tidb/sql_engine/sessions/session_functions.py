@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from simulator import tso
 from simulator.errors import SqlError
+from simulator.releases import Release
 from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
 from simulator.tidb.expressions.values.literals import number_value
 from simulator.tidb.expressions.values.value import Value, decimal, real, string
 from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.session_variables import variable_text
+from simulator.tidb.sql_engine.sessions.session_variables import known_text, variable_text
+from simulator.tidb.sql_engine.sessions.variable_validation import is_boolean, is_text
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.queries import Variable
 
@@ -78,12 +81,11 @@ def session_function(
         return string(text(upstream.session.database)) if upstream.session.database else string(NULL)
     if name == "LAST_INSERT_ID" and not arguments:
         return Value(sql(f"{upstream.session.last_insert_id}::UBIGINT"), "uint")
-    if name == "VERSION":
-        return string(text(f"8.0.11-TiDB-{upstream.release.name}"))
-    if name in ("USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER"):
-        return string(text("root@%"))
-    if name == "CONNECTION_ID":
-        return number_value("1")
+    if name in SERVER_TEXTS:
+        return string(text(SERVER_TEXTS[name](upstream)))
+    if name in STATEMENT_NUMBERS:
+        number, kind = STATEMENT_NUMBERS[name](upstream, now_ms), "int" if name == "ROW_COUNT" else "uint"
+        return Value(sql(f"'{number}'::{'BIGINT' if kind == 'int' else 'UBIGINT'}"), kind)
     seconds = arguments[0].constant or "-" if name == "SLEEP" and len(arguments) == 1 else "-"
     if PLAIN_NUMBER.fullmatch(seconds) and not seconds.startswith("-"):
         return number_value("0")
@@ -94,6 +96,45 @@ def session_function(
         digest = _random_digest(upstream, now_ms, row())
         return string(sql(r"regexp_replace({}, '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*', '\1-\2-1\3-8\4-\5')", digest))
     return None
+
+
+def server_version(release: Release) -> str:
+    """Return VERSION()."""
+    return f"{release.mysql_version}-TiDB-{release.name}"
+
+
+def _version_comment(release: Release) -> str:
+    compatible = release.mysql_version.rpartition(".")[0]
+    return f"TiDB Server (Apache License 2.0) Community Edition, MySQL {compatible} compatible"
+
+
+def _tidb_version(release: Release) -> str:
+    """Return TIDB_VERSION(), of a server whose build sets no more than the version (tidb pkg/util/printer/printer.go)."""
+    return (
+        f"Release Version: {release.name}\nEdition: Community\nGit Commit Hash: None\nGit Branch: None\n"
+        "UTC Build Time: None\nGoVersion: None\nRace Enabled: false\nCheck Table Before Drop: false\nStore: tikv"
+    )
+
+
+SERVER_TEXTS: dict[str, Callable[[Upstream], str]] = {
+    "VERSION": lambda upstream: server_version(upstream.release),
+    "TIDB_VERSION": lambda upstream: _tidb_version(upstream.release),
+    "CURRENT_ROLE": lambda upstream: "NONE",
+    "CURRENT_RESOURCE_GROUP": lambda upstream: "default",
+    **dict.fromkeys(("USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER"), lambda upstream: upstream.session.user),
+}
+STATEMENT_NUMBERS: dict[str, Callable[[Upstream, int], int]] = {
+    "CONNECTION_ID": lambda upstream, now: upstream.session.connection_id,
+    "ROW_COUNT": lambda upstream, now: upstream.session.last.affected,
+    "FOUND_ROWS": lambda upstream, now: upstream.session.last.found,
+    "TIDB_CURRENT_TSO": lambda upstream, now: current_ts(upstream, now),
+}
+
+
+def current_ts(upstream: Upstream, now_ms: int) -> int:
+    """Return @@tidb_current_ts: the TSO at which the open transaction began, 0 outside of one."""
+    transaction = upstream.transaction
+    return 0 if transaction is None else tso.compose(transaction.started_ms or now_ms)
 
 
 def _random_digest(upstream: Upstream, now_ms: int, row: Sql) -> Sql:
@@ -113,19 +154,28 @@ def variable_value(node: Variable, upstream: Upstream, now_ms: int) -> Value:
             if PLAIN_NUMBER.fullmatch(value_text)
             else Value(text(value_text), "string", coercibility=2)
         )
-    read = VARIABLES.get(name)
-    if read is not None:
-        return read(session, now_ms, upstream)
-    setting = variable_text(session, name)
-    if setting is None:
-        return string(NULL)
-    return number_value(setting) if PLAIN_NUMBER.fullmatch(setting) else string(text(setting))
+    setting = VARIABLES[name](upstream, now_ms) if name in VARIABLES else variable_text(session, name)
+    if name == "timestamp":
+        return decimal(sql(f"'{setting}'"), 6)
+    is_number = PLAIN_NUMBER.fullmatch(setting) and not is_text(name)
+    return number_value(setting) if is_number else string(text(setting))
 
 
-VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
-    "timestamp": lambda session, now, upstream: decimal(
-        sql(f"'{clock.statement_micros(session, now) / 1_000_000:.6f}'"), 6
-    ),
-    "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
+VARIABLES: dict[str, Callable[[Upstream, int], str]] = {
+    "timestamp": lambda upstream, now: f"{clock.statement_micros(upstream.session, now) / 1_000_000:.6f}",
+    "version": lambda upstream, now: server_version(upstream.release),
+    "version_comment": lambda upstream, now: _version_comment(upstream.release),
+    "tidb_current_ts": lambda upstream, now: str(current_ts(upstream, now)),
+    "warning_count": lambda upstream, now: str(len(upstream.session.last.warnings)),
+    "error_count": lambda upstream, now: str(int(upstream.session.last.error is not None)),
 }
-"""System variables whose value depends on the clock or the release."""
+"""System variables whose value depends on the clock, the release or the last statement."""
+
+
+def shown_variable(name: str, is_global: bool, upstream: Upstream, now_ms: int) -> str | None:
+    """Return a variable as SHOW VARIABLES shows it, or None if its value is not known. ON and OFF are words here."""
+    if name in VARIABLES:
+        return VARIABLES[name](upstream, now_ms)
+    session = SqlSession() if is_global else upstream.session
+    shown = known_text(session, name)
+    return shown if shown is None or not is_boolean(name) else ("ON" if shown == "1" else "OFF")

@@ -75,20 +75,10 @@ FIXED_VALUES = MappingProxyType(
 )
 """Variables with an effect on rows that is not simulated: other values are refused."""
 
-NEW_SESSION_VALUES = MappingProxyType(
-    {
-        **{f"character_set_{each}": "utf8mb4" for each in ("client", "results", "connection", "database", "server")},
-        **{f"collation_{each}": "utf8mb4_bin" for each in ("connection", "database", "server")},
-        "lower_case_table_names": "2",
-        "system_time_zone": "UTC",
-        "warning_count": "0",
-        "tidb_snapshot": "",
-        "tidb_read_staleness": "",
-        "default_collation_for_utf8mb4": "utf8mb4_bin",
-        "insert_id": "0",
-    }
+ALIASES_OF_VARIABLES = MappingProxyType(
+    {"tx_isolation": "transaction_isolation", "tx_read_only": "transaction_read_only"}
 )
-"""Values in a new session."""
+"""Other names of variables."""
 
 EARLIEST_ZONE, LATEST_ZONE = -(12 * 60 + 59), 14 * 60
 """Minutes (tidb pkg/util/timeutil/time.go, ParseTimeZone)."""
@@ -117,6 +107,7 @@ def set_variable(session: SqlSession, name: str, scope: str, value: str | None) 
     SET GLOBAL applies to later sessions, which do not exist here, except for variables that are only global.
     """
     check_name(name, scope)
+    name = ALIASES_OF_VARIABLES.get(name, name)
     if name in EFFECTIVE and (scope != "global" or VARIABLES[name].scope == "global"):
         setter, default = EFFECTIVE[name]
         if value is not None:
@@ -132,8 +123,17 @@ def set_variable(session: SqlSession, name: str, scope: str, value: str | None) 
     return replace(session, settings=others if checked is None else {**others, name: checked})
 
 
-def variable_text(session: SqlSession, name: str) -> str | None:
+def variable_text(session: SqlSession, name: str) -> str:
     """Return the text of @@name. Raises SqlError for a variable that TiDB does not have, or whose value is not known."""
+    value = known_text(session, name)
+    if value is None:
+        raise not_simulated(f"@@{name} is not known here") if name in VARIABLES else sql_error(1193, name)
+    return value
+
+
+def known_text(session: SqlSession, name: str) -> str | None:
+    """Return the text of @@name, or None for one that TiDB does not have, or whose value is not known."""
+    name = ALIASES_OF_VARIABLES.get(name, name)
     if name in FLAGS:
         return str(int(getattr(session, FLAGS[name])))
     if name in ("last_insert_id", "identity"):
@@ -143,13 +143,7 @@ def variable_text(session: SqlSession, name: str) -> str | None:
     if name in session.settings:
         value = session.settings[name]
         return str(int(value == "ON")) if is_boolean(name) else value
-    if name in NEW_SESSION_VALUES:
-        return NEW_SESSION_VALUES[name]
-    if name not in VARIABLES:
-        raise sql_error(1193, name)
-    if (default := new_server_value(name)) is None:
-        raise not_simulated(f"@@{name} is not known here")
-    return default
+    return new_server_value(name)
 
 
 def parse_sql_mode(value: str) -> tuple[str, ...]:

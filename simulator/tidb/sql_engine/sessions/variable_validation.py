@@ -24,7 +24,7 @@ class SystemVariable(NamedTuple):
     """Who may set it: `global`, `session`, `both`, or `read-only`."""
 
     type: str
-    """`boolean`, `number`, `word`, or empty for a variable that takes any text."""
+    """`boolean`, `number`, `word`, `text` for any text, or empty for any text whose value on a new server is not known."""
 
     new: str | None
     """The value of a new server; None if it is not known."""
@@ -52,6 +52,11 @@ VARIABLES = MappingProxyType(_read_variables())
 
 def is_boolean(name: str) -> bool:
     return name in VARIABLES and VARIABLES[name].type == "boolean"
+
+
+def is_text(name: str) -> bool:
+    """Return whether the value of @@name is a string, also if it looks like a number."""
+    return name in VARIABLES and VARIABLES[name].type == "text"
 
 
 def new_server_value(name: str) -> str | None:
@@ -145,6 +150,7 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
     {
         "tx_isolation": _isolation,
         "transaction_isolation": _isolation,
+        "tx_isolation_one_shot": lambda name, value: _isolation("transaction_isolation", value),
         "last_insert_id": _insert_id,
         "insert_id": _insert_id,
         "max_allowed_packet": _session_is_read_only,

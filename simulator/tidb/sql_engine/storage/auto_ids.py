@@ -121,6 +121,15 @@ def auto_allocator(table: Table, before: Counters) -> Allocator:
     return before.auto if has_own_allocator(table) else before.row_id
 
 
+def next_auto_id(table: Table, stored: StoredRows | None) -> int:
+    """Return the id that a new server would assign first, as SHOW CREATE TABLE and information_schema show it; 0 without
+    AUTO_INCREMENT and AUTO_RANDOM (tidb pkg/meta/autoid/autoid.go, NextGlobalAutoID)."""
+    if auto_column(table) is None:
+        return 0
+    allocator = auto_allocator(table, counters(table, stored))
+    return (allocator.base if allocator.step == 1 else allocator.stored) + 1
+
+
 def with_auto_allocator(table: Table, before: Counters, auto: Allocator) -> Counters:
     return before._replace(auto=auto) if has_own_allocator(table) else before._replace(row_id=auto)
 

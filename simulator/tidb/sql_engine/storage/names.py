@@ -20,8 +20,15 @@ from simulator.tidb.syntax.definitions import TableName
 
 Mask = npt.NDArray[np.bool_]
 
+SYSTEM_DATABASES = ("INFORMATION_SCHEMA", "METRICS_SCHEMA", "PERFORMANCE_SCHEMA", "mysql")
+"""The databases of every TiDB. Only the first one has tables here."""
+
 MAX_WARNINGS = 64
 """The number of warnings that TiDB keeps of a statement (max_error_count)."""
+
+
+def is_system_database(name: str) -> bool:
+    return name.lower() in (database.lower() for database in SYSTEM_DATABASES)
 
 
 def resolve_table(upstream: Upstream, named: TableName, verb: str) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -16,6 +17,7 @@ from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table
+from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.syntax.definitions import Statement
 
@@ -78,6 +80,21 @@ class PreparedStatement:
 
 
 @dataclass(frozen=True)
+class LastStatement:
+    """What a session remembers of its last statement, for SHOW WARNINGS, ROW_COUNT() and FOUND_ROWS()."""
+
+    warnings: tuple[str, ...] = ()
+    """As `StatementOutcome.warnings`."""
+
+    error: SqlError | DdlError | None = None
+    affected: int = 0
+    """-1 behind a query."""
+
+    found: int = 0
+    """The rows of the last query."""
+
+
+@dataclass(frozen=True)
 class SqlSession:
     """The variables of a session, and its current database."""
 
@@ -107,6 +124,9 @@ class SqlSession:
     """Prepared statements by name."""
 
     last_insert_id: int = 0
+    last: LastStatement = field(default=LastStatement(), compare=False)
+    connection_id: int = 1
+    user: str = "root@%"
 
 
 @dataclass(frozen=True)
@@ -148,6 +168,16 @@ class OpenTransaction:
     explicit: bool = True
     """True if BEGIN opened the transaction. With autocommit = 0 a statement opens it."""
 
+    started_ms: int = field(default=0, compare=False)
+    """The simulated time of the statement that opened it; 0 during that statement."""
+
+
+class FinishedJob(NamedTuple):
+    """A DDL job that is done, for ADMIN SHOW DDL JOBS."""
+
+    job: Job
+    end_ms: int
+
 
 @dataclass(frozen=True)
 class Upstream:
@@ -165,6 +195,11 @@ class Upstream:
 
     dropped: Mapping[Key, StoredRows] = field(default_factory=dict)
     """The rows of the last table of each name that was dropped or truncated. RECOVER and FLASHBACK restore them."""
+
+    finished_jobs: tuple[FinishedJob, ...] = field(default=(), compare=False)
+    """The newest DDL jobs, the last one last."""
+
+    job_count: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -190,12 +225,10 @@ class CompletedDdl:
 
 @dataclass(frozen=True)
 class ResultSet:
-    names: tuple[str, ...]
+    columns: tuple[ResultColumn, ...]
     rows: pa.Table
-    """TiDB text (binary) of each column, null for NULL; binary strings as they are."""
-
-    binary: tuple[bool, ...]
-    """Which columns hold binary strings."""
+    """TiDB text (binary) of each column, null for NULL; binary strings as they are. The names of its columns are not those
+    of the result."""
 
 
 @dataclass(frozen=True)

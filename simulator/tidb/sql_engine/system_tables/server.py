@@ -1,0 +1,76 @@
+"""What a TiDB server says of itself: character sets, collations, engines, processes, privileges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.tidb.model.charsets import CHARSETS, COLLATIONS, charset_of
+from simulator.tidb.sql_engine.result_columns import COLLATION_IDS
+from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.system_tables.definitions import Row
+
+DESCRIPTIONS = {
+    "ascii": "US ASCII",
+    "binary": "binary",
+    "gb18030": "China National Standard GB18030",
+    "gbk": "Chinese Internal Code Specification",
+    "latin1": "Latin1",
+    "utf8": "UTF-8 Unicode",
+    "utf8mb4": "UTF-8 Unicode",
+}
+"""The descriptions of the character sets, in TiDB's order (tidb pkg/parser/charset/charset.go)."""
+
+SORT_LENGTHS = {"gb18030_chinese_ci": 2, "utf8_unicode_ci": 8, "utf8mb4_unicode_ci": 8, "utf8mb4_0900_ai_ci": 0}
+NOT_PADDED = ("binary", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin")
+
+PRIVILEGES = (
+    "Select,Insert,Update,Delete,Create,Drop,Process,References,Alter,Show Databases,Super,Execute,Index,Create User,"
+    "Create Tablespace,Trigger,Create View,Show View,Create Role,Drop Role,Create Temporary Tables,Lock Tables,"
+    "Create Routine,Alter Routine,Event,Shutdown,Reload,File,Config,Replication Client,Replication Slave"
+).split(",")
+"""The privileges of root (tidb pkg/parser/mysql/privs.go, AllGlobalPrivs)."""
+
+
+def _charsets(upstream: Upstream) -> Iterator[str]:
+    yield from (name for name in DESCRIPTIONS if name != "gb18030" or upstream.release.gb18030)
+
+
+def character_sets(upstream: Upstream, now_ms: int) -> Iterator[Row]:
+    for name in _charsets(upstream):
+        yield name, CHARSETS[name][0], DESCRIPTIONS[name], CHARSETS[name][1]
+
+
+def collations(upstream: Upstream, now_ms: int) -> Iterator[Row]:
+    known = set(_charsets(upstream))
+    for name in sorted(COLLATIONS):
+        charset = charset_of(name, "")
+        if charset in known:
+            default = "Yes" if CHARSETS[charset][0] == name else ""
+            padded = "NO PAD" if name in NOT_PADDED else "PAD SPACE"
+            yield name, charset, COLLATION_IDS[name], default, "Yes", SORT_LENGTHS.get(name, 1), padded
+
+
+def collation_charsets(upstream: Upstream, now_ms: int) -> Iterator[Row]:
+    yield from (row[:2] for row in collations(upstream, now_ms))
+
+
+def engines(upstream: Upstream, now_ms: int) -> Iterator[Row]:
+    comment = "Supports transactions, row-level locking, and foreign keys"
+    yield "InnoDB", "DEFAULT", comment, "YES", "YES", "YES"
+
+
+def processes(upstream: Upstream, now_ms: int) -> Iterator[Row]:
+    """Yield the process of this session."""
+    session = upstream.session
+    user, _, host = session.user.partition("@")
+    state = "in transaction; autocommit" if upstream.transaction is not None and session.autocommit else "autocommit"
+    state = state if session.autocommit else "in transaction" if upstream.transaction is not None else ""
+    yield (
+        *(session.connection_id, user, host, session.database or None, "Query", 0, state, None),
+        *("", 0, 0, "", "default", "", 0),
+    )
+
+
+def user_privileges(upstream: Upstream, now_ms: int) -> Iterator[Row]:
+    user, _, host = upstream.session.user.partition("@")
+    yield from ((f"'{user}'@'{host}'", "def", privilege.upper(), "YES") for privilege in PRIVILEGES)
