@@ -45,6 +45,7 @@ from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
+from simulator.tidb.sql_engine.sessions.session_functions import server_version
 from simulator.tidb.sql_engine.storage.row_keys import column_cells
 from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
 from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
@@ -291,7 +292,7 @@ class TiCDC:
     @property
     def server_version(self) -> str:
         """The version of the simulated TiDB, as MySQL clients see it: `8.0.11-TiDB-v8.5.3`."""
-        return f"8.0.11-TiDB-{self._release.name}"
+        return server_version(self._release)
 
     def describe(self) -> str:
         """Return release, protocol and topic in one line."""

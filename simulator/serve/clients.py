@@ -26,7 +26,6 @@ class ClientTransaction:
     catalog: Catalog
     """The tables at BEGIN."""
 
-    start_ts: int
     tables: set[Key] = field(default_factory=set)
     """The tables that its statements named. DDL on them waits for its end."""
 

@@ -22,11 +22,12 @@ from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4
 from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
 from simulator.serve.parameters import ParameterTypes, Reader, read_parameters
-from simulator.serve.result_columns import ColumnMetadata, columns_of
 from simulator.serve.stream import ClientStream
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, StatementOutcome
 from simulator.tidb.syntax.dml import Insert, Update
 from simulator.tidb.syntax.expressions import Node
@@ -72,7 +73,7 @@ class ServerStatement(PreparedStatement):
 
     sql_mode: frozenset[str] = frozenset()
     types: ParameterTypes = ()
-    columns: Sequence[ColumnMetadata] = ()
+    columns: Sequence[ResultColumn] = ()
     long_data: dict[int, bytes] = field(default_factory=dict)
     rows: Iterator[bytes] = iter(())
     """The rows that its cursor has not returned yet."""
@@ -145,7 +146,7 @@ class ClientConnection(Connection):
             text = f"Access denied for user '{name}'@'{self._host}' (using password: {used})"
             await self._refuse(SqlError(1045, "28000", text))
         self.session.username = name
-        self.handler.client.user, self.handler.client.host = name, self._host
+        self.handler.log_in(name, self._host)
         if database:
             try:
                 await self.handler.run(Use(database), f"USE {database}")
@@ -210,18 +211,18 @@ class ClientConnection(Connection):
     async def handle_stmt_prepare(self, data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape").rstrip().rstrip(";")
         try:
-            _, count = parse_prepared(text, self._sql_mode)
-            columns = await self.handler.columns_of_prepared(text)
+            statement, count = parse_prepared(text, self._sql_mode)
+            columns = await self.handler.columns_of_prepared(statement)
         except (SqlError, DdlError) as error:
             await self.stream.write(wire.error_packet(error))
             return
-        statement = ServerStatement(
+        prepared = ServerStatement(
             next(self.prepared_stmt_seq) + 1, text, count, sql_mode=self._sql_mode, columns=columns
         )
-        self.prepared_stmts[statement.stmt_id] = statement
-        head = b"\0" + uint_4(statement.stmt_id) + uint_2(len(columns)) + uint_2(count) + b"\0" + uint_2(0)
+        self.prepared_stmts[prepared.stmt_id] = prepared
+        head = b"\0" + uint_4(prepared.stmt_id) + uint_2(len(columns)) + uint_2(count) + b"\0" + uint_2(0)
         parts = [head]
-        for definitions in ([ColumnMetadata("?")] * count, columns):
+        for definitions in ([PARAMETER] * count, columns):
             if definitions:
                 parts += [wire.column_definition(column) for column in definitions]
                 parts += [] if self.deprecate_eof() else [self._eof()]
@@ -262,7 +263,7 @@ class ClientConnection(Connection):
         if outcome.result is None:
             await self._answer(statement, outcome, ServerStatus(0))
             return
-        columns = columns_of(outcome.result)
+        columns = outcome.result.columns
         self.stream.write_many([uint_len(len(columns)), *map(wire.column_definition, columns)])
         rows = wire.binary_rows(outcome.result.rows, columns)
         if wants_cursor:
@@ -325,7 +326,7 @@ class ClientConnection(Connection):
         if result is None:
             await self.stream.write(self._ok_of(statement, outcome, more))
             return
-        columns = columns_of(result)
+        columns = result.columns
         self.stream.write_many([uint_len(len(columns)), *map(wire.column_definition, columns)])
         if not self.deprecate_eof():
             self.stream.write_many([self._eof()])
@@ -389,5 +390,7 @@ class ClientConnection(Connection):
         text = str(error) if isinstance(error, SimulatorError) else f"a defect of the simulator: {error!r}"
         return wire.error_packet(SqlError(int(kwargs.get("code", 1105)), "HY000", text))  # type: ignore[call-overload]
 
+
+PARAMETER = ResultColumn("?", ColumnType("varchar"))
 
 MORE = ServerStatus.SERVER_MORE_RESULTS_EXISTS

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from simulator import tso
 from simulator.errors import DdlError, SqlError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.upstream_rows import table_names
@@ -22,12 +21,13 @@ from simulator.serve.conflicts import blocking_client, ddl_tables, lock_selected
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.history import SNAPSHOT, History, snapshot_ts
 from simulator.serve.rebase import rebase, rebased_rows
-from simulator.serve.result_columns import ColumnMetadata
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.sql_engine.execute import execute
-from simulator.tidb.sql_engine.session_statements import resolve_execute, value_text
+from simulator.tidb.sql_engine.queries.evaluate import query_columns
+from simulator.tidb.sql_engine.result_columns import ResultColumn
+from simulator.tidb.sql_engine.session_statements import check_prepared, resolve_execute, value_text
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.rows import empty_rows
@@ -40,8 +40,6 @@ from simulator.tidb.sql_engine.storage.state import (
     StoredRows,
     Upstream,
 )
-
-CURRENT_TS = "tidb_current_ts"
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
@@ -84,13 +82,13 @@ class Database:
 
     def connect(self, user: str = "", host: str = "") -> Client:
         self._last_number += 1
-        client = Client(self._last_number, self.new_session(), user=user, host=host)
+        client = Client(self._last_number, self.new_session(self._last_number), user=user, host=host)
         self.clients[client.number] = client
         return client
 
-    def new_session(self) -> SqlSession:
+    def new_session(self, number: int) -> SqlSession:
         """Return the session of a new connection. It has no current database."""
-        return replace(self.committed.session, database="")
+        return SqlSession(connection_id=number)
 
     def disconnect(self, client: Client) -> None:
         """Roll the client's transaction back."""
@@ -100,10 +98,15 @@ class Database:
     def reset(self, client: Client, database: str) -> None:
         """Give the client a new session in the same database."""
         self.roll_back(client)
-        client.session = replace(self.new_session(), database=database)
+        client.session = replace(self.new_session(client.number), database=database, user=client.session.user)
 
-    def columns_of_prepared(self, client: Client, text: str) -> Sequence[ColumnMetadata]:
-        """Return the columns of a statement's result; none if it returns no rows. Raises SqlError."""
+    def columns_of_prepared(self, client: Client, statement: syntax.SqlStatement) -> Sequence[ResultColumn]:
+        """Return the columns of a statement's result; none if it returns no rows. Raises the SqlError that TiDB raises
+        when it prepares the statement."""
+        upstream = self._own_upstream(client)
+        check_prepared(statement, upstream, self.now_ms)
+        if isinstance(statement, syntax.SelectStatement):
+            return query_columns(statement.query, upstream, self.now_ms)
         return ()
 
     def roll_back(self, client: Client) -> None:
@@ -157,7 +160,7 @@ class Database:
     def _own_upstream(self, client: Client) -> Upstream:
         """Return the committed state, or that of the client's transaction, with the client's session."""
         base = self.committed if client.transaction is None else client.transaction.upstream
-        return replace(base, session=_session(client))
+        return replace(base, session=client.session)
 
     def _upstream_for(self, client: Client, statement: syntax.SqlStatement, now_ms: int) -> Upstream:
         """Return the state on which a statement runs. Raises SqlError."""
@@ -170,25 +173,27 @@ class Database:
         writes = isinstance(statement, syntax.RowStatement)
         reads = isinstance(statement, syntax.SelectStatement)
         if client.transaction is None and not client.session.autocommit and (writes or reads):
-            client.transaction = self._new_transaction(client, now_ms, None)
+            client.transaction = self._new_transaction(client, None)
         transaction = client.transaction
         if transaction is None:
-            return self._with_counters(replace(self.committed, session=_session(client)), statement)
+            return self._with_counters(replace(self.committed, session=client.session), statement)
         if writes or reads:
             named = set(table_names(statement, client.session.database))
             self._require_same_schema(transaction, named)
             transaction.tables |= named
         if isinstance(statement, syntax.SelectStatement) and not statement.locks_rows:
-            return replace(self._query_view(client, transaction), session=_session(client))
+            return replace(self._query_view(client, transaction), session=client.session)
         current = writes or reads or isinstance(statement, syntax.Statement | syntax.Begin | syntax.Commit)
         if current or isinstance(statement, syntax.SetVariables):
             self._rebase(transaction)
-        return self._with_counters(replace(transaction.upstream, session=_session(client)), statement)
+        return self._with_counters(replace(transaction.upstream, session=client.session), statement)
 
     def _rebase(self, transaction: ClientTransaction) -> None:
         committed = self.committed
         upstream = rebase(transaction.upstream, transaction.based_on, committed.rows)
-        transaction.upstream = replace(upstream, catalog=committed.catalog, dropped=committed.dropped)
+        transaction.upstream = replace(
+            committed, session=upstream.session, rows=upstream.rows, transaction=upstream.transaction
+        )
         transaction.based_on = committed.rows
 
     def _query_view(self, client: Client, transaction: ClientTransaction) -> Upstream:
@@ -253,7 +258,7 @@ class Database:
 
     def _commit(self, events: Events, after: Upstream, now_ms: int) -> None:
         before = self.committed
-        committed = replace(before, catalog=after.catalog, rows=after.rows, dropped=after.dropped)
+        committed = replace(after, session=before.session, transaction=None)
         if self._data is not None:
             self._data.append(events, now_ms, after.session, committed)
         try:
@@ -286,16 +291,14 @@ class Database:
                 client.transaction = None
             return
         if was is None or isinstance(statement, syntax.Begin) or outcome.events:
-            client.transaction = self._new_transaction(client, now_ms, after)
+            client.transaction = self._new_transaction(client, after)
         elif not isinstance(statement, syntax.SelectStatement):
             was.upstream = after
 
-    def _new_transaction(self, client: Client, now_ms: int, opened: Upstream | None) -> ClientTransaction:
+    def _new_transaction(self, client: Client, opened: Upstream | None) -> ClientTransaction:
         upstream = replace(self.committed, session=client.session) if opened is None else opened
         rows = self.committed.rows if opened is None or opened.transaction is None else opened.transaction.rows
-        transaction = ClientTransaction(
-            upstream, rows, self.committed.rows, self.committed.catalog, tso.compose(now_ms)
-        )
+        transaction = ClientTransaction(upstream, rows, self.committed.rows, self.committed.catalog)
         if opened is not None and opened.transaction is not None:
             transaction.tables |= {object_key(w.table.schema, w.table.name) for w in opened.transaction.writes}
         return transaction
@@ -304,15 +307,6 @@ class Database:
         for key in tables:
             if key in rows:
                 self._counters[key] = rows[key].counters
-
-
-def _session(client: Client) -> SqlSession:
-    """Return the client's session with `@@tidb_current_ts`, the start-ts of its transaction, 0 outside of one."""
-    start_ts = str(client.transaction.start_ts if client.transaction is not None else 0)
-    session = client.session
-    if session.settings.get(CURRENT_TS, "0") == start_ts:
-        return session
-    return replace(session, settings={**session.settings, CURRENT_TS: start_ts})
 
 
 def is_read_committed(session: SqlSession) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -13,10 +14,10 @@ from simulator.errors import DeliveryError, SqlError
 from simulator.serve.calls import SimulatorCall, split_call
 from simulator.serve.clients import Client
 from simulator.serve.database import Blocked, Database
-from simulator.serve.result_columns import ColumnMetadata
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column
 from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome
 from simulator.tidb.syntax.session import SelectStatement, SqlStatement
 
@@ -61,6 +62,11 @@ class ClientHandler:
     def __init__(self, server: Transactions, client: Client) -> None:
         self.client = client
         self._server = server
+
+    def log_in(self, user: str, host: str) -> None:
+        client = self.client
+        client.user, client.host = user, host
+        client.session = replace(client.session, user=f"{user}@{host}")
 
     async def run_text(self, text: str, modes: frozenset[str]) -> tuple[SqlStatement | None, StatementOutcome]:
         """Parse and execute a statement, after a command of the simulator before it; return both. Raises as `run`."""
@@ -153,19 +159,17 @@ class ClientHandler:
         await self._server.call(partial(self._server.database.disconnect, self.client))
         self._server.transaction_ended()
 
-    async def columns_of_prepared(self, text: str) -> Sequence[ColumnMetadata]:
+    async def columns_of_prepared(self, statement: SqlStatement) -> Sequence[ResultColumn]:
         """Return the columns of a statement's result. Raises SqlError if TiDB refuses to prepare the statement."""
-        return await self._server.call(partial(self._server.database.columns_of_prepared, self.client, text))
+        return await self._server.call(partial(self._server.database.columns_of_prepared, self.client, statement))
 
-    def columns_of_table(self, name: str) -> Sequence[ColumnMetadata] | None:
+    def columns_of_table(self, name: str) -> Sequence[ResultColumn] | None:
         database = self._server.database
         table = database.committed.catalog.tables.get(object_key(self.client.session.database, name))
         if table is None:
             return None
-        return [
-            ColumnMetadata(column.name, schema=table.schema, table=table.name, original_table=table.name)
-            for column in visible_columns(table)
-        ]
+        schema, name = table.schema, table.name
+        return [table_column(column.name, column, table, schema, name) for column in visible_columns(table)]
 
 
 def _waits_for(client: Client | None, other: Client) -> bool:

@@ -8,12 +8,13 @@ from types import MappingProxyType
 
 import pyarrow as pa
 from mysql_mimic.packets import make_ok
-from mysql_mimic.results import NullBitmap, ResultColumn
+from mysql_mimic.results import NullBitmap
+from mysql_mimic.results import ResultColumn as EncodedColumn
 from mysql_mimic.types import Capabilities, ColumnType, ServerStatus, str_len, uint_2
 
 from simulator.errors import DdlError, SqlError
-from simulator.serve.result_columns import ColumnMetadata
 from simulator.tidb.sql_engine.errors import error_number, sqlstate
+from simulator.tidb.sql_engine.result_columns import ResultColumn
 
 SESSION_TRACKING = Capabilities.CLIENT_SESSION_TRACK
 
@@ -40,16 +41,18 @@ def error_packet(error: SqlError | DdlError) -> bytes:
     return b"\xff" + uint_2(number) + b"#" + state.encode() + error.text.encode("utf-8", "surrogateescape")
 
 
-def column_definition(column: ColumnMetadata) -> bytes:
-    names = ("def", column.schema, column.table, column.original_table, column.name, column.original_name)
+def column_definition(column: ResultColumn) -> bytes:
+    """Return the description of a column."""
+    schema, table, original_table, original_name = column.origin
+    names = ("def", schema, table, original_table, column.name, original_name)
     texts = b"".join(str_len(name.encode("utf-8", "surrogateescape")) for name in names)
-    numbers = (column.charset, column.length, column.type, column.flags, column.decimals)
+    numbers = (column.charset_id, column.length, column.code, column.flags, column.decimals)
     return texts + struct.pack("<BHIBHBH", 12, *numbers, 0)
 
 
-def text_columns(columns: Sequence[ColumnMetadata]) -> list[ResultColumn]:
+def text_columns(columns: Sequence[ResultColumn]) -> list[EncodedColumn]:
     """Return columns whose values are sent as the bytes that they are."""
-    return [ResultColumn(column.name, ColumnType.VAR_STRING) for column in columns]
+    return [EncodedColumn(column.name, ColumnType.VAR_STRING) for column in columns]
 
 
 def text_rows(rows: pa.Table) -> list[tuple[bytes | None, ...]]:
@@ -57,9 +60,9 @@ def text_rows(rows: pa.Table) -> list[tuple[bytes | None, ...]]:
     return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
-def binary_rows(rows: pa.Table, columns: Sequence[ColumnMetadata]) -> Iterator[bytes]:
+def binary_rows(rows: pa.Table, columns: Sequence[ResultColumn]) -> Iterator[bytes]:
     """Yield the rows of the binary protocol."""
-    encoders = [BINARY.get(column.type, str_len) for column in columns]
+    encoders = [BINARY.get(column.code, str_len) for column in columns]
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         nulls = NullBitmap.new(len(row), offset=2)
         values = []

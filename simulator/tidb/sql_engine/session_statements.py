@@ -110,7 +110,7 @@ def prepare(statement: syntax.Prepare, upstream: Upstream, now_ms: int) -> Upstr
     text = _variable_text(session, statement.text) if statement.is_variable else statement.text
     modes = session.sql_mode - frozenset(DEFAULT_SQL_MODE)
     parsed, parameters = parse_prepared(text, modes)
-    _check_prepared(parsed, upstream, now_ms)
+    check_prepared(parsed, upstream, now_ms)
     return _with_prepared(upstream, {**session.prepared, statement.name: PreparedStatement(text, parameters, modes)})
 
 
@@ -119,7 +119,7 @@ def _variable_text(session: SqlSession, name: str) -> str:
     return "NULL" if value is None else value.decode("utf-8", "surrogateescape")
 
 
-def _check_prepared(statement: syntax.SqlStatement, upstream: Upstream, now_ms: int) -> None:
+def check_prepared(statement: syntax.SqlStatement, upstream: Upstream, now_ms: int) -> None:
     """Raise the SqlError that TiDB raises at PREPARE already."""
     match statement:
         case syntax.Insert():

@@ -27,6 +27,7 @@ from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, result_c
 from simulator.tidb.sql_engine.queries.selects import build_relation
 from simulator.tidb.sql_engine.queries.sources import table_fields
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
+from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import ResultSet, Upstream
 from simulator.tidb.syntax.dml import InsertedValue
@@ -183,6 +184,12 @@ def run_select(
     result = evaluation.fetch(columns or {"nothing": sql("1")}, relation.sql, order)
     rows = pa.table([fetched_column(result, column) for column in columns], list(columns))
     return ResultSet(tuple(map(result_column, relation.fields)), rows)
+
+
+def query_columns(tree: QueryTree, upstream: Upstream, now_ms: int) -> tuple[ResultColumn, ...]:
+    """Return the columns of a query's result. Raises SqlError."""
+    evaluation = StatementEvaluation(upstream, now_ms)
+    return tuple(map(result_column, build_relation(tree, evaluation, QueryScope(evaluation)).fields))
 
 
 def client_bytes(value: Value) -> Sql:
