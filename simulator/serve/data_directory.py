@@ -108,9 +108,11 @@ class DataDirectory:
         """
         records = self._logged()
         checkpoint = max([self.about["checkpoint"], *(record.checkpoint for record in records)])
-        sent_until = tso.physical(checkpoint) if resume else None
+        sent_until = checkpoint if resume else tso.FOREVER
         for line in self._kept_statements():
-            self._replay(changefeed, LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),)), None)
+            self._replay(
+                changefeed, LogRecord(line["now_ms"], (LoggedStatement(line["text"], line["session"]),)), tso.FOREVER
+            )
         self._load_tables(changefeed)
         changefeed.advance_unsent(self.about["now_ms"])
         for place, record in enumerate(records):
@@ -161,8 +163,8 @@ class DataDirectory:
             with (self._snapshot / STATEMENTS).open("r", encoding="utf-8") as lines:
                 yield from map(json.loads, lines)
 
-    def _replay(self, changefeed: OpenChangefeed, record: LogRecord, sent_until_ms: int | None) -> None:
-        """Make the events of a record again; send them if they are after `sent_until_ms`."""
+    def _replay(self, changefeed: OpenChangefeed, record: LogRecord, sent_until: int) -> None:
+        """Make the events of a record again; send them if they are after the TSO `sent_until`."""
         upstream = changefeed.upstream()
         session = upstream.session
         events: list[CommittedTransaction | CompletedDdl] = []
@@ -189,8 +191,8 @@ class DataDirectory:
             if key in upstream.rows:
                 stored = replace(upstream.rows[key], counters=counters_after_restart(fields))
                 upstream = replace(upstream, rows={**upstream.rows, key: stored})
-        is_sent = sent_until_ms is not None and record.now_ms > sent_until_ms
-        (changefeed.send_events if is_sent else changefeed.skip_events)(events, upstream, record.now_ms)
+        is_new = tso.compose(record.now_ms, tso.ROW_LOGICAL) > sent_until
+        (changefeed.send_events if is_new else changefeed.skip_events)(events, upstream, record.now_ms)
 
     def _load_tables(self, changefeed: OpenChangefeed) -> None:
         if not self._number:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,15 @@ START_TS = 455000614502400000
 
 @contextmanager
 def served(path: Path, resume: bool = False) -> Iterator[tuple[TiCDCServer, Any]]:
-    data = DataDirectory(path, "v8.5.3", START_TS)
-    with TiCDC("v8.5.3", databases=(), start_ts=data.start_ts) as ticdc:
-        with TiCDCServer(ticdc, data=data, resume=resume) as server:
-            client = pymysql.connect(host=server.host, port=server.port, user="root", database="test", autocommit=True)
-            yield server, client
-            client.close()
-    data.close()
+    with (
+        closing(DataDirectory(path, "v8.5.3", START_TS)) as data,
+        TiCDC("v8.5.3", databases=(), start_ts=data.start_ts) as ticdc,
+        TiCDCServer(ticdc, data=data, resume=resume) as server,
+        closing(
+            pymysql.connect(host=server.host, port=server.port, user="root", database="test", autocommit=True)
+        ) as client,
+    ):
+        yield server, client
 
 
 def run(client: Any, *statements: str) -> list[tuple[Any, ...]]:
@@ -45,7 +47,12 @@ def test_rows_definitions_and_ids_are_there_again(tmp_path: Path) -> None:
     with served(tmp_path / "data") as (_, client):
         run(client, "CREATE DATABASE shop", "CREATE TABLE shop.item (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(9))")
         run(client, "INSERT INTO shop.item (s) VALUES ('pen'), ('ink'), (NULL)", "DELETE FROM shop.item WHERE id = 2")
-        run(client, "ALTER TABLE shop.item ADD COLUMN n INT DEFAULT 7", "BEGIN", "INSERT INTO shop.item (s) VALUES ('x')")
+        run(
+            client,
+            "ALTER TABLE shop.item ADD COLUMN n INT DEFAULT 7",
+            "BEGIN",
+            "INSERT INTO shop.item (s) VALUES ('x')",
+        )
     for _ in range(2):  # from the log, then from a snapshot
         with served(tmp_path / "data") as (server, client):
             assert texts(run(client, "SELECT * FROM shop.item ORDER BY id")) == [("1", "pen", "7"), ("3", None, "7")]
@@ -59,7 +66,9 @@ def test_a_resumed_changefeed_sends_what_is_above_the_checkpoint(tmp_path: Path)
     with served(tmp_path / "data") as (server, client):
         run(client, "CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)", "CALL ticdc.watermark()")
         server.messages()
-        run(client, "INSERT INTO item VALUES (2)", "ALTER TABLE item ADD COLUMN n INT", "INSERT INTO item VALUES (3, 4)")
+        run(
+            client, "INSERT INTO item VALUES (2)", "ALTER TABLE item ADD COLUMN n INT", "INSERT INTO item VALUES (3, 4)"
+        )
         sent = [event for event in server.events(watermark=False) if isinstance(event, RowEvent | DdlEvent)]
     with served(tmp_path / "data", resume=True) as (server, client):
         again = [event for event in server.events() if isinstance(event, RowEvent | DdlEvent)]
@@ -71,7 +80,12 @@ def test_a_resumed_changefeed_sends_what_is_above_the_checkpoint(tmp_path: Path)
 
 def test_a_record_that_was_cut_is_left_out(tmp_path: Path) -> None:
     with served(tmp_path / "data") as (_, client):
-        run(client, "CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)", "INSERT INTO item VALUES (2)")
+        run(
+            client,
+            "CREATE TABLE item (id INT PRIMARY KEY)",
+            "INSERT INTO item VALUES (1)",
+            "INSERT INTO item VALUES (2)",
+        )
     (log,) = (tmp_path / "data").glob("log-*")
     log.write_bytes(log.read_bytes()[:-3])
     with served(tmp_path / "data") as (_, client):
