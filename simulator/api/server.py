@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Self, TypeVar
 from simulator.api.python_values import PythonValue
 from simulator.api.session import TiCDC
 from simulator.consumer.decode import Event
-from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
+from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
 from simulator.serve.calls import SimulatorCall, key_values
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.database import Database
@@ -42,20 +43,23 @@ class TiCDCServer:
         real_time: bool = False,
         data: DataDirectory | None = None,
         resume: bool = False,
+        refuse_commits: bool = False,
         after_statement: Callable[[], None] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
         With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
         takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeed sends
-        what an earlier one did not. `after_statement` is called after each commit and command.
+        what an earlier one did not. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
+        `after_statement` is called after each commit and command.
         """
         self._ticdc = ticdc
         self._live = ticdc.open_changefeed
         self._data = data
         if data is not None:
             data.restore(self._live, resume)
-        self.database = Database(self._live, _clock_ms if real_time else None, data)
+        self._refuses, self._closing = refuse_commits, threading.Event()
+        self.database = Database(self._live, _clock_ms if real_time else None, data, self._after_failure)
         self._server = Server(
             self.database,
             ticdc.server_version,
@@ -116,6 +120,7 @@ class TiCDCServer:
 
     def close(self) -> None:
         """Disconnect all clients; their open transactions are rolled back. Closing again does nothing."""
+        self._closing.set()
         self._server.close()
 
     def __enter__(self) -> Self:
@@ -129,9 +134,22 @@ class TiCDCServer:
     def _in_thread(self, function: Callable[[], Returned]) -> Returned:
         return self._server.call_from_other_thread(function)
 
+    def _after_failure(self, error: DeliveryError) -> None:
+        """Connect to Kafka again. Raises DeliveryError to refuse a commit."""
+        while True:
+            try:
+                self._ticdc.reconnect()
+                return
+            except DeliveryError as gone:
+                if self._refuses or self._closing.wait(1.0):
+                    raise gone from error
+
     def _tick(self) -> None:
         """Let the time until now pass, with its watermarks."""
-        self._live.advance(_clock_ms())
+        try:
+            self._live.advance(_clock_ms())
+        except DeliveryError:
+            return  # the next commit connects to Kafka again
         if self._data is not None:
             self._data.checkpoint(self._live.watermark)
 

@@ -78,6 +78,7 @@ class TiCDC:
         fixtures: str | Path | None = None,
         fixtures_format: str = "jsonl",
         send: bool = False,
+        keep_history: bool = True,
     ) -> None:
         """Open a changefeed.
 
@@ -86,7 +87,8 @@ class TiCDC:
 
         `databases` exist from the start, besides `test`; without it, every database that CREATE TABLE or USE names
         does. `fixtures` is a directory to which the messages are written on closing. `send` also sends them to the
-        Kafka of `sink_uri` at once. Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
+        Kafka of `sink_uri` at once. Without `keep_history` there are no truths, and memory does not grow with what was
+        sent, if `messages` is called again and again. Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
         """
         kind, _, tag = release.rpartition(":")
         release_facts = releases.find(tag, kind or architecture)
@@ -106,6 +108,7 @@ class TiCDC:
             None,
             DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
             seed,
+            keep_history,
         )
         self._seed = seed
         self._any_database = databases is None
@@ -283,6 +286,10 @@ class TiCDC:
         """The release, such as `v8.5.3`, or `new:v8.5.4` if the classic architecture also has that tag."""
         name, architecture = self._release.name, self._release.architecture
         return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
+
+    def reconnect(self) -> None:
+        """Connect to Kafka anew after a DeliveryError; raises DeliveryError if it does not answer."""
+        self._open().reconnect(KafkaOutput(self._changefeed, self._sent))
 
     @property
     def open_changefeed(self) -> OpenChangefeed:

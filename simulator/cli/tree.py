@@ -195,6 +195,44 @@ def shell(force: bool, **options: Any) -> int:
     return work(options, force)
 
 
+@commands.command()
+@shared.DESTINATION
+@shared.SEED
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where it listens.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=4000, show_default=True, help="Its port; 0 takes a free one."
+)
+@click.option(
+    "--user",
+    "users",
+    multiple=True,
+    metavar="NAME[:PASSWORD]",
+    help="Who may log in.  May be given again.  [default: root]",
+)
+@shared.choice(
+    "--authentication", "mysql_native_password", "caching_sha2_password", help="How clients prove their passwords."
+)
+@click.option("--tls-cert", type=PATH, metavar="FILE.pem", help="A certificate, for TLS.")
+@click.option("--tls-key", type=PATH, metavar="FILE.pem", help="Its private key.")
+@click.option("--data", type=PATH, metavar="DIR", help="Keep the rows there; a later start continues with them.")
+@click.option("--resume", is_flag=True, help="With --data: send what the changefeed before has not sent.")
+@shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does then.")
+def serve(**options: Any) -> int:
+    """A TiDB for MySQL clients, whose commits become TiCDC's messages at once.
+
+    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. Ctrl-C ends it behind a last watermark.
+
+    \b
+    ticdc-sim serve --console
+    ticdc-sim serve --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --data shop.data
+    mysql --host 127.0.0.1 --port 4000 --user root test
+    """
+    _without_pandas()
+    from simulator.cli.serve import serve as work
+
+    return work(options)
+
+
 PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "avro"])
 
 

@@ -53,7 +53,9 @@ class OpenChangefeed:
         over_ms: int | None = None,
         resolved_interval_ms: int = 1000,
         seed: int = 0,
+        keep_history: bool = True,
     ) -> None:
+        """Without `keep_history` there is no `played`, and memory does not grow with what was sent."""
         self.position = starting(start_ts or tso.DEFAULT_START_TS)
         self._context = PlanContext(changefeed_rules(changefeed, release), start_ts, over_ms, seed)
         self._cursors = [self.position]
@@ -65,6 +67,7 @@ class OpenChangefeed:
         self._joined = 0
         """The number of leading results that are merged, or precede a snapshot."""
 
+        self._keeps_history = keep_history
         self.output = output
         self._resolved_interval_ms = changefeed.checkpoint_interval_ms(resolved_interval_ms)
         self._seed = seed
@@ -128,10 +131,18 @@ class OpenChangefeed:
         """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
 
         They commit at `now_ms` or later; `upstream` is the state after them. Raises DdlError if TiCDC would stop the
-        changefeed, and DeliveryError.
+        changefeed, and DeliveryError; then the state is as before.
         """
-        behind, result, last_ms = self._applied(events, upstream, now_ms)
-        self._send((self.position, behind), (result,), False)
+        position, planned, resolved_ms = self.position, self._context, self._resolved_ms
+        known = len(self._cursors), len(self._additions)
+        self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
+        try:
+            behind, result, last_ms = self._applied(events, upstream, now_ms)
+            self._send((position, behind), (result,), False)
+        except SimulatorError:
+            self.position, self._context, self._resolved_ms = position, planned, resolved_ms
+            del self._cursors[known[0] :], self._additions[known[1] :]
+            raise
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
     def skip_events(
@@ -160,6 +171,12 @@ class OpenChangefeed:
         """Let time pass until a millisecond without watermarks."""
         self.position = self.position.not_before(now_ms)
         self._resolved_ms = max(self._resolved_ms, now_ms)
+
+    def reconnect(self, output: MemoryOutput) -> None:
+        """Send to another output from now on, which gets the topics of the last one."""
+        output.topics.extend(self.output.topics)
+        output.counts.update(self.output.counts)
+        self.output = output
 
     def advance(self, now_ms: int) -> None:
         """Let time pass until a millisecond, with the watermarks of that time; raises DeliveryError."""
@@ -226,7 +243,9 @@ class OpenChangefeed:
     def _note(self, positions: Sequence[RunPosition], results: Sequence[StepResult]) -> None:
         """Append the results of steps and the positions after them."""
         for position, result in zip(positions[1:], results):
-            if self.position.state is None and isinstance(position.state, Snapshot):
+            if not self._keeps_history:
+                pass
+            elif self.position.state is None and isinstance(position.state, Snapshot):
                 self._cursors = [position]  # the snapshot exists when the changefeed begins
             else:
                 self._cursors.append(replace(position, state=None, unread=None))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from simulator.errors import DdlError, SqlError
+from simulator.errors import DdlError, DeliveryError, SqlError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.upstream_rows import table_names
 from simulator.serve.clients import Client, ClientTransaction
@@ -61,15 +61,22 @@ class Database:
     """The state that all clients share."""
 
     def __init__(
-        self, changefeed: OpenChangefeed, clock: Callable[[], int] | None, data: DataDirectory | None = None
+        self,
+        changefeed: OpenChangefeed,
+        clock: Callable[[], int] | None,
+        data: DataDirectory | None = None,
+        after_failure: Callable[[DeliveryError], None] | None = None,
     ) -> None:
         """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond. `data` keeps
-        commits."""
+        commits. `after_failure` is called if a commit could not be sent, which is then tried again; it raises
+        DeliveryError to refuse the commit.
+        """
         self.changefeed = changefeed
         self.clients: dict[int, Client] = {}
         self.history = History()
         self._clock = clock
         self._data = data
+        self._after_failure = after_failure
         self._counters: dict[Key, Counters] = {}
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
@@ -262,7 +269,7 @@ class Database:
         if self._data is not None:
             self._data.append(events, now_ms, after.session, committed)
         try:
-            commit_ts = self.changefeed.send_events(events, committed, now_ms)
+            commit_ts = self._send(events, committed, now_ms)
         except BaseException:
             if self._data is not None:
                 self._data.undo()
@@ -271,6 +278,16 @@ class Database:
         if any(isinstance(event, CompletedDdl) for event in events):
             kept = {key for key, rows in after.rows.items() if before.rows.get(key) is rows}
             self._counters = {key: counters for key, counters in self._counters.items() if key in kept}
+
+    def _send(self, events: Events, committed: Upstream, now_ms: int) -> int:
+        """Send events until it succeeds, and return the last commit-ts. Raises DeliveryError for a refused commit."""
+        while True:
+            try:
+                return self.changefeed.send_events(events, committed, now_ms)
+            except DeliveryError as error:
+                if self._after_failure is None:
+                    raise
+                self._after_failure(error)
 
     def _accept(
         self, client: Client, statement: syntax.SqlStatement, outcome: StatementOutcome | FailedStatement, now_ms: int

@@ -109,6 +109,7 @@ class Server:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._loop = None
 
     def stop(self) -> None:
         """Let `serve` return; may be called in any thread, and by a signal handler."""

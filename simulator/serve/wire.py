@@ -16,8 +16,6 @@ from simulator.errors import DdlError, SqlError
 from simulator.tidb.sql_engine.errors import error_number, sqlstate
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 
-SESSION_TRACKING = Capabilities.CLIENT_SESSION_TRACK
-
 
 def ok_packet(
     capabilities: Capabilities,
@@ -30,8 +28,7 @@ def ok_packet(
 ) -> bytes:
     """Return an OK packet, or with `is_end` the one at the end of rows."""
     ok = make_ok(capabilities, status, is_end, affected, insert_id, min(warnings, 0xFFFF))
-    text = info.encode()
-    return ok + (str_len(text) if text and SESSION_TRACKING in capabilities else text)
+    return ok + (str_len(info.encode()) if info else b"")
 
 
 def error_packet(error: SqlError | DdlError) -> bytes:
