@@ -22,6 +22,7 @@ from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4
 from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
 from simulator.serve.parameters import ParameterTypes, Reader, read_parameters
+from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.parser.script import split_script
@@ -183,7 +184,7 @@ class ClientConnection(Connection):
     # -- commands ----------------------------------------------------------------------------------------------------
 
     async def handle_query(self, data: bytes) -> None:
-        text = data.decode("utf-8", "surrogateescape")
+        text = query_text(data)
         try:
             statements = self._split(text)
         except SqlError as error:
@@ -209,7 +210,7 @@ class ClientConnection(Connection):
         return statements or [""]
 
     async def handle_stmt_prepare(self, data: bytes) -> None:
-        text = data.decode("utf-8", "surrogateescape").rstrip().rstrip(";")
+        text = query_text(data).rstrip().rstrip(";")
         try:
             statement, count = parse_prepared(text, self._sql_mode)
             columns = await self.handler.columns_of_prepared(statement)

@@ -14,6 +14,7 @@ from simulator.errors import DeliveryError, SqlError
 from simulator.serve.calls import SimulatorCall, split_call
 from simulator.serve.clients import Client
 from simulator.serve.database import Blocked, Database
+from simulator.serve.named_locks import NamedLocks
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
@@ -40,6 +41,7 @@ class Transactions(Protocol):
     """Runs functions in the thread of the database, and reports ends of transactions."""
 
     database: Database
+    named_locks: NamedLocks
     simulator_call: Callable[[SimulatorCall], None] | None
     """Executes a command of the simulator; raises SqlError."""
 
@@ -103,6 +105,7 @@ class ClientHandler:
         client, server = self.client, self._server
         if statement is None:
             raise SqlError(1065, "42000", "Query was empty")
+        statement = await server.named_locks.computed(statement, client)
         deadline = time.monotonic() + self._lock_wait_seconds()
         client.command, client.statement, client.since_ms = "Query", text, int(time.time() * 1000)
         had_transaction = client.transaction is not None
@@ -155,7 +158,8 @@ class ClientHandler:
             self._server.transaction_ended()
 
     async def close(self) -> None:
-        """Roll the transaction back: the client is gone."""
+        """Roll the transaction back, and release all locks: the client is gone."""
+        self._server.named_locks.release_all(self.client)
         await self._server.call(partial(self._server.database.disconnect, self.client))
         self._server.transaction_ended()
 

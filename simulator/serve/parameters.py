@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 from mysql_mimic.types import ColumnType
@@ -132,9 +133,11 @@ def _read_value(reader: Reader, type: int, is_unsigned: bool, charset: str) -> N
 
 
 def _text_or_bytes(type: int, value: bytes, charset: str) -> Node:
-    if type in BLOBS:
-        return Literal("hex", value.hex())
-    return Literal("string", value.decode("utf-8", "surrogateescape"), charset)
+    """Return a text; bytes that are no UTF-8 are a binary string, whatever the client calls them."""
+    if type not in BLOBS:
+        with suppress(UnicodeDecodeError):
+            return Literal("string", value.decode(), charset)
+    return Literal("hex", value.hex())
 
 
 def signed(digits: str, kind: str) -> Node:

@@ -23,6 +23,7 @@ from simulator.serve.calls import SimulatorCall
 from simulator.serve.connection import ClientConnection
 from simulator.serve.database import Database
 from simulator.serve.handler import ClientHandler
+from simulator.serve.named_locks import NamedLocks
 from simulator.serve.stream import ClientStream
 
 Returned = TypeVar("Returned")
@@ -52,6 +53,7 @@ class Server:
         simulator in a statement, `after_statement` after each statement.
         """
         self.database = database
+        self.named_locks = NamedLocks()
         self.host, self.port = host, port
         self.connections: dict[int, ClientConnection] = {}
         self._users = Users({"root": ""} if passwords is None else passwords, authentication)

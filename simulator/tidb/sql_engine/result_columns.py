@@ -105,12 +105,13 @@ class ResultColumn:
 
 
 def type_flags(type: ColumnType) -> int:
-    """Return the flags that follow from a type."""
+    """Return the flags that follow from a type. Numbers and times have no BINARY (tidb pkg/ddl/add_column.go,
+    processColumnFlags)."""
     if type.name == "null":
         return BINARY
     kind = family(type)
     flags = UNSIGNED * is_unsigned(type) | ZEROFILL * (type.zerofill or type.name == "year")
-    flags |= BINARY * (type.charset == "binary") | BLOB * (kind == "text")
+    flags |= BINARY * is_binary(type) | BLOB * (kind == "text")
     return flags | ENUM * (kind == "enum") | SET * (kind == "set") | TIMESTAMP * (type.name == "timestamp")
 
 

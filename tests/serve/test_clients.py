@@ -1,0 +1,263 @@
+"""Clients that nobody here wrote: each creates tables, writes, reads back and fails on purpose.
+
+The fixture `shop` verifies their messages.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import mysql.connector
+import pymysql
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+from support.java_process import JavaProcess, java_process
+
+from simulator.api.server import ServedDatabase
+
+DAY = datetime.date(1990, 1, 2)
+
+
+def test_pymysql(shop: ServedDatabase) -> None:
+    client = pymysql.connect(host=shop.host, port=shop.port, user=shop.user, database=shop.name)
+    with client, client.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, price DECIMAL(8,2), day DATE, b BLOB, UNIQUE (day))"
+        )
+        cursor.executemany(
+            "INSERT INTO item (price, day, b) VALUES (%s, %s, %s)",
+            [(decimal.Decimal("2.50"), DAY, b"\x00\xff'\\"), (None, None, None)],
+        )
+        assert cursor.lastrowid == 1
+        client.commit()
+        cursor.execute("SELECT * FROM item ORDER BY id")
+        assert cursor.fetchall() == ((1, decimal.Decimal("2.50"), DAY, b"\x00\xff'\\"), (2, None, None, None))
+        assert cursor.execute("UPDATE item SET price = 2.5 WHERE id = 1") == 0
+        with pytest.raises(pymysql.err.IntegrityError) as failure:
+            cursor.execute("INSERT INTO item (day) VALUES (%s)", (DAY,))
+        assert failure.value.args == (1062, "Duplicate entry '1990-01-02' for key 'item.day'")
+        cursor.execute("DELETE FROM item WHERE id = 2")
+        client.commit()
+
+
+def test_found_rows_counts_what_matches(shop: ServedDatabase) -> None:
+    client = pymysql.connect(
+        host=shop.host,
+        port=shop.port,
+        user=shop.user,
+        database=shop.name,
+        client_flag=pymysql.constants.CLIENT.FOUND_ROWS | pymysql.constants.CLIENT.MULTI_STATEMENTS,
+    )
+    with client, client.cursor() as cursor:
+        cursor.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT); INSERT INTO t VALUES (1, 1), (2, 2); SELECT 7")
+        assert [cursor.nextset(), cursor.nextset()] == [True, True]
+        assert cursor.fetchall() == ((7,),)
+        assert cursor.execute("UPDATE t SET n = 1") == 2
+        client.commit()
+
+
+@pytest.mark.slow  # the driver starts a process
+def test_mysql_connector_prepares_statements(shop: ServedDatabase) -> None:
+    client = mysql.connector.connect(
+        host=shop.host, port=shop.port, user=shop.user, database=shop.name, use_pure=True, autocommit=True
+    )
+    cursor = client.cursor()
+    cursor.execute(
+        "CREATE TABLE v (id INT PRIMARY KEY, n BIGINT UNSIGNED, d DOUBLE, c DECIMAL(9,3), t DATETIME(6), s TEXT)"
+    )
+    prepared = client.cursor(prepared=True)
+    at = datetime.datetime(2024, 2, 29, 1, 2, 3, 456789)
+    values = (1, 2**63, -1.5, decimal.Decimal("-3.125"), at, "ä'\\")
+    prepared.execute("INSERT INTO v VALUES (%s, %s, %s, %s, %s, %s)", values)
+    prepared.execute("INSERT INTO v VALUES (%s, %s, %s, %s, %s, %s)", (2, None, None, None, None, None))
+    prepared.execute("SELECT * FROM v WHERE id <= %s ORDER BY id", (2,))
+    assert prepared.fetchall() == [values, (2, None, None, None, None, None)]
+    with pytest.raises(mysql.connector.errors.DatabaseError) as failure:
+        prepared.execute("INSERT INTO v (id, c) VALUES (%s, %s)", (3, "x"))
+    assert failure.value.errno == 1366
+    client.close()
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Customer(Base):
+    __tablename__ = "customer"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(50), unique=True)
+    born: Mapped[datetime.date | None]
+    orders: Mapped[list[Order]] = relationship(back_populates="customer", cascade="all, delete-orphan")
+
+
+class Order(Base):
+    __tablename__ = "orders"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    customer_id: Mapped[int] = mapped_column(sa.ForeignKey("customer.id"))
+    total: Mapped[decimal.Decimal] = mapped_column(sa.Numeric(10, 2))
+    customer: Mapped[Customer] = relationship(back_populates="orders")
+
+
+def test_sqlalchemy(shop: ServedDatabase) -> None:
+    engine = sa.create_engine(f"mysql+pymysql://{shop.user}@{shop.host}:{shop.port}/{shop.name}")
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        orders = [Order(total=decimal.Decimal("12.50")), Order(total=decimal.Decimal(3))]
+        session.add(Customer(name="Ann", born=DAY, orders=orders))
+        session.commit()
+    with Session(engine) as session:
+        ann = session.scalars(sa.select(Customer).where(Customer.name == "Ann")).one()
+        assert (ann.born, sorted(order.total for order in ann.orders)) == (DAY, [3, decimal.Decimal("12.50")])
+        ann.orders[0].total += 1
+        session.commit()
+        session.add(Customer(name="Ann"))
+        with pytest.raises(sa.exc.IntegrityError, match="Duplicate entry 'Ann' for key 'customer.name'"):
+            session.commit()
+        session.rollback()
+        session.add(Order(customer_id=99, total=decimal.Decimal(1)))
+        with pytest.raises(sa.exc.IntegrityError, match="1452"):
+            session.commit()
+    reflected = sa.MetaData()
+    reflected.reflect(engine)
+    assert [column.name for column in reflected.tables["orders"].columns] == ["id", "customer_id", "total"]
+    assert [key.column.table.name for key in reflected.tables["orders"].foreign_keys] == ["customer"]
+    engine.dispose()
+
+
+DJANGO = """
+    import sys
+
+    import pymysql
+
+    pymysql.version_info = (2, 2, 7, "final", 0)
+    pymysql.install_as_MySQLdb()
+    import django
+    from django.conf import settings
+
+    host, port, name = sys.argv[1:]
+    settings.configure(
+        DATABASES={
+            "default": {"ENGINE": "django.db.backends.mysql", "NAME": name, "USER": "root", "HOST": host, "PORT": port}
+        },
+        INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions"],
+        MIDDLEWARE=[
+            "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.contrib.auth.middleware.AuthenticationMiddleware",
+        ],
+        ALLOWED_HOSTS=["testserver"],
+        ROOT_URLCONF="__main__",
+        SECRET_KEY="secret",
+        USE_TZ=True,
+    )
+    django.setup()
+
+    from django.contrib.auth.models import Group, User
+    from django.core.management import call_command
+    from django.db import IntegrityError, transaction
+    from django.http import HttpResponse
+    from django.test import Client
+    from django.urls import path
+
+    def hello(request):
+        request.session["visits"] = request.session.get("visits", 0) + 1
+        return HttpResponse(f"{request.user.username} {request.session['visits']}")
+
+    urlpatterns = [path("", hello)]
+
+    call_command("migrate", verbosity=0)
+    ann = User.objects.create_user("ann", "ann@example.com", "pen")
+    ann.groups.add(Group.objects.create(name="staff"))
+    try:
+        with transaction.atomic():
+            Group.objects.create(name="temporary")
+            User.objects.create_user("ann")
+    except IntegrityError as error:
+        print(error.args[0], Group.objects.count())
+    User.objects.filter(username="ann").update(first_name="Ann")
+    print(*User.objects.values_list("username", "first_name", "groups__name", "is_active").get())
+    browser = Client()
+    print(browser.login(username="ann", password="pen"), browser.login(username="ann", password="ink"))
+    browser.login(username="ann", password="pen")
+    browser.get("/")
+    print(browser.get("/").content.decode())
+    ann.delete()
+    print(User.objects.count())
+"""
+
+
+@pytest.mark.slow
+def test_django(shop: ServedDatabase, tmp_path: Path) -> None:
+    program = tmp_path / "shop_application.py"
+    program.write_text(textwrap.dedent(DJANGO))
+    command = [sys.executable, str(program), shop.host, str(shop.port), shop.name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["1062 1", "ann Ann staff True", "True False", "ann 2", "0"], done.stderr
+
+
+@pytest.mark.slow
+def test_the_command_line_of_mariadb(shop: ServedDatabase) -> None:
+    program = shutil.which("mariadb")
+    if program is None:
+        pytest.skip("there is no `mariadb` on PATH (Debian's package mariadb-client)")
+    statements = """
+        CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20));
+        INSERT INTO item VALUES (1, 'pen'), (2, 'ink');
+        UPDATE item SET name = 'cup' WHERE id = 2;
+        SELECT * FROM item;
+        DESC item;
+        INSERT INTO item VALUES (1, 'bag');
+        DELETE FROM item WHERE id = 1;
+        CALL ticdc.fault('restart');
+    """
+    command = [program, f"-h{shop.host}", f"-P{shop.port}", f"-u{shop.user}", "--force", "--batch", shop.name]
+    done = subprocess.run(command, input=statements, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [
+        "id\tname",
+        "1\tpen",
+        "2\tcup",
+        "Field\tType\tNull\tKey\tDefault\tExtra",
+        "id\tint(11)\tNO\tPRI\tNULL\t",
+        "name\tvarchar(20)\tYES\t\tNULL\t",
+    ]
+    assert "ERROR 1062 (23000) at line 7: Duplicate entry '1' for key 'item.PRIMARY'" in done.stderr
+
+
+@pytest.fixture(scope="session")
+def jdbc_client() -> Iterator[JavaProcess]:
+    with java_process("JdbcClient", "jdbc-ivy.xml", "jdbc-client-9.1.0", "MySQL's JDBC driver") as process:
+        yield process
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    "options", ["", "&useServerPrepStmts=true&cachePrepStmts=true", "&rewriteBatchedStatements=true"]
+)
+def test_jdbc(shop: ServedDatabase, jdbc_client: JavaProcess, options: str) -> None:
+    url = f"jdbc:mysql://{shop.host}:{shop.port}/{shop.name}?user=root&connectionTimeZone=UTC{options}"
+    assert jdbc_client.answer(url) == [
+        "inserted 1",
+        "key 1",
+        "inserted 1",
+        "key 2",
+        "inserted 1",
+        "key 3",
+        "part 2 'ä'|14.50|2024-02-29 01:02:03.25|1969-12-31|5|18446744073709551615|-0.2|false",
+        "part 3 'ä'|15.50|2024-02-29 01:02:03.25|1969-12-31|5|18446744073709551615|-0.30000000000000004|null",
+        "1062 23000 Duplicate entry 'part 3 'ä'' for key 'part.name'",
+        "id BIGINT,name VARCHAR,price DECIMAL,made DATETIME,day DATE,data BLOB,big BIGINT UNSIGNED,ratio DOUBLE,ok BIT,",
+    ]
+
+
+@pytest.mark.interop
+def test_flyway(shop: ServedDatabase, jdbc_client: JavaProcess) -> None:
+    url = f"jdbc:mysql://{shop.host}:{shop.port}/{shop.name}"
+    assert jdbc_client.answer(f"flyway {url}") == ["migrated 2", "again 0"]
+    assert shop.rows("account") == [{"id": 1, "name": "ann", "email": "a@b"}, {"id": 2, "name": "bob", "email": "none"}]
