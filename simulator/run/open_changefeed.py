@@ -167,6 +167,10 @@ class OpenChangefeed:
         """Take other rows as those of the tables, which an earlier changefeed has sent."""
         self.position = replace(with_upstream(self.position, self._context), state=upstream)
 
+    def pass_time(self, milliseconds: int) -> None:
+        """Let time pass; its watermarks come with the next events."""
+        self.position = self.position.passed(milliseconds)
+
     def advance_unsent(self, now_ms: int) -> None:
         """Let time pass until a millisecond without watermarks."""
         self.position = self.position.not_before(now_ms)

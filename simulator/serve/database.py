@@ -150,6 +150,9 @@ class Database:
             self.roll_back(client)
             raise
         self._accept(client, statement, outcome, now_ms)
+        if not outcome.events and not isinstance(outcome, FailedStatement) and client.transaction is None:
+            if not isinstance(statement, syntax.SessionStatement):
+                self.changefeed.pass_time(1)  # as a commit without changes
         return outcome
 
     def _set_snapshot(self, client: Client, statement: syntax.SetVariables, now_ms: int) -> syntax.SetVariables:
