@@ -19,6 +19,7 @@ from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore.names import feature_comment, quote_name
 
 TIMES = (*NOW, *TODAY)
+MOST_SHARD_BITS = 15
 
 Quote = Callable[[str], str]
 
@@ -176,6 +177,8 @@ def _options(table: Table, next_id: int) -> Iterator[str]:
     if next_id > 1 and is_random:
         yield feature_comment(f"AUTO_RANDOM_BASE={next_id}", "auto_rand_base")
     shard, regions = (int(options.get(name, 0)) for name in ("SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS"))
+    shard = min(shard, MOST_SHARD_BITS)
+    regions = min(regions, shard) if shard else regions
     split = f"PRE_SPLIT_REGIONS={regions}" if regions else ""
     if shard:
         yield feature_comment(" ".join(word for word in (f"SHARD_ROW_ID_BITS={shard}", split) if word))
