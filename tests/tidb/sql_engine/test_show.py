@@ -10,7 +10,7 @@ from support.upstreams import played, refusal
 from simulator.errors import SqlError
 from simulator.releases import V8_5, find
 from simulator.tidb.sql_engine.execute import new_upstream
-from simulator.tidb.sql_engine.result_columns import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNSIGNED, ResultColumn
+from simulator.tidb.sql_engine.result_columns import AUTO_INCREMENT, NOT_NULL, PRIMARY, UNIQUE, UNSIGNED, ResultColumn
 from simulator.tidb.sql_engine.storage.state import ResultSet, StatementOutcome, Upstream
 
 SCHEMA = """CREATE DATABASE shop; USE shop;
