@@ -197,27 +197,31 @@ def _ttl(table: Table, quote: Quote) -> Iterator[str]:
 
 
 def _partitioning(rule: Partitioning, quote: Quote) -> str:
-    columns = ",".join(map(quote, rule.columns))
-    names = [partition.name for partition in rule.partitions]
-    if rule.kind == "hash" and names == [f"p{number}" for number in range(len(names))]:
-        return f"\nPARTITION BY HASH ({stored_partitioning(rule.expression)}) PARTITIONS {len(names)}"
+    columns = ",".join(map(quote, () if rule.implied else rule.columns))
     expression = stored_partitioning(rule.expression) if rule.expression else ""
-    method = f"{rule.kind.upper()} ({expression})" if expression else f"{rule.kind.upper()} COLUMNS({columns})"
+    kind = rule.kind.upper()
+    method = f"{kind} ({expression})" if expression else f"{kind} COLUMNS({columns})"
     if rule.kind == "key":
         method = f"KEY ({columns})"
-        if names == [f"p{number}" for number in range(len(names))]:
-            return f"\nPARTITION BY {method} PARTITIONS {len(names)}"
+    unnamed = tuple(Partition(f"p{number}") for number in range(len(rule.partitions)))
+    if (
+        rule.kind in ("hash", "key")
+        and rule.partitions == unnamed
+        and not any(each.comment for each in rule.partitions)
+    ):
+        return f"\nPARTITION BY {method} PARTITIONS {len(unnamed)}"
     partitions = ",\n ".join(_partition(rule.kind, partition, quote) for partition in rule.partitions)
     return f"\nPARTITION BY {method}\n({partitions})"
 
 
 def _partition(kind: str, partition: Partition, quote: Quote) -> str:
-    text = f"PARTITION {quote(partition.name)}"
+    values = ""
     if kind == "range":
-        return f"{text} VALUES LESS THAN ({','.join(partition.values[0])})"
-    if partition.values == (("DEFAULT",),):
-        return f"{text} DEFAULT"
-    return f"{text} VALUES IN ({list_members(partition)})" if kind == "list" else text
+        values = f" VALUES LESS THAN ({','.join(partition.values[0])})"
+    elif kind == "list":
+        values = " DEFAULT" if partition.values == (("DEFAULT",),) else f" VALUES IN ({list_members(partition)})"
+    comment = f" COMMENT '{output_text(partition.comment)}'" if partition.comment else ""
+    return f"PARTITION {quote(partition.name)}{values}{comment}"
 
 
 def list_members(partition: Partition) -> str:
