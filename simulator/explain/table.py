@@ -1,4 +1,5 @@
-"""A table under a changefeed: whether it is replicated and why, its handle key, and the destination of its rows."""
+"""A table under a changefeed: whether it is replicated and why, its handle key, the destination of its rows, and SHOW
+CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from simulator.ticdc.dispatch.dispatchers import TS
 from simulator.ticdc.dispatch.routing import matching_rule, route, router
 from simulator.ticdc.filters.replication import filter_rule, replication
 from simulator.ticdc.table_info import handle_index, handle_key
+from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text
 from simulator.tidb.model.table import Table
 
 
@@ -46,6 +48,9 @@ class TableExplained:
     sent_as: str
     """Full name in messages, if table routing changes it."""
 
+    created: str
+    """What SHOW CREATE TABLE shows."""
+
 
 def explain_table(table: Table, changefeed: Changefeed, release: Release) -> TableExplained:
     """Explain a table; raises ChangefeedError for a rule that TiCDC rejects, or that the table does not fit."""
@@ -67,6 +72,7 @@ def explain_table(table: Table, changefeed: Changefeed, release: Release) -> Tab
         to.topic,
         rule.topic,
         ".".join(to.sent_as or ()),
+        create_table_text(table, TextStyle(default_parentheses=release.default_parentheses)),
     )
 
 
@@ -108,6 +114,8 @@ def table_lines(explained: TableExplained) -> Iterator[str]:
     yield f"topic        {explained.topic}{f', of expression {explained.topic_rule}' if explained.topic_rule else ''}"
     if explained.sent_as:
         yield f"sent as      {explained.sent_as}"
+    yield ""
+    yield from explained.created.split("\n")
 
 
 def _eligible_words(explained: TableExplained) -> str:

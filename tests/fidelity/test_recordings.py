@@ -6,6 +6,8 @@ shows what differs.
 
 from __future__ import annotations
 
+import gzip
+import json
 import runpy
 import signal
 from collections import Counter
@@ -18,6 +20,7 @@ from support import given_cases
 from simulator import releases
 from simulator.consumer.decode import DdlEvent
 from simulator.tidb.ddl.actions import Action
+from simulator.tidb.restore.names import quote_name
 
 DEFAULT = Path(__file__).parent.parent / "recordings"
 CHECK = runpy.run_path(str(DEFAULT / "check.py"))
@@ -30,6 +33,9 @@ LEAST_EQUAL = 0.97
 
 MOST_REFUSED = 0.03
 """The share of a file's statements that the simulator refuses by name."""
+
+MOST_OTHER_TEXTS = 0.05
+"""The share of the tables of a file whose SHOW CREATE TABLE differs."""
 
 REPLICATED = {code for code in Action if code in releases.find(RELEASE).allowed_ddl}
 """The types of the jobs that TiCDC replicates, as the vectors of DDL have them. The list in check.py says that it is from
@@ -53,8 +59,36 @@ def ddl_events(player: Any) -> list[DdlEvent]:
     return [event for event in player.ticdc.events(watermark=False) if isinstance(event, DdlEvent)]
 
 
+class CreateTexts:
+    """Holds SHOW CREATE TABLE behind each statement of a recording against what TiDB showed."""
+
+    def __init__(self, recording: Path, execute: Any) -> None:
+        self._lines = map(json.loads, gzip.open(recording, "rt"))
+        self._execute = execute
+        self.compared, self.different = 0, list[str]()
+
+    def execute(self, player: Any, sql: str) -> Any:
+        answer = self._execute(player, sql)
+        if not sql.startswith("SET time_zone = '+00:00'; SET timestamp"):  # what the player itself sets
+            line = next(line for line in self._lines if line["sql"] == sql)
+            if answer[0] == line.get("error", 0):
+                for name, text in line.get("created", {}).items():
+                    self._compare(player, name, text, sql)
+        return answer
+
+    def _compare(self, player: Any, name: str, text: str, sql: str) -> None:
+        quoted = ".".join(map(quote_name, name.split(".", 1)))
+        shown = player.ticdc.execute(f"SHOW CREATE TABLE {quoted}").rows[0][1]
+        self.compared += 1
+        if shown != text:
+            self.different.append(f"{sql}\n{text}\n{shown}")
+
+
 def test_the_simulator_answers_as_tidb_did(recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Success or the error's number, rows of tables and SELECTs, types of DDL jobs; no statement crashes or hangs."""
+    """Success or the error's number, rows of tables and SELECTs, types of DDL jobs, SHOW CREATE TABLE; no statement
+    crashes or hangs."""
+    created = CreateTexts(recording, CHECK["Player"].execute)
+    monkeypatch.setattr(CHECK["Player"], "execute", lambda player, sql: created.execute(player, sql))
     before = signal.signal(signal.SIGALRM, CHECK["alarm"])
     monkeypatch.setitem(CHECK["play"].__globals__, "SENT", REPLICATED)
     monkeypatch.setattr(CHECK["Player"], "events", ddl_events)
@@ -70,3 +104,4 @@ def test_the_simulator_answers_as_tidb_did(recording: Path, monkeypatch: pytest.
     assert 0 == found["crash"], shown
     assert found["equal"] >= LEAST_EQUAL * found["compared"], shown
     assert found["refused"] <= MOST_REFUSED * (found["compared"] + found["refused"]), shown
+    assert len(created.different) <= MOST_OTHER_TEXTS * created.compared, "\n".join(created.different)[:4000]

@@ -19,6 +19,7 @@ from simulator.tidb.model.types import ColumnType, family, is_binary, mysql_type
 from simulator.tidb.restore.names import feature_comment, quote_name
 
 TIMES = (*NOW, *TODAY)
+MOST_SHARD_BITS = 15
 
 Quote = Callable[[str], str]
 
@@ -176,6 +177,8 @@ def _options(table: Table, next_id: int) -> Iterator[str]:
     if next_id > 1 and is_random:
         yield feature_comment(f"AUTO_RANDOM_BASE={next_id}", "auto_rand_base")
     shard, regions = (int(options.get(name, 0)) for name in ("SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS"))
+    shard = min(shard, MOST_SHARD_BITS)
+    regions = min(regions, shard) if shard else regions
     split = f"PRE_SPLIT_REGIONS={regions}" if regions else ""
     if shard:
         yield feature_comment(" ".join(word for word in (f"SHARD_ROW_ID_BITS={shard}", split) if word))
@@ -194,27 +197,31 @@ def _ttl(table: Table, quote: Quote) -> Iterator[str]:
 
 
 def _partitioning(rule: Partitioning, quote: Quote) -> str:
-    columns = ",".join(map(quote, rule.columns))
-    names = [partition.name for partition in rule.partitions]
-    if rule.kind == "hash" and names == [f"p{number}" for number in range(len(names))]:
-        return f"\nPARTITION BY HASH ({stored_partitioning(rule.expression)}) PARTITIONS {len(names)}"
+    columns = ",".join(map(quote, () if rule.implied else rule.columns))
     expression = stored_partitioning(rule.expression) if rule.expression else ""
-    method = f"{rule.kind.upper()} ({expression})" if expression else f"{rule.kind.upper()} COLUMNS({columns})"
+    kind = rule.kind.upper()
+    method = f"{kind} ({expression})" if expression else f"{kind} COLUMNS({columns})"
     if rule.kind == "key":
         method = f"KEY ({columns})"
-        if names == [f"p{number}" for number in range(len(names))]:
-            return f"\nPARTITION BY {method} PARTITIONS {len(names)}"
+    unnamed = tuple(Partition(f"p{number}") for number in range(len(rule.partitions)))
+    if (
+        rule.kind in ("hash", "key")
+        and rule.partitions == unnamed
+        and not any(each.comment for each in rule.partitions)
+    ):
+        return f"\nPARTITION BY {method} PARTITIONS {len(unnamed)}"
     partitions = ",\n ".join(_partition(rule.kind, partition, quote) for partition in rule.partitions)
     return f"\nPARTITION BY {method}\n({partitions})"
 
 
 def _partition(kind: str, partition: Partition, quote: Quote) -> str:
-    text = f"PARTITION {quote(partition.name)}"
+    values = ""
     if kind == "range":
-        return f"{text} VALUES LESS THAN ({','.join(partition.values[0])})"
-    if partition.values == (("DEFAULT",),):
-        return f"{text} DEFAULT"
-    return f"{text} VALUES IN ({list_members(partition)})" if kind == "list" else text
+        values = f" VALUES LESS THAN ({','.join(partition.values[0])})"
+    elif kind == "list":
+        values = " DEFAULT" if partition.values == (("DEFAULT",),) else f" VALUES IN ({list_members(partition)})"
+    comment = f" COMMENT '{output_text(partition.comment)}'" if partition.comment else ""
+    return f"PARTITION {quote(partition.name)}{values}{comment}"
 
 
 def list_members(partition: Partition) -> str:

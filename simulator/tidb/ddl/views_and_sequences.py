@@ -28,7 +28,7 @@ def create_view(statement: syntax.CreateView, text: str, session: Session) -> Ex
                 raise tidb_error("ddl:1347", *name, "VIEW")
             raise tidb_error("schema:1050", ".".join(name))
         names = statement.columns or _field_names(statement, catalog, session)
-        view = ViewInfo(name.schema, name.name, statement.query.text, names)
+        view = ViewInfo(name.schema, name.name, statement.query.restored, names)
         return replace(catalog, views={**catalog.views, place: view})
 
     return session.with_jobs([Job(Action.CREATE_VIEW, text, statement, *session.new_name(statement.view))], change)

@@ -122,6 +122,8 @@ class Partition:
     """RANGE: one tuple of upper bounds, maybe `MAXVALUE`. LIST: one tuple per list member, maybe `NULL` or `DEFAULT`.
     HASH, KEY: empty."""
 
+    comment: str = field(default="", compare=False)
+
 
 @dataclass(frozen=True)
 class Partitioning:
@@ -133,6 +135,8 @@ class Partitioning:
 
     columns: tuple[str, ...]
     partitions: tuple[Partition, ...]
+    implied: bool = field(default=False, compare=False)
+    """Whether the columns are those of the primary key because KEY () names none."""
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,10 @@ def _parse_database(cursor: Cursor) -> str:
 
 def _with_filter(cursor: Cursor, show: Show) -> Show:
     if cursor.accept("LIKE"):
-        return replace(show, like=cursor.string("a pattern"))
+        pattern = cursor.grammar.simple_expression(cursor)
+        if not isinstance(pattern, syntax.Literal):
+            cursor.unexpected("a pattern in quotes")
+        return replace(show, like=pattern.text)
     return replace(show, where=cursor.grammar.expression(cursor)) if cursor.accept("WHERE") else show
 
 

@@ -80,14 +80,13 @@ def test_set_names_each_variable_with_its_scope(sql: str, settings: tuple[syntax
 @pytest.mark.parametrize(
     ("sql", "what"),
     [
-        ("SHOW TABLES", "SHOW"),
+        ("SHOW STATS_META", "SHOW"),
         ("ANALYZE TABLE t", "ANALYZE"),
         ("ADMIN CHECK TABLE t", "ADMIN"),
         ("EXPLAIN DELETE FROM t", "EXPLAIN"),
-        ("DESC t", "DESC"),
+        ("DESC SELECT 1", "DESC"),
         ("SPLIT TABLE t BETWEEN (0) AND (9) REGIONS 3", "SPLIT"),
         ("CREATE USER 'a'@'%'", "CREATE USER"),
-        ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET TRANSACTION"),
         ("SET SESSION TRANSACTION READ WRITE", "SET TRANSACTION"),
         ("SET PASSWORD FOR 'a' = 'b'", "SET PASSWORD"),
         ("DO SLEEP(1)", "DO"),

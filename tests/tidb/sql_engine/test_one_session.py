@@ -122,7 +122,7 @@ def test_every_statement_on_schemas_and_rows_has_an_executor() -> None:
 
 def test_every_statement_of_a_session_is_executed() -> None:
     texts = """USE test; SET @a = 1; BEGIN; SAVEPOINT s; RELEASE SAVEPOINT s; COMMIT; ROLLBACK; SELECT 1;
-        PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES"""
+        PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES; SHOW TABLES"""
     upstream, kinds = new_upstream(V8_5), set()
     for part in split_script(texts):
         statement = parse_sql(part.text)

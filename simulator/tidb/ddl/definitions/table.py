@@ -131,14 +131,19 @@ def build_partitioning(
         return None
     where = position(text, clause.at)
     columns = tuple(resolve_column(name, names, where) for name in clause.method.columns)
-    partitions = tuple(Partition(partition.name, partition.values) for partition in clause.definitions)
+    partitions = tuple(
+        Partition(
+            each.name, each.values, next((option.value for option in each.options if option.name == "COMMENT"), "")
+        )
+        for each in clause.definitions
+    )
     if clause.method.kind in ("hash", "key"):
         partitions = partitions or tuple(
             Partition(f"p{number}") for number in range(min(clause.method.count or 1, 8192))
         )
         columns = columns or primary_key if clause.method.kind == "key" else ()
     check_partitions(clause, partitions, len(columns) or 1, where)
-    return Partitioning(clause.method.kind, clause.method.expression, columns, partitions)
+    return Partitioning(clause.method.kind, clause.method.expression, columns, partitions, not clause.method.columns)
 
 
 def check_partitions(clause: syntax.PartitionClause, partitions: tuple[Partition, ...], width: int, where: str) -> None:

@@ -243,7 +243,7 @@ def build_partition(definition: syntax.PartitionDefinition, kind: str, session: 
     comment = next((option.value for option in definition.options if option.name == "COMMENT"), "")
     if kind == "range" and session.is_strict and len(comment.encode()) > MAX_COMMENT_BYTES:
         raise tidb_error("ddl:1793", definition.name.lower())
-    return Partition(definition.name, definition.values)
+    return Partition(definition.name, definition.values, comment)
 
 
 def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:

@@ -64,7 +64,11 @@ def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Sess
     if clause.method.kind in ("hash", "key"):
         partitions = partitions or tuple(Partition(f"p{number}") for number in range(clause.method.count or 1))
     partitioning = Partitioning(
-        clause.method.kind, clause.method.expression, tuple(names[name.lower()] for name in columns), partitions
+        clause.method.kind,
+        clause.method.expression,
+        tuple(names[name.lower()] for name in columns),
+        partitions,
+        not clause.method.columns,
     )
     for partition in partitions:
         check_types(partition, partitioning, table)

@@ -121,7 +121,8 @@ SERVER_TEXTS: dict[str, Callable[[Upstream], str]] = {
     "TIDB_VERSION": lambda upstream: _tidb_version(upstream.release),
     "CURRENT_ROLE": lambda upstream: "NONE",
     "CURRENT_RESOURCE_GROUP": lambda upstream: "default",
-    **dict.fromkeys(("USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER"), lambda upstream: upstream.session.user),
+    "CURRENT_USER": lambda upstream: upstream.session.account,
+    **dict.fromkeys(("USER", "SESSION_USER", "SYSTEM_USER"), lambda upstream: upstream.session.user),
 }
 STATEMENT_NUMBERS: dict[str, Callable[[Upstream, int], int]] = {
     "CONNECTION_ID": lambda upstream, now: upstream.session.connection_id,

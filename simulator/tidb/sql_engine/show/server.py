@@ -97,7 +97,7 @@ def _collations(show: Show, text: str, upstream: Upstream, now_ms: int) -> Syste
 
 
 def _grants(show: Show, text: str, upstream: Upstream, now_ms: int) -> SystemTable:
-    user, _, host = upstream.session.user.partition("@")
+    user, _, host = upstream.session.account.partition("@")
     asked = show.user.replace("'", "").replace("`", "").replace('"', "")
     if asked and asked.partition("@")[0] != user:
         name, _, place = asked.partition("@")

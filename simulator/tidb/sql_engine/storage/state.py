@@ -127,6 +127,12 @@ class SqlSession:
     last: LastStatement = field(default=LastStatement(), compare=False)
     connection_id: int = 1
     user: str = "root@%"
+    """Name and host of the client, as USER() has them."""
+
+    @property
+    def account(self) -> str:
+        """The account that the server took the client for, as CURRENT_USER() has it. It is of any host."""
+        return f"{self.user.partition('@')[0]}@%"
 
 
 @dataclass(frozen=True)

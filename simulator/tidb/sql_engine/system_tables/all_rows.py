@@ -120,7 +120,26 @@ def _partitions(table: Table, schema: str) -> Iterator[Row]:
         bounds = ",".join(partition.values[0]) if rule.kind == "range" else list_members(partition)
         yield (
             *("def", schema, table.name, partition.name, None, place, None, f"{rule.kind.upper()}{columns}", None),
-            *(expression, None, bounds, 0, 0, 0, 0, 0, 0, None, None, None, None, "", None, None, None, None),
+            *(
+                expression,
+                None,
+                bounds,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                None,
+                None,
+                None,
+                None,
+                partition.comment,
+                None,
+                None,
+                None,
+                None,
+            ),
         )
 
 

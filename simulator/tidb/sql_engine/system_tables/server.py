@@ -72,5 +72,5 @@ def processes(upstream: Upstream, now_ms: int) -> Iterator[Row]:
 
 
 def user_privileges(upstream: Upstream, now_ms: int) -> Iterator[Row]:
-    user, _, host = upstream.session.user.partition("@")
+    user, _, host = upstream.session.account.partition("@")
     yield from ((f"'{user}'@'{host}'", "def", privilege.upper(), "YES") for privilege in PRIVILEGES)
