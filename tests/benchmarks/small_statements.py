@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from simulator import TiCDC
-from simulator.run.steps.sql import execute_statement
+from simulator.run.steps import sql
 from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=4"
@@ -74,9 +74,7 @@ def cases(rows: int, count: int) -> Iterator[Case]:
     )
     yield Case("SELECT", lambda number: [f"SELECT id, name, stock, price FROM item WHERE id = {first + number}"])
     yield Case("SELECT *", lambda number: [f"SELECT * FROM item WHERE id = {2 * number * step + 1}"])
-    yield Case(
-        "SELECT prepared", lambda number: [f"SET @id = {2 * number * step + 1}", "EXECUTE sel USING @id"]
-    )
+    yield Case("SELECT prepared", lambda number: [f"SET @id = {2 * number * step + 1}", "EXECUTE sel USING @id"])
     yield Case("UPDATE", lambda number: [f"UPDATE item SET stock = {number} WHERE id = {first + number}"])
     yield Case(
         "UPDATE computed",
@@ -88,7 +86,10 @@ def cases(rows: int, count: int) -> Iterator[Case]:
         "UPDATE prepared",
         lambda number: [f"SET @id = {2 * number * step + 1}, @n = {number}", "EXECUTE upd USING @n, @id"],
     )
-    yield Case("BEGIN, UPDATE, COMMIT", lambda number: ["BEGIN", f"UPDATE item SET stock = 5 WHERE id = {first + number}", "COMMIT"])
+    yield Case(
+        "BEGIN, UPDATE, COMMIT",
+        lambda number: ["BEGIN", f"UPDATE item SET stock = 5 WHERE id = {first + number}", "COMMIT"],
+    )
     yield Case("REPLACE", lambda number: [f"REPLACE {_insert(first + number)[7:]}"])
     yield Case(
         "ON DUPLICATE KEY UPDATE",
@@ -98,9 +99,7 @@ def cases(rows: int, count: int) -> Iterator[Case]:
     yield Case("DELETE between", lambda number: [f"DELETE FROM item WHERE id = {2 * number * step + 1}"])
     bulk = first + 10 * count
     yield Case(
-        f"INSERT {BULK} rows",
-        lambda number: [_insert(*range(bulk + number * BULK, bulk + (number + 1) * BULK))],
-        BULK,
+        f"INSERT {BULK} rows", lambda number: [_insert(*range(bulk + number * BULK, bulk + (number + 1) * BULK))], BULK
     )
 
 
@@ -124,7 +123,7 @@ def _engine(ticdc: TiCDC) -> Callable[[str], None]:
 
     def execute(text: str) -> None:
         nonlocal position
-        position, _, outcome = execute_statement(text, position, context)
+        position, _, outcome = sql.execute_statement(text, position, context)
         if isinstance(outcome, FailedStatement):
             raise outcome.error
 
@@ -133,6 +132,7 @@ def _engine(ticdc: TiCDC) -> Callable[[str], None]:
 
 def _measured(execute: Callable[[str], object], case: Case, count: int) -> float:
     """Return the CPU seconds of an operation in the quickest slice."""
+    sql._read.cache_clear()
     texts = [case.statements(number) for number in range(count)]
     slices = [texts[part * count // SLICES : (part + 1) * count // SLICES] for part in range(SLICES)]
     found = []

@@ -168,6 +168,12 @@ def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
     return KeyedRows(texts, stored.row_ids.take(indices), stored.keys.handles.take(indices), unique)
 
 
+def column_at(stored: StoredRows, name: str, places: pa.Array) -> pa.Array:
+    """Return the cells (binary) of a column at some positions."""
+    cells = stored.cells.column(name).take(places)
+    return _binary_array(cells)
+
+
 def take_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
     return rows.map(lambda array: array.take(places))
 

@@ -1,0 +1,145 @@
+"""Rows of one table, matched and selected without a query in DuckDB: most of what UPDATE, DELETE and a SELECT by key
+need.
+
+A query finds the same rows and values. It computes whatever raises NotSimple here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from simulator.columns.cells import latin1, raw
+from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.expressions.trees import strip_parentheses
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import is_binary
+from simulator.tidb.sql_engine.queries import simple_values
+from simulator.tidb.sql_engine.queries.literals import NotSimple
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.sql_engine.storage.rows import column_at, table_rows
+from simulator.tidb.sql_engine.storage.state import ResultSet, StoredRows, Upstream
+from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, SelectTree, Star, TableSource
+
+SHOWN_DIGITS = 38
+"""Digits of the longest DECIMAL whose cells are what a client is shown."""
+
+SHOWN_TYPES = frozenset(
+    "tinyint smallint mediumint int bigint date datetime timestamp time char varchar tinytext text mediumtext longtext "
+    "enum set json".split()
+)
+"""Other types whose cells are what a client is shown."""
+
+
+class SimpleMatch(NamedTuple):
+    """The rows of one table that WHERE, ORDER BY and LIMIT select."""
+
+    alias: str
+    """As written: the table's alias, or its name."""
+
+    key: Key
+    stored: StoredRows
+    places: pa.Array
+    """int64 positions in `stored`, in the order of the statement."""
+
+    resolve: Callable[[Node], Column]
+    """Returns the stored column that a name means. Raises NotSimple."""
+
+    @property
+    def table(self) -> Table:
+        return self.stored.table
+
+    def cells(self, node: Node) -> pa.Array:
+        """Return the cells of a column in the matched rows."""
+        return column_at(self.stored, self.resolve(node).name, self.places)
+
+
+def match_simply(
+    source: TableSource, where: Node | None, order: Sequence[OrderItem], limit: Limit | None, upstream: Upstream
+) -> SimpleMatch:
+    """Return the matched rows of a table. Raises NotSimple."""
+    schema, table_name = source.name.schema or upstream.session.database, source.name.name
+    key = object_key(schema, table_name)
+    table = upstream.catalog.tables.get(key)
+    if table is None or source.partitions:
+        raise NotSimple
+    alias = source.alias or table_name
+    resolve = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
+    stored = table_rows(upstream, table)
+    places = simple_values.matching_places(simple_values.parse_conditions(where, resolve), stored.cells)
+    if order and (len(places) > 1 or not all(resolve(strip_parentheses(item.expression)) for item in order)):
+        raise NotSimple
+    if limit is not None:
+        places = places.slice(limit.offset, limit.count)
+    return SimpleMatch(alias, key, stored, places, resolve)
+
+
+def match_and_evaluate(
+    source: TableSource,
+    where: Node | None,
+    order: Sequence[OrderItem],
+    limit: Limit | None,
+    upstream: Upstream,
+    expressions: Mapping[str, Node],
+    targets: Mapping[str, Column],
+) -> tuple[SimpleMatch, Mapping[str, pa.Array]]:
+    """Return the matched rows of a table, and the datums of expressions over them by name. Raises NotSimple."""
+    match = match_simply(source, where, order, limit, upstream)
+    values = simple_values.simple_columns(
+        list(expressions.values()),
+        [targets.get(name) for name in expressions],
+        match.resolve,
+        match.cells,
+        len(match.places),
+    )
+    return match, dict(zip(expressions, values, strict=True))
+
+
+def select_simply(tree: QueryTree, upstream: Upstream) -> ResultSet:
+    """Return the rows of a SELECT of columns of one table, whose cells are what a client is shown. Raises NotSimple."""
+    if not isinstance(tree, SelectTree) or not isinstance(tree.source, TableSource) or tree.having is not None:
+        raise NotSimple
+    if tree.group_by or tree.distinct or tree.windows or tree.unsupported:
+        raise NotSimple
+    match = match_simply(tree.source, tree.where, tree.order, tree.limit, upstream)
+    names, columns = list[str](), list[Column]()
+    for item in tree.items:
+        if isinstance(item, Star):
+            if item.table is not None:
+                raise NotSimple
+            columns += match.table.columns
+            names += [column.name for column in match.table.columns]
+        else:
+            columns.append(match.resolve(strip_parentheses(item.expression)))
+            names.append(item.name)
+    shown = [_shown(column, match, upstream) for column in columns]
+    rows = pa.table(shown, [f"shown {place}" for place in range(len(shown))])
+    return ResultSet(tuple(names), rows, tuple(is_binary(column.type) for column in columns))
+
+
+def _shown(column: Column, match: SimpleMatch, upstream: Upstream) -> pa.Array:
+    """Return the cells of a column as the server sends them to a client."""
+    type = column.type
+    if column.generated == "virtual" or not (
+        type.name in SHOWN_TYPES or type.name == "decimal" and type.length <= SHOWN_DIGITS
+    ):
+        raise NotSimple
+    if type.name == "timestamp" and upstream.session.time_zone not in ("UTC", "+00:00"):
+        raise NotSimple
+    cells = column_at(match.stored, column.name, match.places)
+    return latin1(cells) if is_binary(type) else raw(cells)
+
+
+def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
+    """Return the stored column of a table that a name means. Raises NotSimple."""
+    if isinstance(node, ColumnName):
+        *qualifier, name = (part.lower() for part in node.parts)
+        if qualifier in ([], [alias.lower()]) or schema and qualifier == [schema.lower(), alias.lower()]:
+            column = columns_by_name(table).get(name)
+            if column is not None and column.generated != "virtual":
+                return column
+    raise NotSimple
