@@ -6,21 +6,26 @@ A query finds the same rows and values. It computes whatever raises NotSimple he
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, partial
 
+import numpy as np
 import pyarrow as pa
 
-from simulator.columns.cells import latin1, raw
+from simulator.columns.cells import Places, latin1
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.literals import NotSimple
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
-from simulator.tidb.sql_engine.storage.rows import column_at, table_rows
+from simulator.tidb.sql_engine.queries.simple_values import Condition
+from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, encode_key, unique_keys
+from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows, texts_at
+from simulator.tidb.sql_engine.storage.sorted_blocks import FEW
 from simulator.tidb.sql_engine.storage.state import ResultSet, StoredRows, Upstream
 from simulator.tidb.syntax.expressions import ColumnName, Node
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, SelectTree, Star, TableSource
@@ -35,7 +40,8 @@ SHOWN_TYPES = frozenset(
 """Other types whose cells are what a client is shown."""
 
 
-class SimpleMatch(NamedTuple):
+@dataclass(frozen=True)
+class SimpleMatch:
     """The rows of one table that WHERE, ORDER BY and LIMIT select."""
 
     alias: str
@@ -53,9 +59,25 @@ class SimpleMatch(NamedTuple):
     def table(self) -> Table:
         return self.stored.table
 
+    @cached_property
+    def _texts(self) -> Mapping[str, pa.Array]:
+        return texts_at(self.stored, np.asarray(self.places, np.int64))
+
     def cells(self, node: Node) -> pa.Array:
-        """Return the cells of a column in the matched rows."""
-        return column_at(self.stored, self.resolve(node).name, self.places)
+        """Return the cells (binary) of a column in the matched rows."""
+        return self._texts[self.resolve(node).name]
+
+    def shown(self, column: Column, upstream: Upstream) -> pa.Array:
+        """Return the cells of a column as the server sends them to a client. Raises NotSimple."""
+        type = column.type
+        if column.generated == "virtual" or not (
+            type.name in SHOWN_TYPES or type.name == "decimal" and type.length <= SHOWN_DIGITS
+        ):
+            raise NotSimple
+        if type.name == "timestamp" and upstream.session.time_zone not in ("UTC", "+00:00"):
+            raise NotSimple
+        cells = self._texts[column.name]
+        return latin1(cells) if is_binary(type) else cells
 
 
 def match_simply(
@@ -70,12 +92,50 @@ def match_simply(
     alias = source.alias or table_name
     resolve = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
     stored = table_rows(upstream, table)
-    places = simple_values.matching_places(simple_values.parse_conditions(where, resolve), stored.cells)
+    places = _matching_places(simple_values.parse_conditions(where, resolve), stored)
     if order and (len(places) > 1 or not all(resolve(strip_parentheses(item.expression)) for item in order)):
         raise NotSimple
     if limit is not None:
         places = places.slice(limit.offset, limit.count)
     return SimpleMatch(alias, key, stored, places, resolve)
+
+
+def _matching_places(conditions: Sequence[Condition], stored: StoredRows) -> pa.Array:
+    """Return the int64 positions of the rows that meet all conditions, ascending."""
+    found = _places_by_key(conditions, stored)
+    if found is None:
+        return simple_values.matching_places(conditions, column_arrays(stored.cells), stored.cells.num_rows)
+    matches = simple_values.matching_places(conditions, texts_at(stored, found), len(found))
+    return pa.array(found).take(matches)
+
+
+def _places_by_key(conditions: Sequence[Condition], stored: StoredRows) -> Places | None:
+    """Return the positions of the rows that may meet conditions on all columns of a unique key; None without them."""
+    table, keys = stored.table, stored.keys
+    assert keys is not None
+    values = {each.column.name.lower(): each for each in conditions if each.operator == "="}
+    for key in unique_keys(table):
+        parts = [values.get(part.name.lower()) for part in key.columns if not part.expression and part.length < 0]
+        if None in parts or len(parts) < len(key.columns) or key.clustered and table.partitioning is not None:
+            continue
+        wanted = [_storable_texts(part) for part in parts if part is not None]
+        if math.prod(map(len, wanted)) > FEW:
+            continue
+        cells = zip(*itertools.product(*wanted), strict=True) if all(wanted) else [()] * len(wanted)
+        texts = {
+            part.column.name: pa.array(column, pa.binary())
+            for part, column in zip(parts, cells, strict=True)
+            if part is not None
+        }
+        encoded = encode_key(table, key, texts)
+        places = keys.find_handles(encoded) if key.clustered else keys.find_unique(key.name.lower(), encoded)
+        return np.unique(places[places >= 0])
+    return None
+
+
+def _storable_texts(condition: Condition) -> list[bytes]:
+    """Return the texts of a condition that a cell of its column can have."""
+    return [text.encode() for text in condition.texts if not (condition.column.type.unsigned and text.startswith("-"))]
 
 
 def match_and_evaluate(
@@ -116,22 +176,9 @@ def select_simply(tree: QueryTree, upstream: Upstream) -> ResultSet:
         else:
             columns.append(match.resolve(strip_parentheses(item.expression)))
             names.append(item.name)
-    shown = [_shown(column, match, upstream) for column in columns]
+    shown = [match.shown(column, upstream) for column in columns]
     rows = pa.table(shown, [f"shown {place}" for place in range(len(shown))])
     return ResultSet(tuple(names), rows, tuple(is_binary(column.type) for column in columns))
-
-
-def _shown(column: Column, match: SimpleMatch, upstream: Upstream) -> pa.Array:
-    """Return the cells of a column as the server sends them to a client."""
-    type = column.type
-    if column.generated == "virtual" or not (
-        type.name in SHOWN_TYPES or type.name == "decimal" and type.length <= SHOWN_DIGITS
-    ):
-        raise NotSimple
-    if type.name == "timestamp" and upstream.session.time_zone not in ("UTC", "+00:00"):
-        raise NotSimple
-    cells = column_at(match.stored, column.name, match.places)
-    return latin1(cells) if is_binary(type) else raw(cells)
 
 
 def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:

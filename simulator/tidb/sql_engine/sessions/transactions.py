@@ -117,8 +117,8 @@ def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, Sto
         if old is stored:
             continue
         if old is None:
-            old = replace(stored, cells=stored.cells.slice(0, 0), row_ids=stored.row_ids.slice(0, 0), keys=None)
-        rows[place] = old if old.counters == stored.counters else replace(old, counters=stored.counters)
+            old = StoredRows(stored.table, stored.cells.slice(0, 0), stored.row_ids.slice(0, 0), stored.counters)
+        rows[place] = old if old.counters == stored.counters else old.with_counters(stored.counters)
     return rows
 
 
