@@ -143,6 +143,10 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
         for name in ("partition", "handle", "row_id", "before", "after")
     )
     table = parts[-1].table
+    if len(handle) == 1:
+        if not before.null_count or not after.null_count:
+            yield TableChanges(table, partition, handle, row_id, before, after)
+        return
     keys = handle
     if table.partitioning is not None:
         keys = pc.binary_join_element_wise(fixed(partition.to_numpy().astype(">u4"), partition), handle, b"")
