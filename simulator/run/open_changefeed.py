@@ -1,6 +1,7 @@
 """A changefeed that stays open and plays steps as they are given to it.
 
-Steps that are played together send the same messages as a run of them, which are delivered when `play` returns.
+Steps that are played together send the same messages as a run of them, which are delivered when `play` returns. The
+messages of statements may wait for `deliver`: they are the same, and cost less together.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ JOINED = 256
 """Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""
 
 
+MOST_WAITING = 256
+"""Statements whose messages wait at most."""
+
+
 class OpenChangefeed:
     """An open changefeed: its position and its sink."""
 
@@ -56,6 +61,12 @@ class OpenChangefeed:
         self._additions: list[StepResult] = []
         """The result between each two positions."""
 
+        self._waiting: list[StepResult] = []
+        """The results of statements that are not sent."""
+
+        self._sent_to = [self.position]
+        """The position up to which everything is sent, and those after each waiting result."""
+
         self._joined = 0
         """The number of leading results that are merged, or precede a snapshot."""
 
@@ -70,6 +81,7 @@ class OpenChangefeed:
     @property
     def watermark(self) -> int:
         """The last watermark that was sent."""
+        self.deliver()
         watermark = tso.compose(self._resolved_ms or self.position.start_ms)
         return self.faults.checkpoint if self.faults.holds_back(watermark) else watermark
 
@@ -80,6 +92,7 @@ class OpenChangefeed:
         Raises UserError for an impossible step, after it has sent those before it; UserError for a fault that the
         changefeed cannot have, and then no step is played; and DeliveryError.
         """
+        self.deliver()
         positions, results, planned = [self.position], list[StepResult](), self._context
         self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
         impossible: SimulatorError | None = None
@@ -104,17 +117,31 @@ class OpenChangefeed:
             raise impossible
         return results
 
-    def execute(self, text: str) -> StatementOutcome:
+    def execute(self, text: str, prompt: bool = True) -> StatementOutcome:
         """Execute one SQL statement; the session and its transaction stay open.
 
-        Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement changes nothing but the
-        auto ids that it used; failed DDL commits an open transaction first.
+        Unless `prompt`, the messages may wait for `deliver`, which all other methods call. DDL, many statements and a
+        fault do not let them wait. Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement
+        changes nothing but the auto ids that it used; failed DDL commits an open transaction first.
         """
+        if not self._waiting:
+            self._sent_to = [self.position]
         position, result, outcome = execute_statement(text, self.position, self._context)
-        self._send((self.position, position), (result,), False)
+        self._waiting.append(result)
+        self._sent_to.append(position)
+        self._note((self.position, position), (result,))
+        if prompt or result.jobs or len(self._waiting) >= MOST_WAITING or self.faults.expected:
+            self.deliver()
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
+
+    def deliver(self) -> None:
+        """Send the messages of all statements so far. Raises DeliveryError."""
+        if self._waiting:
+            positions, results = self._sent_to, self._waiting
+            self._waiting = []
+            self._send(positions, results, False, noted=True)
 
     def upstream(self) -> Upstream:
         """Return the state of TiDB; it has the rows of those tables that statements named."""
@@ -124,6 +151,7 @@ class OpenChangefeed:
 
     def create_database(self, database: DatabaseInfo) -> None:
         """Create a database as if it existed from the start: no statement is sent for it."""
+        self.deliver()
         upstream = self.upstream()
         catalog = with_database(upstream.catalog, database)
         position = with_upstream(self.position, self._context)
@@ -135,6 +163,7 @@ class OpenChangefeed:
 
     def played(self) -> Plan:
         """Return one plan of all steps so far, for the rows that a consumer holds at a watermark."""
+        self.deliver()
         since, last = self._cursors[0], self.position
         end_ms = self._resolved_ms or since.start_ms
         timeline = WatermarkSchedule(since.start_ms, end_ms, self._resolved_interval_ms)
@@ -143,11 +172,14 @@ class OpenChangefeed:
 
     def resolve(self) -> None:
         """Send a watermark above everything so far, unless that was done."""
+        self.deliver()
         if self.position.now_ms > (self._resolved_ms or self.position.start_ms):
             self._send((self.position, self.position), (), True)
 
     def close(self, complete: bool = True) -> None:
         """Close the sink; raises DeliveryError. An incomplete output leaves no files."""
+        if complete:
+            self.deliver()
         if complete and self.faults.holding:
             self.faults.stays_open = False
             self._resolved_ms = tso.physical(self.watermark)
@@ -155,22 +187,31 @@ class OpenChangefeed:
         self._reporter.done(())
         self.output.close(complete)
 
-    def _send(self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool) -> None:
+    def _send(
+        self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool, noted: bool = False
+    ) -> None:
+        """Send results. Those of statements are `noted`, and each ends a flush."""
         last = positions[-1]
         if not final and last.now_ms == positions[0].now_ms and not any(part.jobs or part.rows for part in results):
-            self._note(positions, results)
+            if not noted:
+                self._note(positions, results)
             return
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)
         output, release = self.output.for_plan(plan), self._context.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
+        ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
+        spec, count = replace(spec, flush_ends=ends), self.output.count
         self.faults.begin(spec)
-        self._note(positions, results)
+        if not noted:
+            self._note(positions, results)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
         self._send_rows(rows, owned, spec)
+        if len(ends) > 1:
+            self.output.in_order_of(count, ends)
 
     def _note(self, positions: Sequence[RunPosition], results: Sequence[StepResult]) -> None:
         """Append the results of steps and the positions after them."""
