@@ -53,6 +53,8 @@ class RowKeys:
         self, table: Table, names: tuple[tuple[str, ...], tuple[str, ...]], rows: SortedBlocks, indexes: Indexes
     ) -> None:
         self.table, self._names, self._rows, self._indexes = table, names, rows, indexes
+        self._last: tuple[int, KeyedRows] | None = None
+        """The row that was taken alone last, which a statement takes several times."""
 
     @classmethod
     def of(cls, table: Table, rows: KeyedRows) -> RowKeys:
@@ -103,6 +105,14 @@ class RowKeys:
 
     def take(self, places: Places) -> KeyedRows:
         """Return the rows at some positions."""
+        if len(places) != 1:
+            return self._taken(places)
+        place = int(places[0])
+        if self._last is None or self._last[0] != place:
+            self._last = place, self._taken(places)
+        return self._last[1]
+
+    def _taken(self, places: Places) -> KeyedRows:
         handles, row_ids, *others = self._rows.take(places)
         unique, texts = self._names
         return KeyedRows(
