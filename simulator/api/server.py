@@ -59,7 +59,8 @@ class TiCDCServer:
         if data is not None:
             data.restore(self._live, resume)
         self._refuses, self._closing = refuse_commits, threading.Event()
-        self.database = Database(self._live, _clock_ms if real_time else None, data, self._after_failure)
+        clock, prompt = _clock_ms if real_time else None, real_time or self._live.output.name != "memory"
+        self.database = Database(self._live, clock, data, self._after_failure, prompt)
         self._server = Server(
             self.database,
             ticdc.server_version,

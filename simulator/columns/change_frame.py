@@ -92,11 +92,15 @@ def op_of(before: pa.Array, after: pa.Array) -> npt.NDArray[np.int8]:
 
 def ints(batch: pa.RecordBatch, name: str) -> Ints:
     """Return a column as int64; a null becomes 0."""
-    return np.asarray(batch.column(name).fill_null(0), dtype=np.int64)
+    column = batch.column(name)
+    return np.asarray(column.fill_null(0) if column.null_count else column, dtype=np.int64)
 
 
 def by_table(table: Ints) -> Iterator[tuple[int, Ints]]:
     """Yield each table and the positions of its rows."""
+    if len(table) and (table == table[0]).all():
+        yield int(table[0]), np.arange(len(table))
+        return
     order = np.argsort(table, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(table[order])) + 1):
         if len(places):
@@ -105,6 +109,8 @@ def by_table(table: Ints) -> Iterator[tuple[int, Ints]]:
 
 def picked(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
     """Return the rows at these positions."""
+    if len(places) == batch.num_rows and (places == np.arange(len(places))).all():
+        return batch
     columns = [picked_values(column, places) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 

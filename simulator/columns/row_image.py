@@ -24,8 +24,10 @@ NULL = 0xFE
 
 def pack(columns: Sequence[pa.Array]) -> pa.Array:
     """Return binary images of rows, given as the TiDB text of each visible column (string or binary, null for NULL)."""
-    cells = [pc.fill_null(column.cast(pa.binary()), bytes([NULL])) for column in columns]
-    return pc.binary_join_element_wise(*cells, bytes([SEPARATOR]))
+    cells = (column if pa.types.is_binary(column.type) else column.cast(pa.binary()) for column in columns)
+    return pc.binary_join_element_wise(
+        *(pc.fill_null(column, bytes([NULL])) if column.null_count else column for column in cells), bytes([SEPARATOR])
+    )
 
 
 def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:

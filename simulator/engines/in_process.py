@@ -43,6 +43,9 @@ MOST_BYTES = 256 << 20
 ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
 
 
+NO_CHANGES = pa.RecordBatch.from_pylist([], ROW_CHANGES)
+
+
 def run(work: Work) -> list[TaskReport]:
     """Do the work of a run; raises SimulatorError for bad input."""
     try:
@@ -62,17 +65,18 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
     If `waits`, the spec has barriers at DDL and watermarks. Raises SimulatorError for bad input.
     """
     require_small(work.input_bytes)
-    changes = pa.RecordBatch.from_pylist([], ROW_CHANGES)
+    changes = NO_CHANGES
     if work.before or work.after:
         placing = RowPlacement(work.comparison, work.rules)
         before, after = (read_side(scans, placing, work.spec.progress) for scans in (work.before, work.after))
         changes = diff.changes(differing_rows(before, after), work.comparison)
     if work.rows is not None:
-        changes = pa.concat_batches([with_row_id(changes), work.rows])
+        changes = pa.concat_batches([with_row_id(changes), work.rows]) if changes.num_rows else work.rows
     if work.needs_shared_commit_ts:
         changes = changes.append_column("beside", pa.array(split.shares_transaction(changes)))
     changes = stages.filter_and_split(changes, work.rules)
-    changes = changes.take(_order(changes, ORDER))
+    if changes.num_rows > 1:
+        changes = changes.take(_order(changes, ORDER))
     rows = (stages.to_events(changes.slice(start, ROWS), work.rules) for start in range(0, changes.num_rows, ROWS))
     spec = work.spec
     if CODECS[spec.options.protocol].needs_registry:

@@ -86,12 +86,17 @@ def filter_and_split(changes: pa.RecordBatch, rules: RowRules) -> pa.RecordBatch
     A column `beside` says whether another change has the same table and commit-ts, if `Work.needs_shared_commit_ts`. A
     column `row_id` is kept.
     """
-    if not any(map(rules.splitting_columns, _tables(changes))):
+    if not any(map(rules.splitting_columns, _tables(changes))) or not _has_updates(changes):
         return _shaped(split.add_ranks(filter_rows(changes, rules), rules.split))
     if rules.split.release.filters_halves:
         return _shaped(filter_rows(split.split_updates(changes, _splitting(changes, rules), rules.split), rules))
     changes = filter_rows(changes, rules)
     return _shaped(split.split_updates(changes, _splitting(changes, rules), rules.split))
+
+
+def _has_updates(changes: pa.RecordBatch) -> bool:
+    nulls = changes.column("before").null_count + changes.column("after").null_count
+    return bool(nulls < changes.num_rows)
 
 
 def _tables(changes: pa.RecordBatch) -> list[int]:

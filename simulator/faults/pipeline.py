@@ -114,6 +114,11 @@ class InjectedFaults:
         return self._history.holds(commit_ts)
 
     @property
+    def expected(self) -> bool:
+        """Return whether a fault is active or still to come."""
+        return bool(self._active or self._pending)
+
+    @property
     def holding(self) -> bool:
         """Whether a fault is active."""
         return bool(self._active)

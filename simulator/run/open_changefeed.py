@@ -1,6 +1,7 @@
 """A changefeed that stays open and plays steps as they are given to it.
 
-Steps that are played together send the same messages as a run of them, which are delivered when `play` returns.
+Steps that are played together send the same messages as a run of them, which are delivered when `play` returns. The
+messages of statements may wait for `deliver`: they are the same, and cost less together.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ JOINED = 256
 """Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""
 
 
+MOST_WAITING = 256
+"""Statements whose messages wait at most."""
+
+
 class OpenChangefeed:
     """An open changefeed: its position and its sink."""
 
@@ -64,6 +69,12 @@ class OpenChangefeed:
         self._additions: list[StepResult] = []
         """The result between each two positions."""
 
+        self._waiting: list[StepResult] = []
+        """The results of statements that are not sent."""
+
+        self._sent_to = [self.position]
+        """The position up to which everything is sent, and those after each waiting result."""
+
         self._joined = 0
         """The number of leading results that are merged, or precede a snapshot."""
 
@@ -79,6 +90,7 @@ class OpenChangefeed:
     @property
     def watermark(self) -> int:
         """The last watermark that was sent."""
+        self.deliver()
         watermark = tso.compose(self._resolved_ms or self.position.start_ms)
         return self.faults.checkpoint if self.faults.holds_back(watermark) else watermark
 
@@ -89,6 +101,7 @@ class OpenChangefeed:
         Raises UserError for an impossible step, after it has sent those before it; UserError for a fault that the
         changefeed cannot have, and then no step is played; and DeliveryError.
         """
+        self.deliver()
         positions, results, planned = [self.position], list[StepResult](), self._context
         self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
         impossible: SimulatorError | None = None
@@ -113,35 +126,54 @@ class OpenChangefeed:
             raise impossible
         return results
 
-    def execute(self, text: str) -> StatementOutcome:
+    def execute(self, text: str, prompt: bool = True) -> StatementOutcome:
         """Execute one SQL statement; the session and its transaction stay open.
 
-        Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement changes nothing but the
-        auto ids that it used; failed DDL commits an open transaction first.
+        Unless `prompt`, the messages may wait for `deliver`, which all other methods call. DDL, many statements and a
+        fault do not let them wait. Raises SqlError and DdlError with TiDB's texts, and DeliveryError. A failed statement
+        changes nothing but the auto ids that it used; failed DDL commits an open transaction first.
         """
+        if not self._waiting:
+            self._sent_to = [self.position]
         position, result, outcome = execute_statement(text, self.position, self._context)
-        self._send((self.position, position), (result,), False)
+        self._waiting.append(result)
+        self._sent_to.append(position)
+        self._note((self.position, position), (result,))
+        if prompt or result.jobs or len(self._waiting) >= MOST_WAITING or self.faults.expected:
+            self.deliver()
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome
 
     def send_events(
-        self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
+        self,
+        events: Sequence[CommittedTransaction | CompletedDdl],
+        upstream: Upstream,
+        now_ms: int,
+        prompt: bool = True,
     ) -> int:
         """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
 
-        They commit at `now_ms` or later; `upstream` is the state after them. Raises DdlError if TiCDC would stop the
-        changefeed, and DeliveryError; then the state is as before.
+        They commit at `now_ms` or later; `upstream` is the state after them. Unless `prompt`, their messages may wait
+        for `deliver`. Raises DdlError if TiCDC would stop the changefeed, and DeliveryError; then the state is as before.
         """
+        if prompt or not self._waiting or any(isinstance(event, CompletedDdl) for event in events):
+            self.deliver()
+            self._sent_to = [self.position]
         position, planned, resolved_ms = self.position, self._context, self._resolved_ms
-        known = len(self._cursors), len(self._additions)
-        self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
+        known = len(self._cursors), len(self._additions), len(self._waiting)
+        if prompt:
+            self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
         try:
             behind, result, last_ms = self._applied(events, upstream, now_ms)
-            self._send((position, behind), (result,), False)
+            self._waiting.append(result)
+            self._sent_to.append(behind)
+            self._note((position, behind), (result,))
+            if prompt or result.jobs or len(self._waiting) >= MOST_WAITING or self.faults.expected:
+                self.deliver()
         except SimulatorError:
             self.position, self._context, self._resolved_ms = position, planned, resolved_ms
-            del self._cursors[known[0] :], self._additions[known[1] :]
+            del self._cursors[known[0] :], self._additions[known[1] :], self._waiting[known[2] :]
             raise
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
@@ -149,6 +181,7 @@ class OpenChangefeed:
         self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
     ) -> None:
         """Like `send_events`, but send nothing: an earlier changefeed has sent these events."""
+        self.deliver()
         behind, result, _ = self._applied(events, upstream, now_ms)
         self._note((self.position, behind), (result,))
         self._resolved_ms = behind.now_ms - 1
@@ -167,10 +200,6 @@ class OpenChangefeed:
         """Take other rows as those of the tables, which an earlier changefeed has sent."""
         self.position = replace(with_upstream(self.position, self._context), state=upstream)
 
-    def pass_time(self, milliseconds: int) -> None:
-        """Let time pass; its watermarks come with the next events."""
-        self.position = self.position.passed(milliseconds)
-
     def advance_unsent(self, now_ms: int) -> None:
         """Let time pass until a millisecond without watermarks."""
         self.position = self.position.not_before(now_ms)
@@ -184,9 +213,17 @@ class OpenChangefeed:
 
     def advance(self, now_ms: int) -> None:
         """Let time pass until a millisecond, with the watermarks of that time; raises DeliveryError."""
+        self.deliver()
         if now_ms > self.position.now_ms:
             position = self.position.not_before(now_ms)
             self._send((self.position, position), (StepResult(),), False)
+
+    def deliver(self) -> None:
+        """Send the messages of all statements so far. Raises DeliveryError."""
+        if self._waiting:
+            positions, results = self._sent_to, self._waiting
+            self._waiting = []
+            self._send(positions, results, False, noted=True)
 
     def upstream(self) -> Upstream:
         """Return the state of TiDB; it has the rows of those tables that statements named."""
@@ -196,6 +233,7 @@ class OpenChangefeed:
 
     def create_database(self, database: DatabaseInfo) -> None:
         """Create a database as if it existed from the start: no statement is sent for it."""
+        self.deliver()
         upstream = self.upstream()
         catalog = with_database(upstream.catalog, database)
         position = with_upstream(self.position, self._context)
@@ -207,6 +245,7 @@ class OpenChangefeed:
 
     def played(self) -> Plan:
         """Return one plan of all steps so far, for the rows that a consumer holds at a watermark."""
+        self.deliver()
         since, last = self._cursors[0], self.position
         end_ms = self._resolved_ms or since.start_ms
         timeline = WatermarkSchedule(since.start_ms, end_ms, self._resolved_interval_ms)
@@ -215,11 +254,14 @@ class OpenChangefeed:
 
     def resolve(self) -> None:
         """Send a watermark above everything so far, unless that was done."""
+        self.deliver()
         if self.position.now_ms > (self._resolved_ms or self.position.start_ms):
             self._send((self.position, self.position), (), True)
 
     def close(self, complete: bool = True) -> None:
         """Close the sink; raises DeliveryError. An incomplete output leaves no files."""
+        if complete:
+            self.deliver()
         if complete and self.faults.holding:
             self.faults.stays_open = False
             self._resolved_ms = tso.physical(self.watermark)
@@ -227,22 +269,31 @@ class OpenChangefeed:
         self._reporter.done(())
         self.output.close(complete)
 
-    def _send(self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool) -> None:
+    def _send(
+        self, positions: Sequence[RunPosition], results: Sequence[StepResult], final: bool, noted: bool = False
+    ) -> None:
+        """Send results. Those of statements are `noted`, and each ends a flush."""
         last = positions[-1]
         if not final and last.now_ms == positions[0].now_ms and not any(part.jobs or part.rows for part in results):
-            self._note(positions, results)
+            if not noted:
+                self._note(positions, results)
             return
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)
         output, release = self.output.for_plan(plan), self._context.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
+        ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
+        spec, count = replace(spec, flush_ends=ends), self.output.count
         self.faults.begin(spec)
-        self._note(positions, results)
+        if not noted:
+            self._note(positions, results)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
         self._send_rows(rows, owned, spec)
+        if len(ends) > 1:
+            self.output.in_order_of(count, ends)
 
     def _note(self, positions: Sequence[RunPosition], results: Sequence[StepResult]) -> None:
         """Append the results of steps and the positions after them."""

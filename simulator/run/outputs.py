@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from simulator import signals
 from simulator.channel import DriverAddress
 from simulator.releases import Release
@@ -188,6 +190,21 @@ class MemoryOutput:
         self.options = codec_options(changefeed)
         self.schemas = SchemaManager()
         self._changefeed = changefeed
+        self._messages = messages
+
+    prompt = False
+    """Whether messages leave this process, and so are sent at once."""
+
+    def in_order_of(self, count: int, ends: Sequence[int]) -> None:
+        """Put the messages behind the first `count` in the order of the statements that end at these commit-ts."""
+        later = self._messages[count:]
+        statements = np.searchsorted(np.array(ends, np.int64), [message.commit_ts for message in later])
+        self._messages[count:] = [later[place] for place in np.argsort(statements, kind="stable")]
+
+    @property
+    def count(self) -> int:
+        """The number of messages in memory."""
+        return len(self._messages)
 
     def for_plan(self, plan: Plan) -> Output:
         """Return the output of a plan, whose topics begin with the known ones; raises SimulatorError."""
@@ -257,6 +274,8 @@ class KafkaOutput(MemoryOutput):
     Kafka does not answer.
     """
 
+    prompt = True
+
     def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
         from simulator.sinks.kafka.admin import prepare_topics
 
@@ -287,6 +306,8 @@ class StorageOutput(MemoryOutput):
 
     Raises UserError if the storage cannot be written to.
     """
+
+    prompt = True
 
     def __init__(self, changefeed: Changefeed, release: Release) -> None:
         super().__init__(changefeed, [])

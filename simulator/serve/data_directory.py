@@ -189,7 +189,7 @@ class DataDirectory:
         for schema, table, fields in record.counters:
             key = object_key(schema, table)
             if key in upstream.rows:
-                stored = replace(upstream.rows[key], counters=counters_after_restart(fields))
+                stored = upstream.rows[key].with_counters(counters_after_restart(fields))
                 upstream = replace(upstream, rows={**upstream.rows, key: stored})
         is_new = tso.compose(record.now_ms, tso.ROW_LOGICAL) > sent_until
         (changefeed.send_events if is_new else changefeed.skip_events)(events, upstream, record.now_ms)

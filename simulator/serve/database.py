@@ -66,10 +66,11 @@ class Database:
         clock: Callable[[], int] | None,
         data: DataDirectory | None = None,
         after_failure: Callable[[DeliveryError], None] | None = None,
+        prompt: bool = True,
     ) -> None:
         """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond. `data` keeps
         commits. `after_failure` is called if a commit could not be sent, which is then tried again; it raises
-        DeliveryError to refuse the commit.
+        DeliveryError to refuse the commit. Unless `prompt`, messages may wait until they are asked for.
         """
         self.changefeed = changefeed
         self.clients: dict[int, Client] = {}
@@ -77,6 +78,7 @@ class Database:
         self._clock = clock
         self._data = data
         self._after_failure = after_failure
+        self._prompt = prompt
         self._counters: dict[Key, Counters] = {}
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
@@ -152,7 +154,7 @@ class Database:
         self._accept(client, statement, outcome, now_ms)
         if not outcome.events and not isinstance(outcome, FailedStatement) and client.transaction is None:
             if not isinstance(statement, syntax.SessionStatement):
-                self.changefeed.pass_time(1)  # as a commit without changes
+                self.changefeed.send_events((), self.committed, now_ms, self._prompt)  # as a commit without changes
         return outcome
 
     def _set_snapshot(self, client: Client, statement: syntax.SetVariables, now_ms: int) -> syntax.SetVariables:
@@ -230,7 +232,7 @@ class Database:
         stored = upstream.rows.get(key) or empty_rows(table)
         if stored.counters == counters:
             return upstream
-        return replace(upstream, rows={**upstream.rows, key: replace(stored, counters=counters)})
+        return replace(upstream, rows={**upstream.rows, key: stored.with_counters(counters)})
 
     def _require_same_schema(self, transaction: ClientTransaction, named: set[Key]) -> None:
         """Raise SqlError 8028 if DDL has changed a table that the transaction now uses first."""
@@ -286,7 +288,7 @@ class Database:
         """Send events until it succeeds, and return the last commit-ts. Raises DeliveryError for a refused commit."""
         while True:
             try:
-                return self.changefeed.send_events(events, committed, now_ms)
+                return self.changefeed.send_events(events, committed, now_ms, self._prompt)
             except DeliveryError as error:
                 if self._after_failure is None:
                     raise

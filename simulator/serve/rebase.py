@@ -8,12 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from simulator.serve.lock_keys import full_handles, table_of, written_rows
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.sql_engine.sessions.transactions import net_changes
-from simulator.tidb.sql_engine.storage.row_keys import find_keys
 from simulator.tidb.sql_engine.storage.rows import empty_rows, ensure_keys, replace_rows
 from simulator.tidb.sql_engine.storage.state import StoredRows, TableChanges, Upstream
 
@@ -40,7 +37,7 @@ def rebased_rows(rows: RowsByTable, writes: Sequence[TableChanges], old: RowsByT
     result = dict(new)
     for table in {table_of(changes) for changes in writes}:
         before, after = old.get(table), new.get(table)
-        if before is after or before is not None and after is not None and before.cells is after.cells:
+        if before is after or before is not None and before.has_rows_of(after):
             result[table] = rows[table]
         else:
             result[table] = with_writes(after, [changes for changes in writes if table_of(changes) == table])
@@ -55,6 +52,6 @@ def with_writes(stored: StoredRows | None, writes: Iterable[TableChanges]) -> St
     for changes in net_changes(changes_of_table):
         stored = ensure_keys(stored)
         assert stored.keys is not None
-        existing = find_keys(stored.keys.handles, full_handles(changes), ascending=True)
-        stored = replace_rows(stored, existing[existing >= 0].astype(np.int64), written_rows(changes, changes.after))
+        existing = stored.keys.find_handles(full_handles(changes))
+        stored = replace_rows(stored, existing[existing >= 0], written_rows(changes, changes.after))
     return stored

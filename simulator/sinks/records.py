@@ -140,6 +140,9 @@ def positions_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDA
     """Yield topic, partition, and the positions of that partition's records, in order."""
     topic, partition = _ints(records.topic), _ints(records.partition)
     code = topic.astype(np.int64) << 32 | partition
+    if len(code) and (code == code[0]).all():
+        yield int(topic[0]), int(partition[0]), np.arange(len(code))
+        return
     order = np.argsort(code, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
         if len(places):
@@ -158,7 +161,8 @@ def part(records: Records, offset: int, length: int) -> Records:
 
 def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
     """Return the bytes of each entry, 0 for a null."""
-    return np.asarray(pc.binary_length(column).fill_null(0), dtype=np.int64)
+    lengths = pc.binary_length(column)
+    return np.asarray(lengths.fill_null(0) if lengths.null_count else lengths, dtype=np.int64)
 
 
 def report_cut_off(delivered: Iterable[DeliveryReport], topics: Sequence[str]) -> list[DeliveryReport]:

@@ -9,7 +9,7 @@ ends after more bytes than fit into one tick.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,9 @@ class GroupKeys:
     flush_bytes: int = FLUSH_BYTES
     """Bytes of a partition at which a flush is full."""
 
+    ends: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Commit-ts, ascending, behind which a flush ends besides."""
+
     @staticmethod
     def of(routes: Sequence[Route], names: Sequence[tuple[str, str]], release: Release, barriers: Ints) -> GroupKeys:
         """Return the keys from the route and the name of each physical table."""
@@ -137,6 +140,7 @@ def _windows(events: pa.RecordBatch, keys: GroupKeys) -> tuple[Ints, Ints, npt.N
     where, barrier, size = destination[order], kind[order] != ROW, _sizes(events)[order]
     spans = _starts(where) | _starts(phase_of(ints(events, "commit_ts"), kind, keys.barriers)[order])
     spans[1:] |= barrier[:-1]
+    spans |= _starts(np.searchsorted(keys.ends, ints(events, "commit_ts"))[order])
     starts = _cut(spans, size, keys.flush_rows, keys.flush_bytes)
     window = np.cumsum(starts) - 1
     last = np.flatnonzero(np.append(starts[1:], True))

@@ -37,7 +37,8 @@ def encode_sort_keys(type: ColumnType, texts: pa.Array) -> pa.Array:
 def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:
     """Return the 64 bits of integers."""
     unsigned = type.name == "bit" or type.unsigned and type.name == "bigint"
-    numbers = pc.cast(pc.fill_null(texts.cast(pa.string()), "0"), pa.uint64() if unsigned else pa.int64())
+    digits = texts.cast(pa.string())
+    numbers = (pc.fill_null(digits, "0") if digits.null_count else digits).cast(pa.uint64() if unsigned else pa.int64())
     bits: Hashes = numbers.to_numpy().view(np.uint64)
     return bits
 

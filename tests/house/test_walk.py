@@ -92,9 +92,10 @@ def handled() -> dict[str, set[str]]:
     sys.setprofile(note)
     try:
         changefeed.execute(f"INSERT INTO test.t VALUES (1, '{CELL}')")
+        messages = changefeed.messages()
     finally:
         sys.setprofile(None)
-    assert CELL in str(changefeed.messages())
+    assert CELL in str(messages)
     return found
 
 

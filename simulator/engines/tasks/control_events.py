@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ class ControlEvents:
 
     destinations: Destinations
 
-    @property
+    @cached_property
     def barriers(self) -> Ints:
         """The commit-ts of DDL, ascending."""
         return np.unique(np.array([statement.commit_ts for statement in self.statements], np.int64))
@@ -54,16 +55,16 @@ class ControlEvents:
 
         That is each DDL, one watermark per interval, the final one, and one where a topic gets partitions.
         """
-        return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
+        return np.union1d(self.barriers, self._resolved) if self.watermarks else self.barriers
 
     def checkpoints(self) -> Ints:
         """Return the changefeed's checkpoints, ascending, whether the protocol sends watermarks or not."""
-        resolved = self._resolved()
+        resolved = self._resolved
         return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
 
     def stops(self) -> Ints:
         """Return the commit-ts of DDL and checkpoints, ascending: where a run may note its progress."""
-        return np.union1d(self.barriers, self._resolved())
+        return np.union1d(self.barriers, self._resolved)
 
     def following(self, rows: Ints) -> Ints:
         """Return the commit-ts of DDL, and of each control event that is the first after some row, ascending."""
@@ -71,6 +72,7 @@ class ControlEvents:
         first = np.unique(np.searchsorted(times, rows))
         return np.union1d(self.barriers, times[first[first < len(times)]])
 
+    @cached_property
     def _resolved(self) -> Ints:
         timeline = self.timeline
         physical = timeline.start_ms + np.array(timeline.watermark_numbers(), np.int64) * timeline.resolved_interval_ms
@@ -96,7 +98,7 @@ class ControlEvents:
 
     def is_watermark(self, commit_ts: int) -> bool:
         """Whether a watermark is sent at a commit-ts."""
-        times = self.times() if self.watermark_after_ddl else self._resolved()
+        times = self.times() if self.watermark_after_ddl else self._resolved
         return self.watermarks and bool(np.isin(commit_ts, times))
 
     def watermark(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
@@ -124,7 +126,7 @@ class ControlEvents:
 
     def _watermarks(self, times: Ints, mine: Ints) -> Ints:
         if not self.watermark_after_ddl:
-            times = np.intersect1d(times, self._resolved())
+            times = np.intersect1d(times, self._resolved)
         return self._watermarks_at(times, mine)
 
     def _watermarks_at(self, times: Ints, mine: Ints) -> Ints:

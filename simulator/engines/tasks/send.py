@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -243,4 +243,5 @@ def flusher(spec: TaskSpec, eager: bool) -> Callable[[Iterable[pa.RecordBatch]],
         return ungrouped
     names = [(physical.table.schema, physical.table.name) for physical in spec.tables]
     keys = GroupKeys.of(spec.routes, names, spec.release, spec.control_events.barriers)
+    keys = replace(keys, ends=np.array(spec.flush_ends, np.int64))
     return partial(grouped, keys=keys, eager=eager)

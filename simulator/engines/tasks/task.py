@@ -46,6 +46,9 @@ class TaskSpec:
     since: int = 0
     """The checkpoint from which the changefeed is restarted: older events are not sent; 0 for none."""
 
+    flush_ends: tuple[int, ...] = ()
+    """The commit-ts, ascending, behind which a flush ends besides."""
+
     schemas: SchemaIds = field(default_factory=SchemaManager)
     """Gives the ids of schemas, in protocols that have any."""
 

@@ -169,8 +169,11 @@ def _rows(positions: Iterable[RunPosition], results: Iterable[StepResult]) -> pa
     """Return the changes of scripted SQL; None without scripted SQL."""
     if not any(isinstance(position.state, Upstream) for position in positions):
         return None
-    none = pa.RecordBatch.from_pylist([], row_changes_schema("row_id"))
-    return pa.concat_batches([none, *(changes for result in results for changes in result.rows)])
+    batches = [changes for result in results for changes in result.rows]
+    return batches[0] if len(batches) == 1 else pa.concat_batches([NO_ROWS, *batches])
+
+
+NO_ROWS = pa.RecordBatch.from_pylist([], row_changes_schema("row_id"))
 
 
 def _at(position: RunPosition, versions: TableVersions) -> list[PlannedTable]:

@@ -1,6 +1,6 @@
 """Datums: values with TiDB's kinds (tidb pkg/types/datum.go).
 
-A column of datums is an Arrow array of structs of a kind and a body in bytes.
+A column of datums is an Arrow array of structs of a kind and a body in bytes, or a list while no kernel needs it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,18 @@ def nulls(rows: int) -> pa.StructArray:
     return datums("string", pa.nulls(rows, pa.binary()))
 
 
-def datum_list(values: pa.StructArray) -> list[Datum | None]:
+def datum_list(values: pa.StructArray | list[Datum | None]) -> list[Datum | None]:
     """Return the datums of an array, None for NULL."""
+    if isinstance(values, list):
+        return values
     kinds, bodies = values.field(0).to_pylist(), values.field(1).to_pylist()
     return [None if body is None else Datum(kind, body) for kind, body in zip(kinds, bodies, strict=True)]
 
 
-def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
+def as_datums(type: ColumnType, values: pa.Array | list[Datum | None]) -> pa.StructArray:
     """Convert Arrow's values to datums: numbers to numbers, bytes to strings (`tagged` for a BIT, as in files)."""
+    if isinstance(values, list):
+        return datums_of(values)
     kind = values.type
     if kind == DATUMS:
         return values

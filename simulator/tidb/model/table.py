@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from simulator.tidb.model.types import ColumnType, family
 
@@ -187,10 +188,14 @@ class Table:
 
     last_ids: LastIds = field(default=LastIds(), compare=False)
 
+    @cached_property
+    def _visible(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.generated != "virtual")
+
 
 def visible_columns(table: Table) -> tuple[Column, ...]:
     """Return the columns of rows on the wire, in table order: all but the virtual generated ones."""
-    return tuple(column for column in table.columns if column.generated != "virtual")
+    return table._visible
 
 
 def row_id_column(table: Table) -> str | None:

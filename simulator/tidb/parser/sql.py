@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 
 from sqlglot.tokens import Token, TokenType
@@ -71,7 +71,7 @@ def parse_sql(
     not simulated. Raises DdlError for DDL that is wrong in itself.
     """
     with parse_errors():
-        tokens = only_statement(text, tokenize(text, sql_mode))
+        tokens = only_statement(text, (tokenize if parameters is None else _prepared_tokens)(text, sql_mode))
         if not tokens:
             return None
         if "ANSI_QUOTES" in sql_mode:
@@ -80,6 +80,12 @@ def parse_sql(
             return _parse_statement(text, tokens, sql_mode, parameters)
         except SchemaError as error:
             raise _unclosed_parenthesis(text, tokens, error) if AT_END in str(error) else error from None
+
+
+@lru_cache(256)
+def _prepared_tokens(text: str, sql_mode: frozenset[str]) -> list[Token]:
+    """Return the tokens of a prepared statement, which is parsed with many parameters."""
+    return tokenize(text, sql_mode)
 
 
 def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[syntax.SqlStatement, int]:

@@ -13,15 +13,18 @@ from simulator.tidb.datums.kinds import datum_list
 from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.expressions.trees import parse_expression
+from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.changes.insert_rows import evaluate_rows
 from simulator.tidb.sql_engine.queries import simple_values
-from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate, resolve_stored_column
+from simulator.tidb.sql_engine.queries.evaluate import RowSource, evaluate, run_select
 from simulator.tidb.sql_engine.queries.literals import NotSimple
 from simulator.tidb.sql_engine.queries.match_rows import match_rows
+from simulator.tidb.sql_engine.queries.simple_queries import resolve_stored_column, select_simply
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import Limit, TableSource
+from simulator.tidb.syntax.session import SelectStatement
 
 NOW = 1_600_000_000_123
 
@@ -160,6 +163,18 @@ def test_values_of_an_insert_agree_with_the_evaluator(target: str) -> None:
     found = datum_list(values[column.name])
     asked = evaluate([*nodes, parse_expression(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
     assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [datum_list(value)[0] for value in asked]))
+
+
+@pytest.mark.parametrize("name", ["id", "u", "z", "s", "ci", "b", "p", "e", "j"])
+def test_a_selected_column_is_shown_as_by_a_query(name: str) -> None:
+    simple, asked = (
+        statement.query
+        for statement in map(parse_sql, (f"SELECT {name} FROM t", f"SELECT {name}, {ASKED} FROM t"))
+        if isinstance(statement, SelectStatement)
+    )
+    found, evaluated = select_simply(simple, UPSTREAM), run_select(asked, UPSTREAM, NOW)
+    assert found.rows.column(0).to_pylist() == evaluated.rows.column(0).to_pylist()
+    assert (found.names[0], found.binary[0]) == (evaluated.names[0], evaluated.binary[0])
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_a_rollback_leaves_no_trace(states: list[Rows]) -> None:
 
 def test_ids_are_not_assigned_again_after_a_rollback() -> None:
     upstream, _ = transactions.begin(NOTHING)
-    upstream = put_rows(upstream, replace(ensure_keys(empty_rows(TABLE)), counters=counters_after(TABLE, 7, 9)))
+    upstream = put_rows(upstream, ensure_keys(empty_rows(TABLE)).with_counters(counters_after(TABLE, 7, 9)))
 
     stored = transactions.rollback(upstream).rows["test", "t"]
 

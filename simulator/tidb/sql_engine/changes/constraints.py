@@ -285,7 +285,7 @@ def _cascade(
         written = update_stored_rows(start, places, new, ignore=False)
     except PartialWriteError as failure:
         raise failure.error from None
-    return put_rows(upstream, replace(written.stored, counters=written.counters)), list(written.changes)
+    return put_rows(upstream, written.stored.with_counters(written.counters)), list(written.changes)
 
 
 def constraint_text(table: Table, foreign: ForeignKey) -> str:
@@ -318,7 +318,7 @@ def finish_statement(
     """
     upstream = open_transaction(upstream)
     for each in tables:
-        upstream = put_rows(upstream, replace(each.stored, counters=each.counters))
+        upstream = put_rows(upstream, each.stored.with_counters(each.counters))
     changes = [change for each in tables for change in each.changes]
     upstream, changes = enforce_foreign_keys(upstream, changes, now_ms)
     writes = [row_writes(change.table, change.removed, change.inserted) for change in changes]

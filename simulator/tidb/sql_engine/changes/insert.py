@@ -109,7 +109,7 @@ def _insert_id(table: Table, texts: Mapping[str, pa.Array], effects: AssignmentE
 
 def _failed(error: SqlError, upstream: Upstream, written: TableWrites, effects: AssignmentEffects) -> FailedStatement:
     """Return a refused statement with the ids that it used up, and LAST_INSERT_ID() if a row was inserted."""
-    after = put_rows(upstream, replace(table_rows(upstream, written.stored.table), counters=written.counters))
+    after = put_rows(upstream, table_rows(upstream, written.stored.table).with_counters(written.counters))
     if written.added and effects.last_insert_id:
         after = replace(after, session=replace(after.session, last_insert_id=effects.last_insert_id))
     return FailedStatement(error, after)

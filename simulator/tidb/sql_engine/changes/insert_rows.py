@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from simulator.errors import SqlError
-from simulator.tidb.datums.kinds import Datum, datum_list, datums_of
+from simulator.tidb.datums.kinds import Datum, datum_list
 from simulator.tidb.ddl.columns.definitions import implicit_default
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.sql.graph import text as text_of
@@ -48,7 +48,7 @@ def evaluate_rows(
     now_ms: int,
     table: Table,
     problems: ExpressionProblems | None = None,
-) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
+) -> tuple[dict[str, list[Datum | None]], dict[str, pa.Array]]:
     """Return the values of VALUES for these columns of the table, by column, and which rows of a column have DEFAULT.
 
     Values are datums, null for NULL and for DEFAULT. A column without DEFAULT has no entry in the second (bool). A value of a TIMESTAMP is in the session's time zone. Raises SqlError.
@@ -80,13 +80,12 @@ def evaluate_rows(
             for place in waiting[number, node, own_row]:
                 datums_by_column[number][place] = datum
     names = [column.name for column in columns]
-    datums = {name: datums_of(cells) for name, cells in zip(names, datums_by_column, strict=True)}
     default_rows = {
         name: pa.array([place in places for place in range(len(rows))])
         for name, places in zip(names, defaults, strict=True)
         if places
     }
-    return datums, default_rows
+    return dict(zip(names, datums_by_column, strict=True)), default_rows
 
 
 def _has_random(node: Node) -> bool:

@@ -7,7 +7,6 @@ instead, with warnings (tidb v8.5 pkg/ddl/column.go, modify_column.go, index.go,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +81,7 @@ def _reject_invalid_utf8(sources: Sequence[ColumnSource], texts: Sequence[pa.Arr
 
 
 def _with_cells(stored: StoredRows, after: Table, cells: dict[str, pa.Array]) -> StoredRows:
-    return replace(stored, table=after, cells=pa.table(cells), keys=None)
+    return StoredRows(after, pa.table(cells), stored.row_ids, stored.counters)
 
 
 def check_unique(stored: StoredRows) -> None:

@@ -178,22 +178,20 @@ def _apply_table_options(
     options = [option for spec in statement.specs if isinstance(spec, syntax.SetOptions) for option in spec.options]
     stored = tables.rows.get(place) or empty_rows(upstream.catalog.tables[place])
     counters = auto_ids.counters_with_options(stored.table, stored.counters, options)
-    return (
-        tables if counters is stored.counters else _replace_tables(tables, {place: replace(stored, counters=counters)})
-    )
+    return tables if counters is stored.counters else _replace_tables(tables, {place: stored.with_counters(counters)})
 
 
 def _rename_table(tables: _TableRows, old: Key, new: Key, renewed: bool) -> _TableRows:
     stored = tables.rows.get(old)
     if stored is not None and renewed and old != new:
-        stored = replace(stored, counters=auto_ids.restarted_counters(stored.counters))
+        stored = stored.with_counters(auto_ids.restarted_counters(stored.counters))
     return tables if old == new else _replace_tables(tables, {old: None, new: stored})
 
 
 def _restore_tables(tables: _TableRows, places: Mapping[Key, Key], after: Catalog) -> _TableRows:
     """Return the tables with the rows of dropped ones."""
     restored = {
-        new: ensure_keys(replace(tables.dropped[old], table=after.tables[new], keys=None))
+        new: ensure_keys(tables.dropped[old], after.tables[new])
         for old, new in places.items()
         if old in tables.dropped and new in after.tables
     }
@@ -233,7 +231,7 @@ def _partition_mask(stored: StoredRows, names: Sequence[str]) -> pa.Array:
 
 
 def _filter_rows(stored: StoredRows, mask: pa.Array) -> StoredRows:
-    return replace(stored, cells=stored.cells.filter(mask), row_ids=stored.row_ids.filter(mask), keys=None)
+    return StoredRows(stored.table, stored.cells.filter(mask), stored.row_ids.filter(mask), stored.counters)
 
 
 def _exchange_partition(rows: Rows, table: Table, spec: syntax.ExchangePartition, plain: Table) -> Rows:
@@ -257,23 +255,22 @@ def _exchange_partition(rows: Rows, table: Table, spec: syntax.ExchangePartition
     inside = _partition_mask(whole, (spec.partition,))
     outgoing, stays = _filter_rows(whole, inside), _filter_rows(whole, pc.invert(inside))
     counted = auto_ids.highest_counters(whole.counters, single.counters)
-    both = replace(
-        stays,
-        cells=pa.concat_tables([stays.cells, incoming.cells]),
-        row_ids=pa.concat_arrays([stays.row_ids, incoming.row_ids]),
+    both = StoredRows(
+        stays.table,
+        pa.concat_tables([stays.cells, incoming.cells]),
+        pa.concat_arrays([stays.row_ids, incoming.row_ids]),
     )
     exchanged = {
         object_key(table.schema, table.name): both,
         object_key(plain.schema, plain.name): _with_table(outgoing, plain),
     }
-    return {**rows, **{place: ensure_keys(replace(stored, counters=counted)) for place, stored in exchanged.items()}}
+    return {**rows, **{place: ensure_keys(stored.with_counters(counted)) for place, stored in exchanged.items()}}
 
 
 def _with_table(stored: StoredRows, table: Table) -> StoredRows:
     """Return the same rows in a table that has the same columns."""
-    return replace(
-        stored, table=table, cells=stored.cells.rename_columns(empty_rows(table).cells.column_names), keys=None
-    )
+    cells = stored.cells.rename_columns(empty_rows(table).cells.column_names)
+    return StoredRows(table, cells, stored.row_ids, stored.counters)
 
 
 # -- time zones --------------------------------------------------------------------------------------------------------

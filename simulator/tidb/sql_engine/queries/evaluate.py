@@ -25,13 +25,13 @@ from simulator.tidb.sql_engine.queries import simple_values
 from simulator.tidb.sql_engine.queries.literals import NotSimple
 from simulator.tidb.sql_engine.queries.scopes import Field, QueryScope, result_column
 from simulator.tidb.sql_engine.queries.selects import build_relation
+from simulator.tidb.sql_engine.queries.simple_queries import resolve_stored_column, select_simply
 from simulator.tidb.sql_engine.queries.sources import table_fields
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
 from simulator.tidb.sql_engine.result_columns import ResultColumn
-from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
 from simulator.tidb.sql_engine.storage.state import ResultSet, Upstream
 from simulator.tidb.syntax.dml import InsertedValue
-from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import QueryTree
 
 
@@ -120,17 +120,6 @@ def evaluate(
     return [as_datums(fetched_column(result, key), value) for key, value in zip(parts, values, strict=True)]
 
 
-def resolve_stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
-    """Return the stored column of a table that a name means. Raises NotSimple."""
-    if isinstance(node, ColumnName):
-        *qualifier, name = (part.lower() for part in node.parts)
-        if qualifier in ([], [alias.lower()]) or schema and qualifier == [schema.lower(), alias.lower()]:
-            column = columns_by_name(table).get(name)
-            if column is not None and column.generated != "virtual":
-                return column
-    raise NotSimple
-
-
 def _resolve_source_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
     """Return the column of given rows that a name or VALUES(name) means. Raises NotSimple."""
     inserted = isinstance(node, InsertedValue)
@@ -176,6 +165,10 @@ def run_select(
     tree: QueryTree, upstream: Upstream, now_ms: int, problems: ExpressionProblems | None = None
 ) -> ResultSet:
     """Return the rows of a query. Raises SqlError."""
+    try:
+        return select_simply(tree, upstream)
+    except NotSimple:
+        pass
     evaluation = StatementEvaluation(upstream, now_ms, problems)
     relation = build_relation(tree, evaluation, QueryScope(evaluation))
     values = [field.read() for field in relation.fields]

@@ -1,27 +1,25 @@
 """Finds the rows that an UPDATE, a DELETE or an INSERT … SELECT applies to.
 
-Conditions on the columns of one table are answered without a query (`simple_values.py`), all others by DuckDB.
+Conditions on the columns of one table are answered without a query (`simple_queries.py`), all others by DuckDB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.expressions.sql.graph import identifier, quote, select_query
 from simulator.tidb.expressions.translate import translate
-from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.sql_engine.queries import simple_values
-from simulator.tidb.sql_engine.queries.evaluate import as_datums, datum_or_text, fetched_column, resolve_stored_column
+from simulator.tidb.sql_engine.queries.evaluate import as_datums, datum_or_text, fetched_column
 from simulator.tidb.sql_engine.queries.literals import NotSimple
 from simulator.tidb.sql_engine.queries.scopes import QueryScope
 from simulator.tidb.sql_engine.queries.selects import add_common_tables, build_from
+from simulator.tidb.sql_engine.queries.simple_queries import match_and_evaluate
 from simulator.tidb.sql_engine.queries.sorting import order_rows, order_term, sort_key
 from simulator.tidb.sql_engine.queries.sources import filter_relation, row_identity
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems, StatementEvaluation
@@ -69,10 +67,13 @@ def match_rows(
     Values are datums for the columns in `targets`, TiDB text for other names. Without ORDER BY the rows are in the
     order of `StoredRows.cells`, which is the order of a scan in TiKV. Raises SqlError.
     """
-    if common is None and isinstance(source, TableSource) and not source.partitions:
-        matched = _match_simply(source, where, order, limit, upstream, expressions, targets)
-        if matched is not None:
-            return matched
+    if common is None and isinstance(source, TableSource):
+        try:
+            match, simple = match_and_evaluate(source, where, order, limit, upstream, expressions, targets)
+        except NotSimple:
+            pass
+        else:
+            return MatchedRows((MatchedTable(match.alias, match.key, match.table, match.places),), simple)
     evaluation = StatementEvaluation(upstream, now_ms, problems)
     around = QueryScope(evaluation)
     if common is not None:
@@ -103,38 +104,3 @@ def match_rows(
     return MatchedRows(
         tables, {key: as_datums(fetched_column(result, f"value {key}"), value) for key, value in values.items()}
     )
-
-
-def _match_simply(
-    source: TableSource,
-    where: Node | None,
-    order: Sequence[OrderItem],
-    limit: Limit | None,
-    upstream: Upstream,
-    expressions: Mapping[str, Node],
-    targets: Mapping[str, Column],
-) -> MatchedRows | None:
-    """Return the matched rows of one table, or None if that takes a query."""
-    schema, table_name = source.name.schema or upstream.session.database, source.name.name
-    key = object_key(schema, table_name)
-    table, stored = upstream.catalog.tables.get(key), upstream.rows.get(key)
-    if table is None or stored is None:
-        return None
-    alias = source.alias or table_name
-    resolve = partial(resolve_stored_column, table, "" if source.alias else schema, alias)
-    try:
-        places = simple_values.matching_places(simple_values.parse_conditions(where, resolve), stored.cells)
-        if order and (len(places) > 1 or not all(resolve(strip_parentheses(item.expression)) for item in order)):
-            return None
-        if limit is not None:
-            places = places.slice(limit.offset, limit.count)
-        values = simple_values.simple_columns(
-            list(expressions.values()),
-            [targets.get(name) for name in expressions],
-            resolve,
-            lambda node: stored.cells.column(resolve(node).name).take(places),
-            len(places),
-        )
-    except NotSimple:
-        return None
-    return MatchedRows((MatchedTable(alias, key, table, places),), dict(zip(expressions, values, strict=True)))

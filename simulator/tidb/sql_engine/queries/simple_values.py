@@ -7,7 +7,7 @@ The evaluator of expressions gives the same values. It computes whatever raises 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import NamedTuple
 
@@ -152,15 +152,15 @@ def _literal_text(node: Node, type: ColumnType) -> str:
     return node.text
 
 
-def matching_places(conditions: Sequence[Condition], cells: pa.Table) -> pa.Array:
-    """Return the int64 positions of the rows that meet all conditions."""
+def matching_places(conditions: Sequence[Condition], cells: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """Return the int64 positions of the rows that meet all conditions, by the cells of their columns."""
     if not conditions:
-        return pa.array(np.arange(cells.num_rows))
-    masks = [_mask(each, cells.column(each.column.name)) for each in conditions]
+        return pa.array(np.arange(rows))
+    masks = [_mask(each, cells[each.column.name]) for each in conditions]
     return pc.indices_nonzero(pc.fill_null(reduce(pc.and_, masks), False)).cast(pa.int64())
 
 
-def _mask(condition: Condition, cells: pa.ChunkedArray) -> pa.Array:
+def _mask(condition: Condition, cells: pa.Array) -> pa.Array:
     type, operator = condition.column.type, condition.operator
     if operator in ("NULL", "NOT NULL"):
         return (pc.is_null if operator == "NULL" else pc.is_valid)(cells)
@@ -172,7 +172,7 @@ def _mask(condition: Condition, cells: pa.ChunkedArray) -> pa.Array:
         return pc.is_in(numbers, value_set=pa.array([each for each in numbers_compared if each >= 0], numbers.type))
     texts = pa.array(np.array([text.encode() for text in condition.texts], object), pa.binary())
     if is_text(type):
-        cells, texts = _comparable(type.collation, cells.combine_chunks()), _comparable(type.collation, texts)
+        cells, texts = _comparable(type.collation, cells), _comparable(type.collation, texts)
     return (
         pc.equal(cells, texts[0]) if len(texts) == 1 else pc.and_(pc.is_in(cells, value_set=texts), pc.is_valid(cells))
     )

@@ -117,8 +117,8 @@ def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, Sto
         if old is stored:
             continue
         if old is None:
-            old = replace(stored, cells=stored.cells.slice(0, 0), row_ids=stored.row_ids.slice(0, 0), keys=None)
-        rows[place] = old if old.counters == stored.counters else replace(old, counters=stored.counters)
+            old = StoredRows(stored.table, stored.cells.slice(0, 0), stored.row_ids.slice(0, 0), stored.counters)
+        rows[place] = old if old.counters == stored.counters else old.with_counters(stored.counters)
     return rows
 
 
@@ -143,6 +143,10 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
         for name in ("partition", "handle", "row_id", "before", "after")
     )
     table = parts[-1].table
+    if len(handle) == 1:
+        if not before.null_count or not after.null_count:
+            yield TableChanges(table, partition, handle, row_id, before, after)
+        return
     keys = handle
     if table.partitioning is not None:
         keys = pc.binary_join_element_wise(fixed(partition.to_numpy().astype(">u4"), partition), handle, b"")

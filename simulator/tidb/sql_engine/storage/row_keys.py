@@ -192,17 +192,10 @@ def partition_ordinals(table: Table, handles: pa.Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(data[heads]).view(">u4").ravel().astype(np.int32))
 
 
-def find_keys(existing: pa.Array, keys: pa.Array, ascending: bool = False) -> Places:
+def find_keys(existing: pa.Array, keys: pa.Array) -> Places:
     """Return the position in `existing` of each of the keys (both binary), or -1. A null is at no position."""
     positions = np.full(len(keys), -1, np.int64)
     if not len(existing) or not len(keys):
-        return positions
-    if ascending:
-        candidates: Places = np.asarray(pc.search_sorted(existing, keys), np.int64)
-        inside = np.flatnonzero(candidates < len(existing))
-        same = pc.equal(existing.take(pa.array(candidates[inside])), keys.take(pa.array(inside)))
-        hits = inside[np.asarray(pc.fill_null(same, False), bool)]
-        positions[hits] = candidates[hits]
         return positions
     if len(keys) == 1:
         if keys[0].is_valid:

@@ -5,8 +5,9 @@ Rows with keys are in the order of TiKV, and every operation keeps that order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -21,42 +22,9 @@ from simulator.tidb.partitions import locate_partition
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.storage import row_keys
 from simulator.tidb.sql_engine.storage.auto_ids import initial_counters, unused_counters
-from simulator.tidb.sql_engine.storage.state import RowKeys, StoredRows, TableChanges, Upstream
-
-FEW_EDITS = 64
-"""Up to this number of changed rows, columns are sliced around them instead of being rebuilt."""
-
-MAX_CHUNKS = 24
-"""Columns with more chunks are combined."""
-
-
-@dataclass(frozen=True)
-class KeyedRows:
-    """Rows with their keys."""
-
-    texts: Mapping[str, pa.Array]
-    """TiDB text (binary) of each visible column."""
-
-    row_ids: pa.Array
-    handles: pa.Array
-    unique: Mapping[str, pa.Array]
-    """The bytes of unique keys, as in RowKeys."""
-
-    violated_checks: pa.Array | None = None
-    """The name of the first CHECK that each row violates, null for none; None if no row violates one."""
-
-    def __len__(self) -> int:
-        return len(self.handles)
-
-    def map(self, change: Callable[[pa.Array], pa.Array]) -> KeyedRows:
-        """Return the rows with each array changed alike."""
-        return KeyedRows(
-            {name: change(cells) for name, cells in self.texts.items()},
-            change(self.row_ids),
-            change(self.handles),
-            {name: change(keys) for name, keys in self.unique.items()},
-            None if self.violated_checks is None else change(self.violated_checks),
-        )
+from simulator.tidb.sql_engine.storage.keyed_rows import KeyedRows, RowKeys
+from simulator.tidb.sql_engine.storage.sorted_blocks import FEW
+from simulator.tidb.sql_engine.storage.state import StoredRows, TableChanges, Upstream
 
 
 def table_rows(upstream: Upstream, table: Table) -> StoredRows:
@@ -64,7 +32,7 @@ def table_rows(upstream: Upstream, table: Table) -> StoredRows:
     stored = upstream.rows.get(object_key(table.schema, table.name))
     if stored is None:
         return ensure_keys(empty_rows(table))
-    return ensure_keys(stored if stored.table is table else replace(stored, table=table))
+    return ensure_keys(stored, table)
 
 
 def empty_rows(table: Table) -> StoredRows:
@@ -76,23 +44,31 @@ def empty_rows(table: Table) -> StoredRows:
 
 def empty_uncounted(table: Table) -> StoredRows:
     """Return no rows, with ids from 1 whatever the table's options say, as after TRUNCATE and LIKE."""
-    return replace(empty_rows(table), counters=unused_counters(table))
+    return empty_rows(table).with_counters(unused_counters(table))
 
 
-def ensure_keys(stored: StoredRows) -> StoredRows:
-    """Return the same rows with keys, in the order of TiKV."""
-    table = stored.table
-    keys = stored.keys
-    if keys is not None and keys.cells is stored.cells and keys.table is table:
+def ensure_keys(stored: StoredRows, table: Table | None = None) -> StoredRows:
+    """Return the same rows with the keys of their table, or of another definition, in the order of TiKV."""
+    table = table or stored.table
+    if stored.keys is not None and stored.keys.table is table:
         return stored
+    known = _KEYED.get(stored)
+    if known is None or known.table is not table:
+        known = _KEYED[stored] = stored.with_keys(_row_keys(stored, table))
+    return known
+
+
+_KEYED: WeakKeyDictionary[StoredRows, StoredRows] = WeakKeyDictionary()
+"""Rows with keys that queries have needed, by the rows without them."""
+
+
+def _row_keys(stored: StoredRows, table: Table) -> RowKeys:
     cells = stored.cells.combine_chunks()
     rows = key_rows(table, column_arrays(cells), stored.row_ids)
     above = pc.less(rows.handles.slice(1), rows.handles.slice(0, max(len(rows) - 1, 0)))
     if pc.any(above, min_count=0).as_py():
-        order = pc.sort_indices(rows.handles)
-        cells, rows = cells.take(order), take_rows(rows, order)
-    new_keys = RowKeys(table, cells, rows.handles, rows.unique)
-    return replace(stored, cells=cells, row_ids=rows.row_ids, keys=new_keys)
+        rows = take_rows(rows, pc.sort_indices(rows.handles))
+    return RowKeys.of(table, rows)
 
 
 def column_arrays(cells: pa.Table) -> dict[str, pa.Array]:
@@ -157,15 +133,14 @@ def no_partition_error(table: Table, texts: Mapping[str, pa.Array], row: int) ->
 def take_stored(stored: StoredRows, places: Places) -> KeyedRows:
     """Return the rows at some positions of stored rows that have keys."""
     assert stored.keys is not None
-    indices = pa.array(places)
-    if len(places) == 1:
-        place = int(places[0])
-        texts = column_arrays(stored.cells.slice(place, 1))
-        unique = {name: keys.slice(place, 1) for name, keys in stored.keys.unique.items()}
-        return KeyedRows(texts, stored.row_ids.slice(place, 1), stored.keys.handles.slice(place, 1), unique)
-    unique = {name: keys.take(indices) for name, keys in stored.keys.unique.items()}
-    texts = column_arrays(stored.cells.take(indices))
-    return KeyedRows(texts, stored.row_ids.take(indices), stored.keys.handles.take(indices), unique)
+    return stored.keys.take(places)
+
+
+def texts_at(stored: StoredRows, places: Places) -> Mapping[str, pa.Array]:
+    """Return the cells (binary) at some positions of stored rows that have keys, by column."""
+    if len(places) <= FEW:
+        return take_stored(stored, places).texts
+    return column_arrays(stored.cells.take(pa.array(places)))
 
 
 def take_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
@@ -186,73 +161,7 @@ def replace_rows(stored: StoredRows, removed: Places, new_rows: KeyedRows) -> St
         and pc.any(pc.less(new_rows.handles.slice(1), new_rows.handles.slice(0, len(new_rows) - 1))).as_py()
     ):
         new_rows = take_rows(new_rows, pc.sort_indices(new_rows.handles))
-    removed = np.sort(removed)
-    places: Places = np.asarray(pc.search_sorted(keys.handles, new_rows.handles), np.int64)
-    put = pa.table({name: new_rows.texts[name] for name in stored.cells.column_names})
-    edit = _RowEdit(len(keys.handles), removed, places)
-    cells = edit.table(stored.cells, put)
-    new_keys = RowKeys(
-        stored.table,
-        cells,
-        edit.array(keys.handles, new_rows.handles),
-        {name: edit.array(existing, new_rows.unique[name]) for name, existing in keys.unique.items()},
-    )
-    return replace(stored, cells=cells, row_ids=edit.array(stored.row_ids, new_rows.row_ids), keys=new_keys)
-
-
-@dataclass(frozen=True)
-class _RowEdit:
-    """An edit that is applied to every column."""
-
-    rows: int
-    removed: Places
-    places: Places
-    """The position before which each new row is inserted."""
-
-    def pieces(self) -> Iterator[tuple[bool, int, int]]:
-        """Yield runs of new rows (True) and of old rows (False), each with its start and length."""
-        at = put = 0
-        stops = sorted({*self.removed.tolist(), *self.places.tolist(), self.rows})
-        dropped = set(self.removed.tolist())
-        for stop in stops:
-            if stop > at:
-                yield False, at, stop - at
-            at = stop
-            least = put
-            while put < len(self.places) and self.places[put] == stop:
-                put += 1
-            if put > least:
-                yield True, least, put - least
-            if stop in dropped:
-                at = stop + 1
-
-    def few(self) -> bool:
-        return (
-            len(self.removed) + len(self.places) <= FEW_EDITS
-            or not len(self.removed)
-            and (not len(self.places) or self.places[0] == self.rows)
-        )
-
-    def order(self) -> pa.Array:
-        """Return the positions of the resulting rows in the old rows followed by the new ones."""
-        stays = np.ones(self.rows, np.bool_)
-        stays[self.removed] = False
-        numbers = np.insert(np.arange(self.rows), self.places, self.rows + np.arange(len(self.places)))
-        remains = np.insert(stays, self.places, True)
-        return pa.array(numbers[remains])
-
-    def array(self, old: pa.Array, new: pa.Array) -> pa.Array:
-        if not self.few():
-            return pa.concat_arrays([old, new]).take(self.order())
-        parts = [(new if new_rows else old).slice(start, size) for new_rows, start, size in self.pieces()]
-        return pa.concat_arrays(parts) if parts else old.slice(0, 0)
-
-    def table(self, old: pa.Table, new: pa.Table) -> pa.Table:
-        if not self.few():
-            return pa.concat_tables([old, new]).take(self.order()).combine_chunks()
-        parts = [(new if new_rows else old).slice(start, size) for new_rows, start, size in self.pieces()]
-        result = pa.concat_tables(parts) if parts else old.slice(0, 0)
-        return result.combine_chunks() if result.num_columns and result.column(0).num_chunks > MAX_CHUNKS else result
+    return stored.with_keys(keys.edited(np.sort(removed), new_rows))
 
 
 def row_images(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:

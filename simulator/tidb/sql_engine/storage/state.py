@@ -19,6 +19,7 @@ from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.storage.allocators import Counters
+from simulator.tidb.sql_engine.storage.keyed_rows import RowKeys
 from simulator.tidb.syntax.definitions import Statement
 
 DEFAULT_SQL_MODE = (
@@ -36,37 +37,45 @@ ROW_ID = "_tidb_rowid"
 """The column name under which statements read the row number of a table without a clustered key."""
 
 
-@dataclass(frozen=True)
-class RowKeys:
-    """The keys of a table's rows. Statements that write rows also update the keys."""
-
-    table: Table
-    cells: pa.Table
-    """The keys are valid only for this table object and these cells."""
-
-    handles: pa.Array
-    """binary, ascending: `row_keys.encode_handles`. The rows are sorted by them."""
-
-    unique: Mapping[str, pa.Array]
-    """The bytes of each other unique key by its name in lower case. A key is null if a column of it is NULL."""
-
-
-@dataclass(frozen=True)
 class StoredRows:
     """The rows of one table. They are in the order of TiKV once they have keys."""
 
-    table: Table
-    cells: pa.Table
-    """TiDB text (binary, one chunk or many) of each visible column, by its name."""
+    def __init__(
+        self,
+        table: Table,
+        cells: pa.Table | None,
+        row_ids: pa.Array | None,
+        counters: Counters = Counters(),
+        keys: RowKeys | None = None,
+    ) -> None:
+        """`cells` and `row_ids` are None if `keys` has them."""
+        self.table, self._cells, self._row_ids, self.counters = table, cells, row_ids, counters
+        self.keys = keys
+        """None until a statement needs them."""
 
-    row_ids: pa.Array
-    """int64: `_tidb_rowid`, or the integer of a clustered key as signed bits; null for a common handle."""
+    @property
+    def cells(self) -> pa.Table:
+        """TiDB text (binary, one chunk or many) of each visible column, by its name."""
+        return self._cells if self.keys is None else self.keys.cells
 
-    counters: Counters = Counters()
-    """The ids allocated so far. Deleted rows do not free their ids."""
+    @property
+    def row_ids(self) -> pa.Array:
+        """int64: `_tidb_rowid`, or the integer of a clustered key as signed bits; null for a common handle."""
+        return self._row_ids if self.keys is None else self.keys.row_ids
 
-    keys: RowKeys | None = field(default=None, compare=False, repr=False)
-    """None until a statement needs them."""
+    def with_counters(self, counters: Counters) -> StoredRows:
+        """Return the same rows with other counters: the ids allocated so far. Deleted rows do not free their ids."""
+        if counters is self.counters:
+            return self
+        return StoredRows(self.table, self._cells, self._row_ids, counters, self.keys)
+
+    def has_rows_of(self, other: StoredRows | None) -> bool:
+        """Return whether these are the rows of an earlier state, unchanged."""
+        return other is not None and self.keys is other.keys and (self.keys is not None or self._cells is other._cells)
+
+    def with_keys(self, keys: RowKeys) -> StoredRows:
+        """Return other rows, which have keys, with the same counters."""
+        return StoredRows(keys.table, None, None, self.counters, keys)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from simulator.tidb.sql_engine.storage import auto_ids
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.auto_ids import Ids
 from simulator.tidb.sql_engine.storage.names import Mask, Warnings, mask_places
-from simulator.tidb.sql_engine.storage.row_keys import encode_handles, find_keys, partition_ordinals, unique_keys
+from simulator.tidb.sql_engine.storage.row_keys import encode_handles, partition_ordinals, unique_keys
 from simulator.tidb.sql_engine.storage.rows import (
     KeyedRows,
     replace_rows,
@@ -150,9 +150,9 @@ def find_conflicts(stored: StoredRows, rows: KeyedRows) -> npt.NDArray[np.int64]
     positions = np.full((len(unique_keys(table)), len(rows)), -1, np.int64)
     for place, key in enumerate(unique_keys(table)):
         if key.clustered:
-            positions[place] = find_keys(keys.handles, rows.handles, ascending=True)
+            positions[place] = keys.find_handles(rows.handles)
         else:
-            positions[place] = find_keys(keys.unique[key.name.lower()], rows.unique[key.name.lower()])
+            positions[place] = keys.find_unique(key.name.lower(), rows.unique[key.name.lower()])
     return positions
 
 
