@@ -11,11 +11,13 @@ from mysql_mimic.results import ResultColumn
 from mysql_mimic.stream import ConnectionClosed, MysqlStream
 
 from simulator.errors import SqlError
+from simulator.serve.wire import error_packet
 
 MAX_ALLOWED_PACKET = 64 << 20
 """TiDB's default of max_allowed_packet."""
 
 LARGEST_PART = 0xFFFFFF
+TOO_LARGE = SqlError(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
 
 
 class ClientStream:
@@ -26,7 +28,7 @@ class ClientStream:
         self._out = MysqlStream(reader, writer)
 
     async def read(self) -> bytes:
-        """Return the next packet. Raises ConnectionClosed, and SqlError 1153 for one that is too large."""
+        """Return the next packet. Raises ConnectionClosed, after error 1153 for a packet that is too large."""
         parts: list[bytes] = []
         size = 0
         while True:
@@ -36,7 +38,8 @@ class ClientStream:
                 size += length
                 self._out.seq.value = (header[3] + 1) % 256
                 if size > MAX_ALLOWED_PACKET:
-                    raise SqlError(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
+                    await self._out.write(error_packet(TOO_LARGE))
+                    raise ConnectionClosed
                 parts.append(await self._reader.readexactly(length))
             except (asyncio.IncompleteReadError, ConnectionError):
                 raise ConnectionClosed from None
