@@ -64,9 +64,8 @@ def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Sess
     partitions = tuple(build_partition(definition, clause.method.kind, session) for definition in clause.definitions)
     if clause.method.kind in ("hash", "key"):
         partitions = partitions or tuple(Partition(f"p{number}") for number in range(clause.method.count or 1))
-    partitioning = Partitioning(
-        clause.method.kind, clause.method.expression, tuple(names[name.lower()] for name in columns), partitions
-    )
+    stored_names, implied = tuple(names[name.lower()] for name in columns), not clause.method.columns
+    partitioning = Partitioning(clause.method.kind, clause.method.expression, stored_names, partitions, implied)
     for partition in partitions:
         check_types(partition, partitioning, table)
         if len(partition.name) > MAX_NAME_LENGTH and clause.method.kind in ("range", "list"):
