@@ -107,8 +107,7 @@ def _default(column: Column, style: TextStyle) -> Iterator[str]:
         if not column.not_null:
             yield "NULL DEFAULT NULL" if column.type.name == "timestamp" else "DEFAULT NULL"
     elif column.default_expression:
-        call = current_time(column)
-        yield f"DEFAULT {call or output_text(column.default)}"
+        yield f"DEFAULT {current_time(column) or _function_default(column.default, style)}"
     else:
         yield f"DEFAULT {_literal_default(column, style)}"
 
@@ -119,6 +118,11 @@ def current_time(column: Column) -> str:
     if not column.default_expression or name not in TIMES:
         return ""
     return ("CURRENT_TIMESTAMP" if name in NOW else "CURRENT_DATE") + _digits(column.type)
+
+
+def _function_default(text: str, style: TextStyle) -> str:
+    stored = stored_expression(text)
+    return f"({stored})" if style.default_parentheses else output_text(stored)
 
 
 def _literal_default(column: Column, style: TextStyle) -> str:

@@ -9,6 +9,7 @@ from support.random_tables import RandomTable, tables
 
 from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import build_catalog
+from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.show_create import create_statement, show_create
 from simulator.tidb.model.table import Table
@@ -50,6 +51,15 @@ def test_show_create_gives_the_same_table(definition: str) -> None:
     again = create_table(create_statement(table), "shop")
     assert same(again, table)
     assert (again.clustered, again.options, again.primary_key) == (table.clustered, table.options, table.primary_key)
+
+
+def test_tidb_shows_a_default_function_in_parentheses_from_the_release_that_keeps_them_on() -> None:
+    table = create_table("CREATE TABLE t (a VARCHAR(40) DEFAULT (UUID()), b INT AS (a+1), KEY k ((LOWER(a))))", "shop")
+    assert "`a` varchar(40) DEFAULT uuid(),\n  `b` int(11) GENERATED ALWAYS AS (`a` + 1) VIRTUAL," in create_table_text(
+        table
+    )
+    newer = create_table_text(table, TextStyle(default_parentheses=True))
+    assert "DEFAULT (uuid()),\n" in newer and "KEY `k` ((lower(`a`)))" in newer
 
 
 def test_show_create_returns_the_original_text_until_a_statement_changes_the_table() -> None:

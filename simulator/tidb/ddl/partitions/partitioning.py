@@ -35,6 +35,7 @@ def partition_by(spec: syntax.PartitionBy, alteration: Alteration) -> SubJobs:
         return
     table, scopes = target.table, {name.lower(): options for name, options in spec.partitioning.update_indexes}
     partitioning = new_partitioning(spec.partitioning, with_index_scopes(table, scopes), alteration.session)
+    partitioning = partitioning and replace(partitioning, implied=False)
     if table.foreign_keys or any(referring_keys(target.catalog, table.schema, table.name)):
         raise tidb_error("schema:1506")
 
@@ -63,13 +64,8 @@ def new_partitioning(clause: syntax.PartitionClause, table: Table, session: Sess
     partitions = tuple(build_partition(definition, clause.method.kind, session) for definition in clause.definitions)
     if clause.method.kind in ("hash", "key"):
         partitions = partitions or tuple(Partition(f"p{number}") for number in range(clause.method.count or 1))
-    partitioning = Partitioning(
-        clause.method.kind,
-        clause.method.expression,
-        tuple(names[name.lower()] for name in columns),
-        partitions,
-        not clause.method.columns,
-    )
+    stored_names, implied = tuple(names[name.lower()] for name in columns), not clause.method.columns
+    partitioning = Partitioning(clause.method.kind, clause.method.expression, stored_names, partitions, implied)
     for partition in partitions:
         check_types(partition, partitioning, table)
         if len(partition.name) > MAX_NAME_LENGTH and clause.method.kind in ("range", "list"):
