@@ -1,7 +1,6 @@
 """The Python API: a simulated TiDB with a changefeed, which turns SQL into TiCDC's messages.
 
-Messages in memory are made when they are asked for; with `send`, and in a storage, they are there when `execute`
-returns. `messages` ends with a watermark above all of them.
+`execute` returns after the statement's messages are sent; `messages` ends with a watermark above them.
 """
 
 from __future__ import annotations
@@ -120,8 +119,7 @@ class TiCDC:
     def execute(self, sql: str) -> Result:
         """Execute statements as a MySQL client does, and return the result of the last one.
 
-        Raises SqlError with TiDB's number, SQLSTATE and text; statements before the failing one stay executed. A row that
-        the changefeed cannot send raises its error here, or when messages are asked for.
+        Raises SqlError with TiDB's number, SQLSTATE and text; statements before the failing one stay executed.
         """
         result = Result()
         for statement in split_script(sql, self._open().upstream().session.sql_mode):
@@ -147,9 +145,7 @@ class TiCDC:
         for invalid steps, and ExpectationError for a failed step `expect`.
         """
         loaded = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
-        live = self._open()
-        live.deliver()
-        before = len(self._sent)
+        live, before = self._open(), len(self._sent)
         sent = live.faults.records
         start_ms = live.position.now_ms
         results = live.play(*loaded.steps)
@@ -187,7 +183,8 @@ class TiCDC:
         live = self._open()
         if self._changefeed.storage is not None:
             raise UserError("there are no messages: the changefeed writes files to its storage; `events` reads them")
-        (live.resolve if watermark else live.deliver)()
+        if watermark:
+            live.resolve()
         taken, bases = list(self._sent), self._first_offsets()
         self._sent.clear()
         return [
@@ -317,13 +314,11 @@ class TiCDC:
     @property
     def topics(self) -> tuple[str, ...]:
         """All topics with messages, the default one first."""
-        self._live.deliver()
         return tuple(self._live.output.topics) or (self.topic,)
 
     @property
     def schemas(self) -> dict[int, Schema]:
         """The schemas that messages name, by id; empty in protocols without a registry."""
-        self._live.deliver()
         return dict(self._live.output.schemas.known)
 
     @property
@@ -369,14 +364,14 @@ class TiCDC:
         live = self._open()
         try:
             with _as_sql_error():
-                return live.execute(text, live.output.prompt)
+                return live.execute(text)
         except SqlError as error:
             name = self._any_database and error.number == UNKNOWN_DATABASE and _database_of(text)
             if not name:
                 raise
         self._add_database(name)
         with _as_sql_error():
-            return live.execute(text, live.output.prompt)
+            return live.execute(text)
 
     def _add_database(self, name: str) -> None:
         self._live.create_database(DatabaseInfo(name))

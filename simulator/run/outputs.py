@@ -192,9 +192,6 @@ class MemoryOutput:
         self._changefeed = changefeed
         self._messages = messages
 
-    prompt = False
-    """Whether messages leave this process, and so are sent at once."""
-
     def in_order_of(self, count: int, ends: Sequence[int]) -> None:
         """Put the messages behind the first `count` in the order of the statements that end at these commit-ts."""
         later = self._messages[count:]
@@ -274,8 +271,6 @@ class KafkaOutput(MemoryOutput):
     Kafka does not answer.
     """
 
-    prompt = True
-
     def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
         from simulator.sinks.kafka.admin import prepare_topics
 
@@ -306,8 +301,6 @@ class StorageOutput(MemoryOutput):
 
     Raises UserError if the storage cannot be written to.
     """
-
-    prompt = True
 
     def __init__(self, changefeed: Changefeed, release: Release) -> None:
         super().__init__(changefeed, [])
