@@ -120,7 +120,7 @@ def test_every_command_does_what_is_shown_below_it(
     """In the page's order, from an empty directory; README's first command as a process of its own."""
     printed, checked, found = "", 0, blocks(PAGES[page])
     for language, block in found:
-        if language in ("toml", "sql"):
+        if language in ("toml", "sql", "python"):
             if name := file_name(block):
                 (tmp_path / name).write_text(block)
         elif language == "text":
@@ -135,7 +135,7 @@ def test_every_command_does_what_is_shown_below_it(
 
 def file_name(block: str) -> str:
     """What the first line of a block calls the file that it is; nothing where it says no name."""
-    found = re.match(r"(?:#|--) ([\w.]+\.(?:toml|sql))\n", block)
+    found = re.match(r"(?:#|--) ([\w.]+\.(?:toml|sql|py))\n", block)
     return found[1] if found else ""
 
 
