@@ -75,6 +75,7 @@ def _source(changes: OperationRows, options: CodecOptions) -> list[Piece]:
     commit_ts, table = changes.rows.commit_ts, changes.rows.table
     physical = decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
     return [
+        b'{"payload":',
         *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),
         b',"ts_ms":',
         physical if options.build_ts is None else b"%d" % options.build_ts,
@@ -83,10 +84,10 @@ def _source(changes: OperationRows, options: CodecOptions) -> list[Piece]:
 
 
 def source_pieces(schema: str, table: str, physical: Piece, commit_ts: Piece) -> list[Piece]:
-    """Return the pieces of a message up to the end of `source`."""
+    """Return the pieces of a payload up to the end of `source`."""
     cluster = raw_quoted(CLUSTER)
     return [
-        b'{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":' + cluster + b',"ts_ms":',
+        b'{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":' + cluster + b',"ts_ms":',
         physical,
         b',"snapshot":"false","db":%s,"table":%s' % (raw_quoted(schema), raw_quoted(table)),
         b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',

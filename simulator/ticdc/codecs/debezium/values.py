@@ -36,9 +36,24 @@ _LONGEST_SIGNED = 19
 """Digits of the largest BIGINT with a sign."""
 
 
+def number_format(column: Column, release: Release) -> Converter | None:
+    """Return the format of values that are counted, as integers; None for a column of another type."""
+    type, moves = column.type, release.debezium_moves_years
+    match types.family(type):
+        case "date":
+            return partial(_date, not_null=column.not_null, moves=moves)
+        case "datetime" if type.name != "timestamp":
+            return partial(_datetime, column=column, moves=moves, stops=release.debezium_stops_at_odd_dates)
+        case "time":
+            return lambda cells, type: times.durations(cells, type.decimal)
+    return None
+
+
 def value_format(column: Column, release: Release) -> Converter:
     """Return the format of a column's values."""
-    type, moves = column.type, release.debezium_moves_years
+    type, numbers = column.type, number_format(column, release)
+    if numbers is not None:
+        return lambda cells, type: decimal(numbers(cells, type))
     match types.family(type):
         case "bit":
             return _bool if type.length == 1 else _bits
@@ -48,17 +63,16 @@ def value_format(column: Column, release: Release) -> Converter:
             return _text
         case "float" | "decimal":
             return padded_float
-        case "date":
-            return partial(_date, not_null=column.not_null, moves=moves)
-        case "datetime" if type.name == "timestamp":
-            return partial(_timestamp, not_null=column.not_null, moves=moves)
         case "datetime":
-            return partial(_datetime, column=column, moves=moves, stops=release.debezium_stops_at_odd_dates)
-        case "time":
-            return lambda cells, type: decimal(times.durations(cells, type.decimal))
+            return timestamp_format(column, release)
         case "integer" if type.name == "bigint" and type.unsigned:
             return _wrapped
     return unchanged
+
+
+def timestamp_format(column: Column, release: Release) -> Converter:
+    """Return the format of a TIMESTAMP."""
+    return partial(_timestamp, not_null=column.not_null, moves=release.debezium_moves_years)
 
 
 def is_string(type: ColumnType) -> bool:
@@ -85,10 +99,14 @@ def _bool(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _bits(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return base64(bit_bytes(cells, type))
+
+
+def bit_bytes(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the bytes of BIT, the lowest first."""
     given, size = cells.drop_null(), (type.length + 7) // 8
     numbers = given.cast(pa.string()).cast(pa.uint64()).to_numpy().astype("<u8")
-    texts = base64(fixed(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 8)[:, :size]), given))
-    return restore_nulls(texts, cells)
+    return restore_nulls(fixed(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 8)[:, :size]), given), cells)
 
 
 def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
@@ -124,8 +142,8 @@ def _reject_odd_dates(cells: pa.Array, column: Column) -> None:
 def _numbers(numbers: times.Numbers, exists: times.Mask, not_null: bool, cells: pa.Array) -> pa.Array:
     if not_null:
         nulls = cells.is_null().to_numpy(zero_copy_only=False) if cells.null_count else None
-        return decimal(pa.array(np.where(exists, numbers, 0), pa.int64(), mask=nulls))
-    return decimal(pa.array(numbers, pa.int64(), mask=~exists))
+        return pa.array(np.where(exists, numbers, 0), pa.int64(), mask=nulls)
+    return pa.array(numbers, pa.int64(), mask=~exists)
 
 
 def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:
