@@ -195,7 +195,7 @@ def shell(force: bool, **options: Any) -> int:
     return work(options, force)
 
 
-PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "avro"])
+PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro"])
 
 
 @commands.command()
@@ -205,7 +205,7 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
 @click.option("--protocol", type=PROTOCOLS, help="By default seen from each message.")
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
-@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (avro from Kafka).")
+@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (protocols in Avro).")
 @click.option(
     "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
 )

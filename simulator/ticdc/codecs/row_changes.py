@@ -78,6 +78,10 @@ class StoredFile:
     """The file's location in messages."""
 
 
+STATEMENTS = -1
+"""The version of schemas of statements and watermarks."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """A schema as it is registered."""
@@ -87,7 +91,8 @@ class Schema:
     """Its JSON."""
 
     version: int = 0
-    """The version of the table that TiCDC remembers with the schema; 0 if it is not known."""
+    """The version of the table that TiCDC remembers with the schema; 0 if it is not known, STATEMENTS for a message of no
+    table's rows."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ _CHANGE = _struct(
     "io.debezium.connector.schema.Change", [_field("type", False, "string"), _field("id", False, "string"), _TABLE]
 )
 
-CHANGE_KEY: Json = {
+CHANGE_KEY: dict[str, Json] = {
     "type": "struct",
     "name": "io.debezium.connector.mysql.SchemaChangeKey",
     "optional": False,
@@ -68,7 +68,7 @@ CHANGE_KEY: Json = {
 }
 
 
-def change_value(source: Json) -> Json:
+def change_value(source: Json) -> dict[str, Json]:
     """Return the schema of a statement's value, given that of `source`."""
     return {
         "optional": False,

@@ -69,7 +69,7 @@ def watermark_payloads(ts: int, options: CodecOptions) -> tuple[bytes, bytes]:
     return b"{}", _source("", "", ts) + b',"ts_ms":%d,"transaction":null,"op":"m"}' % build
 
 
-def watermark_schemas(source: Json) -> tuple[Json, Json]:
+def watermark_schemas(source: Json) -> tuple[dict[str, Json], dict[str, Json]]:
     """Return the schemas of a watermark's key and value, given that of `source`."""
     name = f"{clean_name(CLUSTER)}.watermark"
     return {"type": "struct", "name": f"{name}.Key", "optional": False, "fields": []}, {
