@@ -121,3 +121,6 @@ class Decoder:
 
     with_schemas: Callable[[bytes | None, bytes | None, Mapping[int, str]], tuple[Event, ...]] | None = None
     """Decodes with the schemas of a registry, texts by id, as `decode` does; None if messages name no schemas."""
+
+    tells_times: bool = True
+    """Whether every row has a time, by which those of several partitions can be put in order."""

@@ -48,9 +48,16 @@ class AvroSchema:
         """Return the type of each column of a row: Debezium's name, or Kafka Connect's."""
         envelope = self.type if isinstance(self.type, dict) else {}
         images = (field for field in envelope["fields"] if field["name"] in ("before", "after"))
-        records = (self.named.get(each, each) for field in images for each in field["type"] if each != "null")
-        record: dict[str, Any] = next(each for each in records if isinstance(each, dict))
+        record = next(self._described(each) for field in images for each in field["type"] if each != "null")
         return {field_name(field): _connect_type(field["type"]) for field in record["fields"]}
+
+    def _described(self, type: AvroType) -> dict[str, Any]:
+        """Return the description of a type that is no union."""
+        if isinstance(type, str):
+            return self.named.get(type, {"type": type})
+        if isinstance(type, dict):
+            return type
+        raise ValueError("a union in a union")
 
     def _value(self, reader: AvroReader, type: AvroType) -> Any:
         """Return the next value."""
@@ -59,7 +66,7 @@ class AvroSchema:
             if not 0 <= branch < len(type):
                 raise ValueError(f"branch {branch} of a union of {len(type)} types")
             return self._value(reader, type[branch])
-        described = self.named.get(type, {"type": type}) if isinstance(type, str) else type
+        described = self._described(type)
         match described["type"]:
             case "record":
                 return {field_name(field): self._value(reader, field["type"]) for field in described["fields"]}
