@@ -23,7 +23,7 @@ from simulator.ticdc.codecs.debezium.schemas import CLUSTER, key_schema, value_s
 from simulator.ticdc.codecs.debezium.values import is_string, value_format
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null
 from simulator.ticdc.codecs.json_text import decimal, join, raw_quoted
-from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_all_by_operation
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -39,13 +39,11 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     """
     options = supported_options(options, release)
     rows = _selection(rows, release)
-    count = len(visible_columns(rows.table))
-    values = encode_by_operation(rows, count, partial(_encode_operation, options=options, release=release))
+    encoders = (_encode_operation, *([_encode_keys] if release.debezium_keys else []))
+    parts = (partial(encoder, options=options, release=release) for encoder in encoders)
+    values, *keys = encode_all_by_operation(rows, len(visible_columns(rows.table)), *parts)
     encoded = compress_entries(EncodedRows(None, values), options)
-    if not release.debezium_keys:
-        return encoded
-    keys = encode_by_operation(rows, count, partial(_encode_keys, options=options, release=release))
-    return replace(encoded, keys=compress_entries(EncodedRows(None, keys), options).values)
+    return replace(encoded, keys=compress_entries(EncodedRows(None, keys[0]), options).values) if keys else encoded
 
 
 def _selection(rows: RowChanges, release: Release) -> RowChanges:

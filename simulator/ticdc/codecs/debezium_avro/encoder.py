@@ -22,7 +22,7 @@ from simulator.ticdc.codecs.debezium_avro import schemas
 from simulator.ticdc.codecs.debezium_avro.values import value_pieces
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
-from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, Schema, encode_by_operation
+from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, Schema, encode_all_by_operation
 from simulator.ticdc.codecs.schema_registry import HEADER
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model.table import Column, Table
@@ -38,8 +38,8 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     Raise EncodeError for a value that TiCDC refuses or crashes at, and for a schema that goavro refuses.
     """
     options, count = supported_options(options, release), len(visible_columns(rows.table))
-    keys = encode_by_operation(rows, count, partial(_key, options=options, release=release))
-    values = encode_by_operation(rows, count, partial(_value, options=options, release=release))
+    parts = (partial(encoder, options=options, release=release) for encoder in (_key, _value))
+    keys, values = encode_all_by_operation(rows, count, *parts)
     key_schema, value_schema = (schema(rows, of_values, options, release) for of_values in (False, True))
     return EncodedRows(keys, values, key_schema=key_schema, value_schema=value_schema)
 
