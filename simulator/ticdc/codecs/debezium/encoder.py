@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -69,9 +70,18 @@ def _encode_operation(changes: OperationRows, options: CodecOptions, release: Re
 
 
 def _source(changes: OperationRows, options: CodecOptions) -> list[Piece]:
-    """Return the pieces up to the row's images."""
-    commit_ts, table = changes.rows.commit_ts, changes.rows.table
-    physical = decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
+    """Return the pieces up to the row's images. Rows of one transaction, which follow each other, have one text."""
+    commit_ts = changes.rows.commit_ts
+    numbers = commit_ts.to_numpy()
+    begins = np.append(True, numbers[1:] != numbers[:-1]) if len(numbers) else np.zeros(0, np.bool_)
+    if 2 * np.count_nonzero(begins) > len(numbers):
+        return _source_pieces(changes, commit_ts, options)
+    texts = join(*_source_pieces(changes, commit_ts.filter(pa.array(begins)), options))
+    return [texts.take(pa.array(np.cumsum(begins) - 1))]
+
+
+def _source_pieces(changes: OperationRows, commit_ts: pa.Array, options: CodecOptions) -> list[Piece]:
+    table, physical = changes.rows.table, decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
     return [
         b'{"payload":',
         *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),

@@ -32,6 +32,9 @@ from simulator.tidb.model.types import ColumnType
 MILLISECOND_DECIMALS = 3
 """A DATETIME with more decimals is in microseconds."""
 
+EXACT_DIGITS, PLAIN_DECIMALS = 15, 6
+"""A float of 64 bits keeps so many digits, and Go writes it without an exponent with so many decimals."""
+
 _LONGEST_SIGNED = 19
 """Digits of the largest BIGINT with a sign."""
 
@@ -61,6 +64,8 @@ def value_format(column: Column, release: Release) -> Converter:
             return _base64 if types.is_binary(type) else _text
         case "enum" | "set" | "json" | "vector":
             return _text
+        case "decimal" if type.length <= EXACT_DIGITS and type.decimal <= PLAIN_DECIMALS and not type.zerofill:
+            return _short_decimal
         case "float" | "decimal":
             return padded_float
         case "datetime":
@@ -109,6 +114,13 @@ def bit_bytes(cells: pa.Array, type: ColumnType) -> pa.Array:
     return restore_nulls(fixed(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 8)[:, :size]), given), cells)
 
 
+def _short_decimal(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the float that a DECIMAL with few digits is: the same digits, without zeros at the end."""
+    if type.decimal <= 0:
+        return cells
+    return pc.ascii_rtrim(pc.ascii_rtrim(cells.view(pa.string()), "0"), ".").view(pa.binary())
+
+
 def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
     if (pc.max(pc.binary_length(cells)).as_py() or 0) < _LONGEST_SIGNED:
         return cells
@@ -116,11 +128,17 @@ def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _date(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:
+    found = times.parse_existing(cells, pa.date32(), moves)
+    if found is not None:
+        return found
     days, exists = times.read_dates(cells, moves)
     return _numbers(days, exists, not_null, cells)
 
 
 def _datetime(cells: pa.Array, type: ColumnType, column: Column, moves: bool, stops: bool) -> pa.Array:
+    found = times.parse_existing(cells, pa.timestamp("us" if type.decimal > MILLISECOND_DECIMALS else "ms"), moves)
+    if found is not None:
+        return found
     days, exists = times.read_dates(cells, moves)
     if stops and not exists.all():
         _reject_odd_dates(cells.filter(pa.array(~exists)), column)
