@@ -5,7 +5,7 @@ The rows of one operation are joined from constants and columns in one call, nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -70,25 +70,31 @@ def _encode_operation(changes: OperationRows, options: CodecOptions, release: Re
 
 
 def _source(changes: OperationRows, options: CodecOptions) -> list[Piece]:
-    """Return the pieces up to the row's images. Rows of one transaction, which follow each other, have one text."""
-    commit_ts = changes.rows.commit_ts
+    """Return the pieces up to the row's images."""
+    table = changes.rows.table
+
+    def pieces(commit_ts: pa.Array) -> list[Piece]:
+        physical = decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
+        return [
+            b'{"payload":',
+            *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),
+            b',"ts_ms":',
+            physical if options.build_ts is None else b"%d" % options.build_ts,
+            b',"transaction":null,"op":"' + OPERATIONS[changes.operation] + b'"',
+        ]
+
+    return once_a_transaction(changes.rows.commit_ts, pieces)
+
+
+def once_a_transaction(commit_ts: pa.Array, pieces: Callable[[pa.Array], list[Piece]]) -> list[Piece]:
+    """Return what depends on the commit-ts alone. It is written once for rows of one transaction, which follow each
+    other, if most rows have such neighbours."""
     numbers = commit_ts.to_numpy()
     begins = np.append(True, numbers[1:] != numbers[:-1]) if len(numbers) else np.zeros(0, np.bool_)
     if 2 * np.count_nonzero(begins) > len(numbers):
-        return _source_pieces(changes, commit_ts, options)
-    texts = join(*_source_pieces(changes, commit_ts.filter(pa.array(begins)), options))
-    return [texts.take(pa.array(np.cumsum(begins) - 1))]
-
-
-def _source_pieces(changes: OperationRows, commit_ts: pa.Array, options: CodecOptions) -> list[Piece]:
-    table, physical = changes.rows.table, decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
-    return [
-        b'{"payload":',
-        *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),
-        b',"ts_ms":',
-        physical if options.build_ts is None else b"%d" % options.build_ts,
-        b',"transaction":null,"op":"' + OPERATIONS[changes.operation] + b'"',
-    ]
+        return pieces(commit_ts)
+    written = join(*pieces(commit_ts.filter(pa.array(begins))))
+    return [written.take(pa.array(np.cumsum(begins) - 1))]
 
 
 def source_pieces(schema: str, table: str, physical: Piece, commit_ts: Piece) -> list[Piece]:

@@ -16,7 +16,7 @@ from simulator.columns.row_image import Image
 from simulator.releases import Release
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.debezium.encoder import OPERATIONS
+from simulator.ticdc.codecs.debezium.encoder import OPERATIONS, once_a_transaction
 from simulator.ticdc.codecs.debezium.schemas import CLUSTER
 from simulator.ticdc.codecs.debezium_avro import schemas
 from simulator.ticdc.codecs.debezium_avro.values import value_pieces
@@ -64,20 +64,21 @@ def _key(changes: OperationRows, options: CodecOptions, release: Release) -> pa.
 
 
 def _value(changes: OperationRows, options: CodecOptions, release: Release) -> pa.Array:
-    table, commit_ts = changes.rows.table, changes.rows.commit_ts
-    physical = numbers.longs(commit_ts.to_numpy() >> LOGICAL_BITS, commit_ts)
-    build: Piece = physical if options.build_ts is None else long(options.build_ts)
-    return join(
-        HEADER,
-        *_images(changes, options, release),
-        string("2.4.0.Final") + string("TiCDC") + string(CLUSTER),
-        physical,
-        NULL + string(table.schema) + string(table.name) + _EMPTY_MEMBERS,
-        numbers.longs(commit_ts.to_numpy(), commit_ts),
-        string(CLUSTER) + string(OPERATIONS[changes.operation].decode()),
-        build,
-        null=b"",
-    )
+    table = changes.rows.table
+
+    def behind(commit_ts: pa.Array) -> list[Piece]:
+        physical = numbers.longs(commit_ts.to_numpy() >> LOGICAL_BITS, commit_ts)
+        return [
+            string("2.4.0.Final") + string("TiCDC") + string(CLUSTER),
+            physical,
+            NULL + string(table.schema) + string(table.name) + _EMPTY_MEMBERS,
+            numbers.longs(commit_ts.to_numpy(), commit_ts),
+            string(CLUSTER) + string(OPERATIONS[changes.operation].decode()),
+            physical if options.build_ts is None else long(options.build_ts),
+        ]
+
+    images = _images(changes, options, release)
+    return join(HEADER, *images, *once_a_transaction(changes.rows.commit_ts, behind), null=b"")
 
 
 _EMPTY_MEMBERS = bytes(7)
