@@ -75,12 +75,13 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=65536, help="messages")
     parser.add_argument("--batch", type=int, default=1 << 15, help="messages in a batch")
     parser.add_argument("--tables", type=int, default=1)
+    parser.add_argument("--protocol", choices=CODECS, action="append")
     chosen = parser.parse_args()
     pa.set_cpu_count(1)
     print(f"{'protocol':14} {'columns':>7} {'':>7} {'rows/s':>10} {'one by one':>10} {'×':>6}")
     for columns, statement, made in ((6, encode.NARROW, encode.narrow_row), (62, encode.WIDE, encode.wide_row)):
         for operation in ("INSERT", "UPDATE"):
-            for protocol in CODECS:
+            for protocol in chosen.protocol or ("open-protocol", "canal-json", "debezium", "simple"):
                 records = messages(protocol, statement, made, operation, chosen.rows // (columns // 6), chosen.tables)
                 fast, slow = by_columns(records, chosen.batch), one_by_one(records, protocol)
                 print(f"{protocol:14} {columns:7} {operation:>7} {fast:10,.0f} {slow:10,.0f} {fast / slow:6.1f}")
