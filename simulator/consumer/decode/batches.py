@@ -62,7 +62,7 @@ class StreamDecoder:
             assert memory is not None
             try:
                 new = memory.told(None, values[place].as_py())
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 continue  # the record is unreadable, as decoding it says
             if new.keys() - self._told.keys():
                 yield records.slice(begin, place - begin)
