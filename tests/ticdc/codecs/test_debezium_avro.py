@@ -20,6 +20,7 @@ from simulator.consumer.verify import verify
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import RIGHT
 from simulator.errors import ChangefeedError, EncodeError, UserError
+from simulator.ticdc.codecs import CODECS, CodecOptions
 
 URI = "kafka://127.0.0.1:9092/t?partition-num=2&protocol=debezium-avro&schema-registry=http://127.0.0.1:8081"
 CONTROLLED = URI + "&enable-tidb-extension=true&avro-enable-watermark=true"
@@ -256,3 +257,13 @@ def test_a_stream_without_its_release_is_asked_for(loaded: Path) -> None:
 def test_two_streams_are_compared_by_their_schemas(loaded: Path) -> None:
     assert play("compare", loaded / "out", loaded / "out") == 0
     assert play("inspect", loaded / "out") == 0
+
+
+def test_a_row_may_have_an_unknown_operation(avro: tuple[list[Any], dict[int, str]]) -> None:
+    """The letter alone changes, wherever it is (fault `unknown-type`)."""
+    messages, schemas = avro
+    codec = CODECS["debezium-avro"]
+    for message in messages:
+        _, value = codec.with_unknown_type((message.key, message.value), CodecOptions("debezium-avro"))
+        found, expected = (avro_record(each, schemas)[0] for each in (value, message.value))
+        assert found == {**expected, "op": "x"}
