@@ -214,7 +214,7 @@ def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence
     extended = evidence.exact and codec.protocol.tidb_extension(release)
     options = (
         "&enable-tidb-extension=true" * extended,
-        "&schema-registry=http://127.0.0.1:8081" * codec.needs_registry,
+        "&schema-registry=http://127.0.0.1:8081&avro-enable-watermark=true" * codec.needs_registry,
     )
     return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{''.join(options)}"
 
