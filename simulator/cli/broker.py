@@ -41,7 +41,7 @@ def start(port: int | None, registry: bool, registry_port: int | None, directory
         url = registries.start(registry_port, directory)
         show_lines(
             [
-                f'the schema registry serves {url}; for protocol=avro, in changefeed.toml: [sink] schema-registry = "{url}"'
+                f'the schema registry serves {url}; for protocols in Avro, in changefeed.toml: [sink] schema-registry = "{url}"'
             ]
         )
 

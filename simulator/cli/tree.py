@@ -231,9 +231,7 @@ def serve(**options: Any) -> int:
     from simulator.cli.serve import serve as work
 
     return work(options)
-
-
-PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "avro"])
+PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro"])
 
 
 @commands.command()
@@ -243,7 +241,7 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "simple", "
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
 @click.option("--protocol", type=PROTOCOLS, help="By default seen from each message.")
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
-@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (avro from Kafka).")
+@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (protocols in Avro).")
 @click.option(
     "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
 )

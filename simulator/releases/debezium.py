@@ -95,3 +95,8 @@ class DebeziumBehaviours:
         "((new: %s))",
         "pkg/sink/codec/debezium/codec.go EncodeDDLEvent",
     )
+    debezium_source_extension: bool = DEBEZIUM(
+        "Whether with enable-tidb-extension the schema of Debezium's `source` has `commit_ts` and `cluster_id` "
+        "((new 26.3.3+: %s))",
+        "pkg/sink/codec/debezium/codec.go writeSourceSchema",
+    )

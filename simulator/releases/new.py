@@ -151,7 +151,9 @@ V26_3_1 = replace(
     options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES,
 )
 
-V26_3_3 = replace(V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"})
+V26_3_3 = replace(
+    V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"}, debezium_source_extension=True
+)
 
 V26_3_4 = replace(V26_3_3, name="v26.3.4", selectors_want_key=True)
 

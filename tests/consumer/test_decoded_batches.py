@@ -26,7 +26,7 @@ from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
-PROTOCOLS = ("open-protocol", "canal-json", "simple")
+PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
 Message = tuple["bytes | None", "bytes | None"]
 
 

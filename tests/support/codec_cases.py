@@ -27,6 +27,7 @@ SWITCHES = (
     "content_compatible",
     "output_old_value",
     "enable_old_value",
+    "debezium_output_old_value",
 )
 CLOCK = 1_735_689_600_000
 
@@ -47,6 +48,9 @@ def cases(draw: DrawFn, protocol: str) -> Case:
     if protocol == "canal-json" or "enable-old-value" not in release.options:
         switches["enable_old_value"] = True
     options = supported_options(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
+    if protocol == "debezium-avro":
+        decimals, numbers = (draw(st.sampled_from([usual, "string"])) for usual in ("precise", "long"))
+        options = replace(options, avro_decimal_handling_mode=decimals, avro_bigint_unsigned_handling_mode=numbers)
     return Case(release, made, options, tuple(draw(changes(made))), draw(selections(made, options, release)))
 
 

@@ -11,6 +11,7 @@ from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.table_info import handle_columns
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import is_binary
+from support.codec_debezium import same_text
 from support.codec_losses import is_zero, sent
 from support.codec_readings import Texts, comparable
 from support.random_tables import Change, RandomTable, Value, Values
@@ -46,6 +47,11 @@ class Case:
         return self.options.protocol == "simple"
 
     @property
+    def is_debezium(self) -> bool:
+        """Whether rows are whole, with the names of the columns' own types."""
+        return self.options.protocol.startswith("debezium")
+
+    @property
     def types(self) -> dict[str, Column]:
         return {column.name: column for column in self.made.table.columns}
 
@@ -64,10 +70,11 @@ class Wanted:
 def expected(case: Case, change: Change) -> Wanted:
     """What a reader finds of a change."""
     before, after = change
-    if case.is_simple:
+    if case.is_simple or case.is_debezium:
         operation = "DELETE" if after is None else "INSERT" if before is None else "UPDATE"
         old, new = (None if image is None else texts(case, image) for image in change)
-        return Wanted(operation, old, new)
+        hidden = case.is_debezium and operation == "UPDATE" and not case.options.debezium_output_old_value
+        return Wanted(operation, None if hidden else old, new)
     if after is None:
         assert before is not None
         kept = handle_columns(case.made.table, case.release) if deletes_by_key(case) else None
@@ -159,6 +166,9 @@ def texts(case: Case, values: Values, kept: Collection[str] | None = None) -> Te
 
 def virtual(case: Case) -> Values:
     """The virtual columns that rows have, always NULL."""
+    if case.is_debezium:
+        shown = case.release.debezium_virtual_columns or case.options.protocol == "debezium-avro"
+        return {column.name: None for column in case.made.table.columns if column.generated == "virtual" and shown}
     shown = case.release.open_virtual if case.is_open else case.release.canal_virtual_columns
     return {column.name: None for column in case.made.table.columns if column.generated == "virtual" and shown}
 
@@ -174,6 +184,8 @@ def changed_texts(case: Case, values: Values) -> Texts:
 
 def written(case: Case, name: str) -> bool:
     """Whether rows have the column."""
+    if case.is_debezium and (case.release.debezium_selectors == "ignored" or case.types[name].generated == "virtual"):
+        return True
     if case.selected is not None and name not in case.selected:
         return False
     return not case.is_open or case.release.open_generated or not case.types[name].generated
@@ -191,6 +203,10 @@ def same(found: Texts | None, wanted: Texts | None, case: Case) -> bool:
     """Whether two rows are one, floats compared as numbers."""
     if found is None or wanted is None:
         return found is wanted
+    if case.is_debezium:
+        return found.keys() == wanted.keys() and all(
+            same_text(found[name], wanted[name], case.types[name]) for name in found
+        )
     return found.keys() == wanted.keys() and all(
         comparable(found[name], case.types[name]) == comparable(wanted[name], case.types[name]) for name in found
     )

@@ -9,6 +9,7 @@ import numpy as np
 from simulator.releases import Release
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family, is_binary
+from support.codec_debezium import left
 
 LOST = "\ufffd"
 
@@ -18,6 +19,8 @@ def sent(text: str | None, column: Column, release: Release, protocol: str) -> s
     UTF-8 as lone surrogates."""
     if text is None:
         return None
+    if protocol.startswith("debezium"):
+        return left(text, column, release, protocol)
     if column.type.name == "float":
         return number(text, release)
     if protocol == "simple":

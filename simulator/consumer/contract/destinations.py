@@ -52,9 +52,10 @@ class DispatchRows:
         cells = self.cells(column.name)
         if cells is None:
             return None
-        connect = is_connect(self.layout.types[self.layout.names.index(column.name)])
+        kind = self.layout.types[self.layout.names.index(column.name)]
+        connect = is_connect(kind)
         if connect:
-            cells = connect_cells(cells, column)
+            cells = connect_cells(cells, column, kind)
         unknown = pc.fill_null(pc.equal(cells, UNKNOWN_CELL), False)
         if pc.any(unknown).as_py():
             cells = pc.if_else(unknown, None, cells)

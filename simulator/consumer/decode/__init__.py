@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from simulator.consumer.decode import avro, canal_json, debezium, open_protocol, simple
+from simulator.consumer.decode import avro, canal_json, debezium, debezium_avro, open_protocol, simple
 from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.decode.stream_events import *
 from simulator.consumer.decode.whole_messages import claim_check_message
@@ -17,10 +17,11 @@ DECODERS = {
     "open-protocol": open_protocol.DECODER,
     "canal-json": canal_json.DECODER,
     "debezium": debezium.DECODER,
+    "debezium-avro": debezium_avro.DECODER,
     "simple": simple.DECODER,
     "avro": avro.DECODER,
 }
-"""By TiCDC's name of the protocol."""
+"""By TiCDC's name of the protocol; one that is recognised by more comes before the other."""
 
 
 def protocol_of(key: bytes | None, value: bytes | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +33,18 @@ class StreamDecoder:
     """
 
     def __init__(
-        self, protocol: str | None = None, stored: ReadClaimCheck | None = None, told: TableSchemas | None = None
+        self,
+        protocol: str | None = None,
+        stored: ReadClaimCheck | None = None,
+        told: TableSchemas | None = None,
+        schemas: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
-        """`told` are table schemas that are known before the first record."""
+        """`told` are table schemas that are known before the first record, `schemas` those of a registry by id."""
         self.protocol = protocol
         self._told = dict(told or {})
         self.layouts: list[Layout] = []
         self._stored = stored
+        self._schemas = schemas
         self._layout_indexes: dict[Layout, int] = {}
         self._shapes: dict[bytes, TextShape | None] = {}
 
@@ -56,7 +62,7 @@ class StreamDecoder:
             assert memory is not None
             try:
                 new = memory.told(None, values[place].as_py())
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 continue  # the record is unreadable, as decoding it says
             if new.keys() - self._told.keys():
                 yield records.slice(begin, place - begin)
@@ -85,7 +91,9 @@ class StreamDecoder:
         return _merged(fast, record, slow, record_of_slow)
 
     def _one_by_one(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        return decode_records(iterate_records(records), self.protocol, self._layout_index, self._stored, self._told)
+        return decode_records(
+            iterate_records(records), self.protocol, self._layout_index, self._stored, self._told, self._schemas
+        )
 
     def _fast(
         self, records: pa.RecordBatch, events: EventTexts, decoded: Mapping[str, pa.Array], kept: Places, places: Places

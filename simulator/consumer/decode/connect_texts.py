@@ -20,6 +20,9 @@ from simulator.tidb.model.types import ColumnType, family, is_binary
 CONNECT = "connect "
 """What the types of such columns begin with in a layout."""
 
+EXACT_DECIMALS = (f"{CONNECT}org.apache.kafka.connect.data.Decimal", f"{CONNECT}string")
+"""Types whose values are TiDB's text of a DECIMAL."""
+
 EXACT_DIGITS = 15
 """Any decimal number of so many digits can be read back from a float of 64 bits."""
 
@@ -32,8 +35,11 @@ def is_connect(kind: int | str) -> bool:
     return str(kind).startswith(CONNECT)
 
 
-def connect_cells(cells: pa.Array, column: Column) -> pa.Array:
-    """Return the TiDB texts of a column's texts in messages, each different text converted once."""
+def connect_cells(cells: pa.Array, column: Column, kind: int | str) -> pa.Array:
+    """Return the TiDB texts of a column's texts in messages, each different text converted once; `kind` is the column's
+    type there."""
+    if family(column.type) == "decimal" and kind in EXACT_DECIMALS:
+        return cells
     encoded = cells.dictionary_encode()
     return pa.array([_cell(cell, column) for cell in encoded.dictionary.to_pylist()], pa.binary()).take(encoded.indices)
 

@@ -73,7 +73,8 @@ class ColumnarDecoder:
     """Path → field of TextShape, or an empty text for an integer that is only checked."""
 
     cell: Callable[[Path], tuple[str, str] | None]
-    """Returns the side of the row (`old` or `new`) and the column at a path; None if it is no cell."""
+    """Returns the side of the row (`old` or `new`; `key` for a value that only has to be valid) and the column at a path;
+    None if it is no cell."""
 
     role: Callable[[ColumnInfo], Role | None]
     """Returns the role of a column's cells; None if they cannot be read by columns."""
@@ -121,3 +122,6 @@ class Decoder:
 
     with_schemas: Callable[[bytes | None, bytes | None, Mapping[int, str]], tuple[Event, ...]] | None = None
     """Decodes with the schemas of a registry, texts by id, as `decode` does; None if messages name no schemas."""
+
+    tells_times: bool = True
+    """Whether every row has a time, by which those of several partitions can be put in order."""

@@ -48,7 +48,8 @@ def _image(
     columns = visible_columns(table)
     places = {name: place for place, name in enumerate(layout.names)}
     binary_columns = dict(zip(layout.names, layout.binary, strict=True))
-    connect = {name: is_connect(kind) for name, kind in zip(layout.names, layout.types, strict=True)}
+    kinds = dict(zip(layout.names, layout.types, strict=True))
+    connect = {name: is_connect(kind) for name, kind in kinds.items()}
     stays = tuple(column.name for column in columns) == layout.names and not any(
         connect[column.name] or _needs_conversion(column, binary_columns[column.name], fidelity) for column in columns
     )
@@ -63,7 +64,7 @@ def _image(
             unknown
             if column.name not in places
             else _with_nulls(
-                connect_cells(cut.cells(places[column.name]), column)
+                connect_cells(cut.cells(places[column.name]), column, kinds[column.name])
                 if connect[column.name]
                 else _texts(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity),
                 column,

@@ -99,7 +99,7 @@ def _shape(
 ) -> TextShape | None:
     roles = np.full(len(sample.tokens), Role.FIXED, np.int8)
     fields: dict[str, int] = {}
-    cells: dict[str, dict[str, int]] = {"old": {}, "new": {}}
+    cells: dict[str, dict[str, int]] = {"old": {}, "new": {}, "key": {}}
     for token, path in paths.items():
         cell = columns.cell(path) if event is not None else None
         if path in columns.numbers:

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.cells import Mask, buffers
-from simulator.consumer.decode.tokens import bytes_at
 
 LZ4 = bytes.fromhex("04224d18")
 SNAPPY = pa.Codec("snappy")
@@ -32,8 +31,9 @@ def decompress_cells(values: pa.Array) -> tuple[pa.Array, Mask]:
     """Decompress values; return them and which of them could be decompressed."""
     fine = np.ones(len(values), np.bool_)
     data, bounds = buffers(values)
-    heads = bytes_at(np.concatenate((data, np.zeros(2, np.uint8))), bounds[:-1], 2)
-    odd = np.flatnonzero(((heads[:, 0] != ord("{")) | (heads[:, 1] != ord('"'))) & (np.diff(bounds) > 0))
+    there = np.flatnonzero(np.diff(bounds))
+    first, second = (data[np.minimum(bounds[there] + place, len(data) - 1)] for place in (0, 1))
+    odd = there[(first != ord("{")) | (second != ord('"'))]
     if not len(odd):
         return values, fine
     decompressed: list[bytes] = []

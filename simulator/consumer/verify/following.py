@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,26 +59,30 @@ def wait_for_watermark(
     protocol: str | None,
     until: int,
     listener: Callable[[FollowProgress], object] = lambda followed: None,
+    schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> FollowProgress:
-    """Wait until each partition has a watermark of at least `until`. `listener` is called with the progress."""
+    """Wait until each partition has a watermark of at least `until`. `listener` is called with the progress; `schemas` are
+    those that messages name, by id."""
     from simulator.sinks.kafka.read import tail
 
     followed = FollowProgress(until, dict.fromkeys(places, 0))
     listener(followed)
     with closing(tail(settings, followed.watermarks, BACK)) as polls:
         while followed.behind:
-            for partition, watermark in watermarks(next(polls), protocol).items():
+            for partition, watermark in watermarks(next(polls), protocol, schemas).items():
                 followed.watermarks[partition] = max(followed.watermarks[partition], watermark)
             listener(followed)
     return followed
 
 
-def watermarks(polled: Polled, protocol: str | None) -> Mapping[TopicPartition, int]:
+def watermarks(
+    polled: Polled, protocol: str | None, schemas: Mapping[int, str] = MappingProxyType({})
+) -> Mapping[TopicPartition, int]:
     """Return the greatest watermark of each partition among these records; partitions without one are left out."""
     greatest: dict[TopicPartition, int] = {}
     for partition, records in polled.items():
         columns = list(zip(*(record[1:] for record in records), strict=True)) or [()] * len(RECORD_SCHEMA)
-        events = StreamDecoder(protocol).decoded(record_batch(columns))
+        events = StreamDecoder(protocol, schemas=schemas).decoded(record_batch(columns))
         marks = events.column("commit_ts").to_numpy()[np.asarray(events.column("kind")) == WATERMARK]
         if len(marks):
             greatest[partition] = int(marks.max())

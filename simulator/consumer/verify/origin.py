@@ -6,12 +6,13 @@ Options take precedence over the truth, and the truth over the messages. What re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from simulator import releases
 from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
+from simulator.consumer.schemas import source_schemas
 from simulator.consumer.storage.directory import DataFile, StorageDirectory
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
@@ -83,20 +84,20 @@ def inspect_records(records: Iterable[Record]) -> ProtocolEvidence:
 def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence: ProtocolEvidence) -> StreamOrigin:
     """Return how the stream was made; raises UserError if release or protocol are unknown, or contradict the stream."""
     release, release_source = _release(options, truth)
-    uri, uri_source = _sink_uri(options, truth)
-    config = read_text(options.config) if options.config is not None else truth.config if truth is not None else ""
-    if not uri and options.config is not None:
-        uri = options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0]
-        uri_source = "--config"
+    uri, uri_source, config = _configured(options, truth)
     if uri:
-        name = "changefeed.toml" if options.config is None else str(options.config)
-        changefeed = load(uri, config, release, name)
+        changefeed = _load(uri, config, release, options)
         protocol = changefeed.codec.protocol
         _check_readable(protocol)
         _check_protocol(options, protocol, uri_source, evidence)
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
         _check_readable(protocol)
+        if not CODECS[protocol].protocol.exists(release):
+            raise UserError(
+                f"the messages are {protocol}, which TiCDC {release.title} ({release_source}) does not have: --release or "
+                "--truth tells how they were made"
+            )
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
     restarts = "rows may come again" if options.restarts else "nothing may come again"
     settings = [
@@ -112,6 +113,29 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     return StreamOrigin(
         protocol, release, changefeed, bool(uri), tuple(settings), tuple(_not_checked(uri, release_source))
     )
+
+
+def stream_schemas(options: VerifyOptions, truth: TruthMetadata | None) -> Mapping[int, str]:
+    """Return the schemas that messages may name, by id: those of the changefeed's registry, or those beside fixtures."""
+    if not options.to_kafka:
+        return source_schemas(options.source or "")
+    uri, _, config = _configured(options, truth)
+    registry = _load(uri, config, _release(options, truth)[0], options).codec.schema_registry if uri else ""
+    return source_schemas(options.source or "", registry or None)
+
+
+def _configured(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str, str]:
+    """Return the sink URI, where it comes from, and the text of changefeed.toml; empty for what is not known."""
+    uri, uri_source = _sink_uri(options, truth)
+    config = read_text(options.config) if options.config is not None else truth.config if truth is not None else ""
+    if not uri and options.config is not None:
+        uri = options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0]
+        uri_source = "--config"
+    return uri, uri_source, config
+
+
+def _load(uri: str, config: str, release: Release, options: VerifyOptions) -> Changefeed:
+    return load(uri, config, release, "changefeed.toml" if options.config is None else str(options.config))
 
 
 def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, directory: StorageDirectory) -> StreamOrigin:
@@ -166,9 +190,8 @@ def _check_protocol(options: VerifyOptions, protocol: str, protocol_source: str,
 
 def _check_readable(protocol: str) -> None:
     """Raise UserError for a protocol whose rows cannot be put in order."""
-    decoder = DECODERS.get(protocol)
-    if decoder is not None and decoder.with_schemas is not None:
-        known = [name for name, each in DECODERS.items() if each.with_schemas is None]
+    if protocol in DECODERS and not DECODERS[protocol].tells_times:
+        known = [name for name, each in DECODERS.items() if each.tells_times]
         raise UserError(
             f"verify does not read {protocol}: its DELETEs have no commit-ts, so that nothing tells their place among "
             f"other partitions' rows; accepted: {', '.join(known)}"
@@ -187,8 +210,13 @@ def _recognised_protocol(options: VerifyOptions, evidence: ProtocolEvidence) -> 
 
 def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence) -> str:
     """Return a sink URI for an unknown changefeed."""
-    extended = evidence.exact and CODECS[protocol].protocol.tidb_extension(release)
-    return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{'&enable-tidb-extension=true' if extended else ''}"
+    codec = CODECS[protocol]
+    extended = evidence.exact and codec.protocol.tidb_extension(release)
+    options = (
+        "&enable-tidb-extension=true" * extended,
+        "&schema-registry=http://127.0.0.1:8081&avro-enable-watermark=true" * codec.needs_registry,
+    )
+    return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{''.join(options)}"
 
 
 def _not_checked(uri: str, release_source: str) -> Iterator[NotChecked]:

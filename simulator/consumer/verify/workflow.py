@@ -26,7 +26,14 @@ from simulator.consumer.verify import comparison, reading, summaries
 from simulator.consumer.verify.engine import engine_of, engine_title, master_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
-from simulator.consumer.verify.origin import UNKNOWN, StreamOrigin, inspect_records, resolve_origin, storage_origin
+from simulator.consumer.verify.origin import (
+    UNKNOWN,
+    StreamOrigin,
+    inspect_records,
+    resolve_origin,
+    storage_origin,
+    stream_schemas,
+)
 from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
@@ -216,12 +223,19 @@ def _opened(
 ) -> OpenedStream:
     """Return a stream of approximately `size` bytes, after its statements were read."""
     listener.stage("reading the statements")
-    states, sent = comparison.open_states(options, truth), reading.read_statements(all_partitions, origin.protocol)
+    states, schemas = comparison.open_states(options, truth), stream_schemas(options, truth)
+    sent = reading.read_statements(all_partitions, origin.protocol, schemas)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
     return OpenedStream(
-        tuple(all_partitions), origin, states, tuple(sent), timeline, replace(spec, tables=first, later=later), size
+        tuple(all_partitions),
+        origin,
+        states,
+        tuple(sent),
+        timeline,
+        replace(spec, tables=first, later=later, schemas=schemas),
+        size,
     )
 
 
@@ -241,7 +255,8 @@ def _follow(
 
     listener.stage(f"waiting for the watermark {tso.describe(until)}")
     try:
-        wait_for_watermark(settings, [each.place for each in all_partitions], None, until, results)
+        places, schemas = [each.place for each in all_partitions], stream_schemas(options, truth)
+        wait_for_watermark(settings, places, None, until, results, schemas)
     except Stopped:
         listener.last(f"still waiting: {last[0]}" if last else "nothing was read")
         raise

@@ -29,7 +29,7 @@ from simulator.ticdc.codecs import (
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.compression import decompress_column
-from simulator.ticdc.codecs.schema_registry import with_schema_ids
+from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
 from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
@@ -170,7 +170,8 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
     if spec.storage is not None:
         return _storage_file(spec.storage, spec.statements[number] if kind == DDL else None, commit_ts, release)
     if kind == DDL:
-        return codec.ddl(spec.statements[number], options, release)
+        statement = spec.statements[number]
+        return _with_schema_ids(codec.ddl(statement, options, release), statement, spec)
     if kind == BOOTSTRAP and codec.bootstrap is not None:
         physical_table = spec.tables[number]
         table = sent_table(spec.routes[number], physical_table.table)
@@ -178,7 +179,16 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
         table_id = physical_table.partition_id if of_partition else physical_table.table_id
         info = TableInfo(table, table_id or 0, physical_table.version)
         return codec.bootstrap(info, commit_ts, options, release)
-    return codec.watermark(commit_ts, options, release)
+    watermark = codec.watermark(commit_ts, options, release)
+    return None if watermark is None else _with_schema_ids(watermark, None, spec)
+
+
+def _with_schema_ids(entry: KeyValue, statement: DdlEvent | None, spec: TaskSpec) -> KeyValue:
+    """Return the entry of a statement, or of a watermark, with the ids of its schemas, if the protocol has any."""
+    schemas = CODECS[spec.options.protocol].control_schemas
+    if schemas is None:
+        return entry
+    return entry_with_ids(entry, schemas(statement, spec.options, spec.release), spec.schemas)
 
 
 def _storage_file(storage: Storage, statement: DdlEvent | None, ts: int, release: Release) -> KeyValue:

@@ -173,6 +173,7 @@ DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "debezium_scaled_float_is_double": inserted_value("FLOAT(5,2)", 1.5, DEBEZIUM),
     "debezium_selectors": table_with_column("INT", insert(id=1, a=1), uri=DEBEZIUM, config=WITHOUT_A),
     "debezium_statements": (ReleaseExample(("CREATE DATABASE shop",), uri=DEBEZIUM),),
+    "debezium_source_extension": (ReleaseExample((insert(id=1),), uri=DEBEZIUM + "&enable-tidb-extension=true"),),
 }
 
 PARTITIONED = "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2"

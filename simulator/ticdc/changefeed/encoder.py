@@ -31,6 +31,7 @@ REGISTRY_OPTIONS = (
 NO_LIMIT = (1 << 63) - 1
 """The size of a row in a storage (tiflow: cdc/sink/dmlsink/cloudstorage/cloud_storage_dml_sink.go)."""
 COMPATIBLE, ROW_KEY, DEBEZIUM_SCHEMA = "?content-compatible", "?output-row-key", "?debezium-disable-schema"
+DEBEZIUM_OLD = "sink.debezium"
 
 NO_OLD_KEY = "an UPDATE of a key does not say the old key"
 
@@ -162,7 +163,7 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
     protocol, release = CODECS[options.protocol].protocol, settings.release
     sets_batch_size = settings.get("max-batch-size") is not None
     may_drop_old = "sink.open" in protocol.settings
-    has_schema = DEBEZIUM_SCHEMA in protocol.settings
+    has_schema, may_drop_before = DEBEZIUM_SCHEMA in protocol.settings, DEBEZIUM_OLD in protocol.settings
     compression = settings.text("compression", "none")
     if compression.strip().lower() not in kafka.COMPRESSIONS:
         yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(kafka.COMPRESSIONS)}"
@@ -182,18 +183,18 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
     for name in (name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS):
         if not bootstraps:
             yield f"sink.{name} has no effect with {protocol.name}: it sends no BOOTSTRAP"
-    if options.row_checksums and not bootstraps and not CODECS[options.protocol].needs_registry:
+    if options.row_checksums and not protocol.row_checksums:
         yield f"integrity-check-level = correctness has no effect with {protocol.name}: its messages have no checksums"
     if settings.get("encoding-format") is not None and not bootstraps:
         yield f"encoding-format has no effect with {protocol.name}"
-    if settings.file.values.get(("sink.debezium", "output-old-value")) is not None and not has_schema:
+    if settings.file.values.get(("sink.debezium", "output-old-value")) is not None and not may_drop_before:
         yield f"sink.debezium.output-old-value has no effect with {protocol.name}"
     if settings.get("debezium-disable-schema") is not None and not has_schema:
         yield f"debezium-disable-schema has no effect with {protocol.name}"
     raw = settings.file_value("sink.kafka-config", "output-raw-change-event")
     if raw and may_drop_old and not options.output_old_value:
         yield f"output-raw-change-event without sink.open.output-old-value: {NO_OLD_KEY}"
-    if raw and has_schema and not options.debezium_output_old_value:
+    if raw and may_drop_before and not options.debezium_output_old_value:
         yield f"output-raw-change-event without sink.debezium.output-old-value: {NO_OLD_KEY}"
     if sets_batch_size and release.batch_size_sets_bytes:
         yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {release.name}"

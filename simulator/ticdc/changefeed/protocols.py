@@ -19,7 +19,6 @@ OTHERS = (
     Protocol(name="canal", old_values=lambda release: "forced"),
     Protocol(name="maxwell", old_values=lambda release: "forced"),
     Protocol(name="craft"),
-    Protocol(name="debezium-avro"),
 )
 """Protocols that the simulator does not encode. Their settings are checked as TiCDC checks them."""
 
@@ -79,16 +78,7 @@ def _since(name: str, release: Release) -> str:
 
 
 def _check_avro(settings: ChangefeedSettings) -> None:
-    registries = '"schema-registry" or "glue-schema-registry"'
-    registry, glue = settings.text("schema-registry"), GLUE in settings.file.tables
-    if registry and glue:
-        raise codec_config_error(f"Avro protocol requires only one of {registries} to specify the schema registry")
-    if not registry and not glue:
-        raise codec_config_error(f"Avro protocol requires parameter {registries} to specify the schema registry")
-    if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
-        raise codec_config_error('avro-decimal-handling-mode value could only be "string" or "precise"')
-    if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
-        raise codec_config_error('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
+    _check_registry(settings, "Avro")
     modes = (settings.text(f"avro-{name}-handling-mode") for name in ("decimal", "bigint-unsigned"))
     checked = settings.file_value("integrity", "integrity-check-level") == "correctness"
     if checked and not (settings.boolean("enable-tidb-extension") and all(mode == "string" for mode in modes)):
@@ -99,13 +89,37 @@ def _check_avro(settings: ChangefeedSettings) -> None:
         )
 
 
+def _check_registry(settings: ChangefeedSettings, title: str) -> None:
+    registries = '"schema-registry" or "glue-schema-registry"'
+    registry, glue = settings.text("schema-registry"), GLUE in settings.file.tables
+    if registry and glue:
+        raise codec_config_error(f"{title} protocol requires only one of {registries} to specify the schema registry")
+    if not registry and not glue:
+        raise codec_config_error(f"{title} protocol requires parameter {registries} to specify the schema registry")
+    if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
+        raise codec_config_error('avro-decimal-handling-mode value could only be "string" or "precise"')
+    if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
+        raise codec_config_error('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
+
+
+def _check_debezium(settings: ChangefeedSettings) -> None:
+    has_registry = settings.text("schema-registry") or GLUE in settings.file.tables
+    if has_registry and "debezium-avro" in settings.release.protocols:
+        raise codec_config_error('Debezium protocol does not support schema registry; use protocol "debezium-avro"')
+
+
 def _check_simple(settings: ChangefeedSettings) -> None:
     encoding = settings.text("encoding-format", "json")
     if encoding not in ("json", "avro"):
         raise codec_config_error(f"unsupported encoding format type: {encoding} for the simple protocol")
 
 
-_PROTOCOL_CHECKS: dict[str, Callable[[ChangefeedSettings], None]] = {"avro": _check_avro, "simple": _check_simple}
+_PROTOCOL_CHECKS: dict[str, Callable[[ChangefeedSettings], None]] = {
+    "avro": _check_avro,
+    "debezium": _check_debezium,
+    "debezium-avro": lambda settings: _check_registry(settings, "Debezium Avro"),
+    "simple": _check_simple,
+}
 
 
 def codec_config_error(text: str) -> ChangefeedError:

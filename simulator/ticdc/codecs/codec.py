@@ -57,6 +57,9 @@ class Protocol:
     large_messages_need_extension: bool = False
     """Whether large-message-handle-option needs enable-tidb-extension."""
 
+    row_checksums: bool = False
+    """Whether messages may have the checksums of rows."""
+
     topics_name_tables: bool = False
     """Whether a topic expression must have {schema} and {table}."""
 
@@ -157,6 +160,10 @@ class Codec:
 
     watermark: Callable[[int, CodecOptions, Release], KeyValue | None] = lambda ts, options, release: None
     """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
+
+    control_schemas: Callable[[DdlEvent | None, CodecOptions, Release], tuple[Schema, Schema]] | None = None
+    """Return the schemas of key and value of a statement, or of a watermark, which a registry has; None if these
+    messages name no schemas."""
 
     bootstrap: Callable[[TableInfo, int, CodecOptions, Release], KeyValue] | None = None
     """Encode the message with a table's schema that precedes its rows, sent at a TSO; None if there is none."""

@@ -7,7 +7,7 @@ Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column is repr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,6 +78,10 @@ class StoredFile:
     """The file's location in messages."""
 
 
+STATEMENTS = -1
+"""The version of schemas of statements and watermarks."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """A schema as it is registered."""
@@ -87,7 +91,8 @@ class Schema:
     """Its JSON."""
 
     version: int = 0
-    """The version of the table that TiCDC remembers with the schema; 0 if it is not known."""
+    """The version of the table that TiCDC remembers with the schema; 0 if it is not known, STATEMENTS for a message of no
+    table's rows."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +178,19 @@ class OperationRows:
         """Return the entries of these rows from a column that has an entry for the rows of all operations."""
         return column if self.places is None else column.take(self.places)
 
+    _images: dict[str, Image] = field(default_factory=dict, compare=False, repr=False)
+    """The images that were split already, as keys and values need them."""
+
     def before(self) -> Image:
-        return split(self.rows.before, self.columns)
+        return self._image("before")
 
     def after(self) -> Image:
-        return split(self.rows.after, self.columns)
+        return self._image("after")
+
+    def _image(self, side: str) -> Image:
+        if side not in self._images:
+            self._images[side] = split(getattr(self.rows, side), self.columns)
+        return self._images[side]
 
 
 def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
@@ -186,8 +199,17 @@ def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
     return replace(rows, large=None if rows.large is None else rows.large.take(places), **columns)
 
 
-def encode_by_operation(rows: RowChanges, columns: int, encode: Callable[[OperationRows], pa.Array]) -> pa.Array:
+EncodeOperation = Callable[[OperationRows], pa.Array]
+
+
+def encode_by_operation(rows: RowChanges, columns: int, encode: EncodeOperation) -> pa.Array:
     """Encode the rows of each operation together; return the results in the order of the rows."""
+    (encoded,) = encode_all_by_operation(rows, columns, encode)
+    return encoded
+
+
+def encode_all_by_operation(rows: RowChanges, columns: int, *encoders: EncodeOperation) -> list[pa.Array]:
+    """Return the same of several encoders, which share the images of the rows."""
     inserts = pc.is_null(rows.before).to_numpy(zero_copy_only=False)
     deletes = pc.is_null(rows.after).to_numpy(zero_copy_only=False)
     if (inserts & deletes).any():
@@ -195,14 +217,14 @@ def encode_by_operation(rows: RowChanges, columns: int, encode: Callable[[Operat
     masks = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
-        return _column(encode(OperationRows(next(iter(present), "INSERT"), rows, columns)), len(rows.commit_ts))
-    groups = (
-        OperationRows(name, rows_at(rows, places), columns, places)
-        for name, places in ((name, pa.array(positions)) for name, positions in present.items())
-    )
-    return join(
-        *(scatter(_column(encode(group), len(group.rows.commit_ts)), masks[group.operation]) for group in groups)
-    )
+        whole = OperationRows(next(iter(present), "INSERT"), rows, columns)
+        return [_column(encode(whole), len(rows.commit_ts)) for encode in encoders]
+    parts: list[list[pa.Array]] = []
+    for name, positions in present.items():
+        places = pa.array(positions)
+        group = OperationRows(name, rows_at(rows, places), columns, places)
+        parts.append([scatter(_column(encode(group), len(positions)), masks[name]) for encode in encoders])
+    return [join(*columns_of) for columns_of in zip(*parts, strict=True)]
 
 
 def _column(encoded: pa.Array | pa.Scalar, rows: int) -> pa.Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -117,12 +117,40 @@ def _require_same_fields(schema: Schema, known: Schema) -> None:
     if schema.text == known.text:
         return
     ours, other = json.loads(schema.text), json.loads(known.text)
-    if ours["fields"] != other["fields"]:
+    if missing := _branches(ours) - _branches(other):
+        allowed, name = " ".join(sorted(_branches(other))), other["name"]
+        raise EncodeError(
+            f'cannot encode binary record "{name}": cannot encode binary union: no member schema types support datum: '
+            f"{min(missing)}; allowed types: {allowed}: both have the subject {schema.subject} and one schema version",
+            "CDC:ErrAvroEncodeToBinary",
+        )
+    if _nameless(ours) != _nameless(other):
         raise EncodeError(
             f"TiCDC would encode rows of {ours['name']} with the schema of {other['name']}: both have the subject "
             f"{schema.subject} and the schema version {schema.version}; give each table a topic of its own, "
             "{schema}_{table}"
         )
+
+
+def _branches(part: Any) -> frozenset[str]:
+    """Return the names of the records in unions."""
+    if isinstance(part, list):
+        return frozenset().union(*map(_branches, part))
+    if not isinstance(part, dict):
+        return frozenset()
+    union = part["type"] if isinstance(part.get("type"), list) else ()
+    own = (f"{each['namespace']}.{each['name']}" for each in union if isinstance(each, dict) and "name" in each)
+    return frozenset(own).union(*map(_branches, part.values()))
+
+
+def _nameless(part: Any) -> Any:
+    """Return a type without the names of its records."""
+    if isinstance(part, list):
+        return [_nameless(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    named = ("name", "namespace", "connect.name") if "fields" in part else ()
+    return {key: _nameless(value) for key, value in part.items() if key not in named}
 
 
 def with_schema_ids(encoded: EncodedRows, ids: SchemaIds) -> EncodedRows:
@@ -133,6 +161,15 @@ def with_schema_ids(encoded: EncodedRows, ids: SchemaIds) -> EncodedRows:
     if encoded.value_schema is not None:
         values = _with_id(values, ids.id_of(encoded.value_schema))
     return replace(encoded, keys=keys, values=values)
+
+
+def entry_with_ids(
+    entry: tuple[bytes | None, bytes], schemas: tuple[Schema, Schema], ids: SchemaIds
+) -> tuple[bytes | None, bytes]:
+    """Return key and value of one event with the ids of their schemas."""
+    keys, values = (pa.array([part], pa.binary()) for part in entry)
+    found = with_schema_ids(EncodedRows(keys, values, (), *schemas), ids)
+    return None if found.keys is None else found.keys[0].as_py(), found.values[0].as_py()
 
 
 def _with_id(cells: pa.Array, number: int) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
+from support.codec_debezium import assert_decoded as assert_values
+from support.codec_debezium import debezium, debezium_avro
 from support.codec_expected import Case, Wanted, cut_down, expected, same
 from support.codec_readings import ReadRow, Texts, canal, open_text, opened, simple
 from support.codec_refusals import overhead, sizes, too_large
@@ -20,20 +23,27 @@ from simulator.consumer.decode import Event, RowEvent, TableSchemas, decode
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.codec_options import supported_options
+from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.table_info import handle_columns
 
 few = settings(max_examples=40, deadline=None)
 
-READ = ("open-protocol", "canal-json", "simple")
-"""Protocols whose messages `support.codec_readings` reads; those of others are held against tests/endtoend."""
+SHORTENED = ("open-protocol", "canal-json", "simple")
+"""Protocols that may cut rows down to their key."""
 
-SIZED = (*READ, "debezium")
+READ = (*SHORTENED, "debezium", "debezium-avro")
+"""Protocols whose messages are read here; those of others are held against tests/endtoend."""
+
+SIZED = (*SHORTENED, "debezium")
 """Protocols whose messages show without reading them which rows they hold, and how large each is."""
 
 
-def read(message: tuple[bytes | None, bytes], case: Case) -> list[ReadRow]:
-    """The rows of a message by this directory's own reading."""
+def read(message: tuple[bytes | None, bytes], case: Case, schemas: Mapping[int, str] | None = None) -> list[ReadRow]:
+    """The rows of a message by this directory's own reading; `schemas` are those that it names."""
     key, value = message
+    if case.is_debezium:
+        named = case.options.protocol == "debezium-avro"
+        return [debezium_avro(value, case.made.table, schemas or {}) if named else debezium(value, case.made.table)]
     if case.is_simple:
         return [simple(value, case.made.table)]
     if key is None:
@@ -67,10 +77,12 @@ def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> Non
     if case.is_open and any({} in (change.before, change.after) and change.op != "UPDATE" for change in wanted):
         assert b"{}" in encoding.values.to_pylist()
         return
-    made = messages(framed(encoding, case))
-    found = [reading for message in made for reading in read(message, case)]
+    manager = SchemaManager()
+    made = messages(framed(with_schema_ids(encoding, manager), case))
+    schemas = {number: schema.text for number, schema in manager.known.items()}
+    found = [reading for message in made for reading in read(message, case, schemas)]
     told = schemas_told(case)
-    events = [event for message in made for event in decode(*message, told=told)]
+    events = [event for message in made for event in decode(*message, schemas=schemas, told=told)]
     for number, (change, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
         assert_read(reading, change, case, number)
         assert_decoded(event, reading, change, case)
@@ -106,6 +118,10 @@ def assert_read(row: ReadRow, wanted: Wanted, case: Case, number: int) -> None:
 def ordered(texts: Texts, case: Case) -> list[str]:
     """The names as the release orders columns."""
     names = [column.name for column in case.made.table.columns if column.name in texts]
+    if case.is_debezium:
+        virtual = {column.name for column in case.made.table.columns if column.generated == "virtual"}
+        behind = virtual if case.options.protocol == "debezium-avro" else ()
+        return sorted(names, key=lambda name: name in behind)
     if case.is_open:
         return sorted(names, key=str.encode) if case.release.open_sorts_columns else names
     order = "name" if case.is_simple else case.release.canal_column_order
@@ -123,6 +139,9 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
     assert isinstance(event, RowEvent)
     assert (event.op, event.schema, event.table) == (row.op, row.schema, row.table)
     table = case.made.table
+    if case.is_debezium:
+        assert_values(event, row, table)
+        return
     before, after = (image if image is None else row_text(image, table) for image in (event.before, event.after))
     assert after == row.after
     found = {name: before[name] for name in before or {} if before is not None and name not in (row.before or {})}
@@ -228,7 +247,7 @@ def looks_at_sizes(case: Case) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", READ)
+@pytest.mark.parametrize("protocol", SHORTENED)
 @few
 @given(data=st.data())
 def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.DataObject) -> None:

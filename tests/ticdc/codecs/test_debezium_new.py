@@ -110,6 +110,19 @@ def test_schemas_have_virtual_columns_twice_and_rows_of_the_beta_have_them_too()
     }
 
 
+def test_the_schema_of_source_has_ticdcs_members_from_26_3_3_on() -> None:
+    """With enable-tidb-extension, in rows, statements and watermarks (codec.go writeSourceSchema)."""
+    found = {}
+    for release in ("v26.3.1", "v26.3.3"):
+        for more in ("", "&enable-tidb-extension=true"):
+            made = messages("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)", release, more)
+            schemas = [json.loads(message.value or b"")["schema"]["fields"] for message in made]
+            sources = [next(field for field in fields if field["field"] == "source") for fields in schemas]
+            found[release, bool(more)] = {source["fields"][-1]["field"] for source in sources}
+    assert [each for each, last in found.items() if last == {"cluster_id"}] == [("v26.3.3", True)]
+    assert [last for each, last in found.items() if each != ("v26.3.3", True)] == [{"query"}] * 3
+
+
 def test_the_beta_sends_columns_that_selectors_leave_out() -> None:
     given = replace(
         rows(create_table("CREATE TABLE d.t (id INT PRIMARY KEY, v INT)"), [(None, {"id": "1", "v": "2"})]),

@@ -9,6 +9,7 @@ DECODER = Decoder(
     messages.looks_like,
     "Avro (a byte 0 and the id of a schema)",
     comparable.comparable,
+    tells_times=False,
     with_schemas=messages.decode,
 )
 """A message is one event."""

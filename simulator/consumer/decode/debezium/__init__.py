@@ -1,6 +1,6 @@
 """TiCDC's Debezium messages."""
 
-from simulator.consumer.decode.debezium import comparable, messages
+from simulator.consumer.decode.debezium import columns, comparable, messages
 from simulator.consumer.decode.decoder import Decoder
 
 DECODER = Decoder(
@@ -9,5 +9,6 @@ DECODER = Decoder(
     messages.looks_like,
     "Debezium (an object with payload and source)",
     comparable.comparable,
+    columns.COLUMNS,
 )
 """A message is one event."""

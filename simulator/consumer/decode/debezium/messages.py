@@ -6,7 +6,7 @@ A message is one event. Values stay as messages have them, numbers as their digi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -33,21 +33,31 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     if value is None:
         raise ValueError("the value is null")
     payload, schema = _parts(decompress_value(value))
+
+    def columns(names: tuple[str, ...]) -> Mapping[str, ColumnInfo]:
+        keys = _parts(decompress_value(key))[0] if key else {}
+        return _columns(names, schema, tuple(keys))
+
+    return (payload_event(payload, columns),)
+
+
+def payload_event(payload: Mapping[str, Any], columns: Callable[[tuple[str, ...]], Mapping[str, ColumnInfo]]) -> Event:
+    """Return the event of a payload, given what the schema says about the columns of a row; raises ValueError or KeyError
+    if it is none."""
     source = members(payload["source"])
     if "op" not in payload:
         place = text(source["db"]), text(source["table"])
-        return (DdlEvent(integer(source["commit_ts"]), *place, text(payload["ddl"]), _change(payload)),)
+        return DdlEvent(integer(source["commit_ts"]), *place, text(payload["ddl"]), _change(payload))
     op = text(payload["op"])
     if op == WATERMARK:
-        return (Watermark(integer(source["commit_ts"])),)
+        return Watermark(integer(source["commit_ts"]))
     if op not in OPERATIONS:
         raise ValueError(f"op {op!r} of a row: {', '.join(OPERATIONS)} are known")
     before, after = (_image(payload.get(side)) for side in ("before", "after"))
     _check_sides(OPERATIONS[op], before, after)
-    keys = _parts(decompress_value(key))[0] if key else {}
-    columns = _columns(tuple({**(before or {}), **(after or {})}), schema, tuple(keys))
+    described = columns(tuple({**(before or {}), **(after or {})}))
     place = text(source["db"]), text(source["table"])
-    return (RowEvent(integer(source["commit_ts"]), *place, OPERATIONS[op], before, after, columns),)
+    return RowEvent(integer(source["commit_ts"]), *place, OPERATIONS[op], before, after, described)
 
 
 def _change(payload: Mapping[str, Any]) -> str:

@@ -46,6 +46,7 @@ AVRO = Codec(
         settings=option_names.AVRO_MODES | option_names.AVRO_WATERMARK | {"sink.schema-registry"},
         refusals={"force-replicate": "force-replicate must be disabled, when using avro protocol"},
         tidb_extension=lambda release: not release.kafka_refuses_tidb_extension,  # from 6.0
+        row_checksums=True,
         topics_name_tables=True,
     ),
     not_simulated=lambda release: _NOT_YET.get(release.avro_records, ""),

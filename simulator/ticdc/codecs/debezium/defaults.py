@@ -103,20 +103,38 @@ def null_text(column: Column, release: Release) -> bytes | None:
 
 
 def _null_by_type(column: Column, default: str, release: Release) -> bytes | None:
-    """Return the default as the types of TiDB's Datum hold it; raise EncodeError for a DATE, whose text is none."""
-    match types.family(column.type):
+    cell = null_cell(column, release)
+    return None if cell is None else _member(column, cell, release)
+
+
+def null_cell(column: Column, release: Release) -> str | None:
+    """Return the TiDB text that stands for NULL, as the types of TiDB's Datum hold a default; None for NULL.
+
+    Raise EncodeError for a DATE, whose text is none.
+    """
+    default, type = column.default, column.type
+    if default is None:
+        return None
+    match types.family(type):
         case "date":
             raise EncodeError(
                 f"panic: interface conversion: interface {{}} is nil, not types.Time: NULL in column {column.name}, a "
                 f"DATE with a default; TiCDC {release.name} crashes on it in debezium"
             )
         case "time":
-            return b"0"
-        case "integer" if column.type.name == "bigint" and default.isdecimal() and int(default) >= 1 << 63:
-            return b"0"
-        case "datetime":
-            return _null_moment(column, default, release)
-    return _member(column, default, release)
+            return "00:00:00" + fraction(type)
+        case "integer" if type.name == "bigint" and default.isdecimal() and int(default) >= 1 << 63:
+            return "0"
+        case "datetime" if type.name == "timestamp":
+            return None if column.default_expression or default.startswith("0000-00-00") else default
+        case "datetime" if column.default_expression:
+            return "1970-01-01 00:00:00" + fraction(type)
+    return default
+
+
+def fraction(type: ColumnType) -> str:
+    """Return the fraction of a whole second as the type has it."""
+    return "." + "0" * type.decimal if type.decimal > 0 else ""
 
 
 def _null_moment(column: Column, default: str, release: Release) -> bytes | None:

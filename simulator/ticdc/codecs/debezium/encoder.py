@@ -5,10 +5,11 @@ The rows of one operation are joined from constants and columns in one call, nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,7 +24,7 @@ from simulator.ticdc.codecs.debezium.schemas import CLUSTER, key_schema, value_s
 from simulator.ticdc.codecs.debezium.values import is_string, value_format
 from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null
 from simulator.ticdc.codecs.json_text import decimal, join, raw_quoted
-from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
+from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_all_by_operation
 from simulator.ticdc.table_info import handle_columns, visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -39,13 +40,11 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     """
     options = supported_options(options, release)
     rows = _selection(rows, release)
-    count = len(visible_columns(rows.table))
-    values = encode_by_operation(rows, count, partial(_encode_operation, options=options, release=release))
+    encoders = (_encode_operation, *([_encode_keys] if release.debezium_keys else []))
+    parts = (partial(encoder, options=options, release=release) for encoder in encoders)
+    values, *keys = encode_all_by_operation(rows, len(visible_columns(rows.table)), *parts)
     encoded = compress_entries(EncodedRows(None, values), options)
-    if not release.debezium_keys:
-        return encoded
-    keys = encode_by_operation(rows, count, partial(_encode_keys, options=options, release=release))
-    return replace(encoded, keys=compress_entries(EncodedRows(None, keys), options).values)
+    return replace(encoded, keys=compress_entries(EncodedRows(None, keys[0]), options).values) if keys else encoded
 
 
 def _selection(rows: RowChanges, release: Release) -> RowChanges:
@@ -72,21 +71,37 @@ def _encode_operation(changes: OperationRows, options: CodecOptions, release: Re
 
 def _source(changes: OperationRows, options: CodecOptions) -> list[Piece]:
     """Return the pieces up to the row's images."""
-    commit_ts, table = changes.rows.commit_ts, changes.rows.table
-    physical = decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
-    return [
-        *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),
-        b',"ts_ms":',
-        physical if options.build_ts is None else b"%d" % options.build_ts,
-        b',"transaction":null,"op":"' + OPERATIONS[changes.operation] + b'"',
-    ]
+    table = changes.rows.table
+
+    def pieces(commit_ts: pa.Array) -> list[Piece]:
+        physical = decimal(pc.shift_right(commit_ts, LOGICAL_BITS))
+        return [
+            b'{"payload":',
+            *source_pieces(table.schema, table.name, physical, decimal(commit_ts)),
+            b',"ts_ms":',
+            physical if options.build_ts is None else b"%d" % options.build_ts,
+            b',"transaction":null,"op":"' + OPERATIONS[changes.operation] + b'"',
+        ]
+
+    return once_a_transaction(changes.rows.commit_ts, pieces)
+
+
+def once_a_transaction(commit_ts: pa.Array, pieces: Callable[[pa.Array], list[Piece]]) -> list[Piece]:
+    """Return what depends on the commit-ts alone. It is written once for rows of one transaction, which follow each
+    other, if most rows have such neighbours."""
+    numbers = commit_ts.to_numpy()
+    begins = np.append(True, numbers[1:] != numbers[:-1]) if len(numbers) else np.zeros(0, np.bool_)
+    if 2 * np.count_nonzero(begins) > len(numbers):
+        return pieces(commit_ts)
+    written = join(*pieces(commit_ts.filter(pa.array(begins))))
+    return [written.take(pa.array(np.cumsum(begins) - 1))]
 
 
 def source_pieces(schema: str, table: str, physical: Piece, commit_ts: Piece) -> list[Piece]:
-    """Return the pieces of a message up to the end of `source`."""
+    """Return the pieces of a payload up to the end of `source`."""
     cluster = raw_quoted(CLUSTER)
     return [
-        b'{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":' + cluster + b',"ts_ms":',
+        b'{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":' + cluster + b',"ts_ms":',
         physical,
         b',"snapshot":"false","db":%s,"table":%s' % (raw_quoted(schema), raw_quoted(table)),
         b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',

@@ -56,7 +56,7 @@ def value_schema(table: Table, selected: frozenset[str] | None, extension: bool,
     if release.debezium_virtual_fields != "none":
         columns += [column for column in table.columns if column not in visible]
     fields = [field_schema(column, extension, release) for column in columns]
-    return json_text(_struct(f"{_name(table, release)}.Envelope", fields, [SOURCE, *EVENT_FIELDS]))
+    return json_text(_struct(f"{_name(table, release)}.Envelope", fields, [source(extension, release), *EVENT_FIELDS]))
 
 
 @lru_cache(maxsize=1024)
@@ -91,7 +91,13 @@ def _struct(envelope: str, columns: list[Json], others: Iterable[Json]) -> Json:
 
 def field_schema(column: Column, extension: bool, release: Release) -> Json:
     """Return the schema of a column."""
-    type, default = column.type, schema_default(column, release)
+    described, default = described_column(column, extension, release), schema_default(column, release)
+    return described if default is None else {**described, "default": Raw(default)}
+
+
+def described_column(column: Column, extension: bool, release: Release) -> dict[str, Json]:
+    """Return the schema of a column without its default."""
+    type = column.type
     name, parameters = _semantic_type(type, release)
     described: dict[str, Json] = {"tidb_type": tidb_type(type)} if extension else {}
     described |= {"type": connect_type(type, release), "optional": not column.not_null}
@@ -101,7 +107,7 @@ def field_schema(column: Column, extension: bool, release: Release) -> Json:
     if parameters:
         described["parameters"] = parameters
     described["field"] = column.name
-    return described if default is None else described | {"default": Raw(default)}
+    return described
 
 
 _WITHOUT_VERSION = {"vector"}
@@ -165,7 +171,8 @@ def _escaped_member(member: str) -> str:
     return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
-def _field(type: str, name: str, optional: bool = False) -> Json:
+def member(type: str, name: str, optional: bool = False) -> Json:
+    """Return the schema of a member that is no column."""
     return {"type": type, "optional": optional, "field": name}
 
 
@@ -179,37 +186,46 @@ _SNAPSHOT: Json = {
     "field": "snapshot",
 }
 
-SOURCE: Json = {
-    "type": "struct",
-    "fields": [
-        _field("string", "version"),
-        _field("string", "connector"),
-        _field("string", "name"),
-        _field("int64", "ts_ms"),
-        _SNAPSHOT,
-        _field("string", "db"),
-        _field("string", "sequence", optional=True),
-        _field("string", "table", optional=True),
-        _field("int64", "server_id"),
-        _field("string", "gtid", optional=True),
-        _field("string", "file"),
-        _field("int64", "pos"),
-        _field("int32", "row"),
-        _field("int64", "thread", optional=True),
-        _field("string", "query", optional=True),
-    ],
-    "optional": False,
-    "name": "io.debezium.connector.mysql.Source",
-    "field": "source",
-}
-"""Debezium's source; `commit_ts` and `cluster_id`, which are TiCDC's, are not in it."""
+
+def source(extension: bool, release: Release) -> Json:
+    """Return the schema of `source`; with `extension` it has TiCDC's own members in some releases."""
+    has_own = extension and release.debezium_source_extension
+    return {
+        "type": "struct",
+        "fields": [*_SOURCE_FIELDS, *(TICDC_FIELDS if has_own else ())],
+        "optional": False,
+        "name": "io.debezium.connector.mysql.Source",
+        "field": "source",
+    }
+
+
+_SOURCE_FIELDS: tuple[Json, ...] = (
+    member("string", "version"),
+    member("string", "connector"),
+    member("string", "name"),
+    member("int64", "ts_ms"),
+    _SNAPSHOT,
+    member("string", "db"),
+    member("string", "sequence", optional=True),
+    member("string", "table", optional=True),
+    member("int64", "server_id"),
+    member("string", "gtid", optional=True),
+    member("string", "file"),
+    member("int64", "pos"),
+    member("int32", "row"),
+    member("int64", "thread", optional=True),
+    member("string", "query", optional=True),
+)
+"""Debezium's own members of `source`."""
+
+TICDC_FIELDS: tuple[Json, ...] = (member("int64", "commit_ts"), member("string", "cluster_id"))
 
 EVENT_FIELDS: tuple[Json, ...] = (
-    _field("string", "op"),
-    _field("int64", "ts_ms", optional=True),
+    member("string", "op"),
+    member("int64", "ts_ms", optional=True),
     {
         "type": "struct",
-        "fields": [_field("string", "id"), _field("int64", "total_order"), _field("int64", "data_collection_order")],
+        "fields": [member("string", "id"), member("int64", "total_order"), member("int64", "data_collection_order")],
         "optional": True,
         "name": "event.block",
         "version": 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.ticdc.codecs.debezium.schemas import SOURCE, Json
+from simulator.ticdc.codecs.debezium.schemas import Json
 
 
 def _field(name: str, optional: bool, type: str) -> Json:
@@ -59,7 +59,7 @@ _CHANGE = _struct(
     "io.debezium.connector.schema.Change", [_field("type", False, "string"), _field("id", False, "string"), _TABLE]
 )
 
-CHANGE_KEY: Json = {
+CHANGE_KEY: dict[str, Json] = {
     "type": "struct",
     "name": "io.debezium.connector.mysql.SchemaChangeKey",
     "optional": False,
@@ -67,17 +67,20 @@ CHANGE_KEY: Json = {
     "fields": [_field("databaseName", False, "string")],
 }
 
-CHANGE_VALUE: Json = {
-    "optional": False,
-    "type": "struct",
-    "version": 1,
-    "name": "io.debezium.connector.mysql.SchemaChangeValue",
-    "fields": [
-        SOURCE,
-        _field("ts_ms", False, "int64"),
-        _field("databaseName", True, "string"),
-        _field("schemaName", True, "string"),
-        _field("ddl", True, "string"),
-        _array("tableChanges", False, _CHANGE),
-    ],
-}
+
+def change_value(source: Json) -> dict[str, Json]:
+    """Return the schema of a statement's value, given that of `source`."""
+    return {
+        "optional": False,
+        "type": "struct",
+        "version": 1,
+        "name": "io.debezium.connector.mysql.SchemaChangeValue",
+        "fields": [
+            source,
+            _field("ts_ms", False, "int64"),
+            _field("databaseName", True, "string"),
+            _field("schemaName", True, "string"),
+            _field("ddl", True, "string"),
+            _array("tableChanges", False, _CHANGE),
+        ],
+    }

@@ -8,8 +8,8 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compress
 from simulator.ticdc.codecs.debezium.encoder import has_extension, source_pieces
-from simulator.ticdc.codecs.debezium.schemas import CLUSTER, EVENT_FIELDS, SOURCE, Json, clean_name, json_text
-from simulator.ticdc.codecs.debezium.statement_schemas import CHANGE_KEY, CHANGE_VALUE
+from simulator.ticdc.codecs.debezium.schemas import CLUSTER, EVENT_FIELDS, Json, clean_name, json_text, source
+from simulator.ticdc.codecs.debezium.statement_schemas import CHANGE_KEY, change_value
 from simulator.ticdc.codecs.debezium.table_changes import described_table
 from simulator.ticdc.codecs.json_text import raw_quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent
@@ -37,6 +37,13 @@ CHANGES: Mapping[int, str] = {
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
     """Return key and value of a DDL statement."""
+    key, value = ddl_payloads(event, options)
+    described = change_value(source(has_extension(options, release), release))
+    return _finished(key, CHANGE_KEY, options), _finished(value, described, options)
+
+
+def ddl_payloads(event: DdlEvent, options: CodecOptions) -> tuple[bytes, bytes]:
+    """Return the JSON of a statement's key and value."""
     build = physical(event.commit_ts) if options.build_ts is None else options.build_ts
     value = _source(event.schema, event.table, event.commit_ts) + b',"ts_ms":%d,' % build
     value += b'"databaseName":%s,"schemaName":null,"ddl":%s,"tableChanges":%s}' % (
@@ -44,35 +51,44 @@ def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes
         raw_quoted(event.query),
         json_text(_table_changes(event)),
     )
-    key = b'{"payload":{"databaseName":%s}' % raw_quoted(event.schema)
-    return _finished(key, CHANGE_KEY, options), _finished(value, CHANGE_VALUE, options)
+    return b'{"databaseName":%s}' % raw_quoted(event.schema), value
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes] | None:
     """Return key and value of a watermark, or None without enable-tidb-extension."""
     if not has_extension(options, release):
         return None
+    key, value = watermark_payloads(ts, options)
+    key_schema, value_schema = watermark_schemas(source(True, release))
+    return _finished(key, key_schema, options), _finished(value, value_schema, options)
+
+
+def watermark_payloads(ts: int, options: CodecOptions) -> tuple[bytes, bytes]:
+    """Return the JSON of a watermark's key and value."""
     build = physical(ts) if options.build_ts is None else options.build_ts
-    value = _source("", "", ts) + b',"ts_ms":%d,"transaction":null,"op":"m"}' % build
+    return b"{}", _source("", "", ts) + b',"ts_ms":%d,"transaction":null,"op":"m"}' % build
+
+
+def watermark_schemas(source: Json) -> tuple[dict[str, Json], dict[str, Json]]:
+    """Return the schemas of a watermark's key and value, given that of `source`."""
     name = f"{clean_name(CLUSTER)}.watermark"
-    key_schema: Json = {"type": "struct", "name": f"{name}.Key", "optional": False, "fields": []}
-    envelope: Json = {
+    return {"type": "struct", "name": f"{name}.Key", "optional": False, "fields": []}, {
         "type": "struct",
         "optional": False,
         "name": f"{name}.Envelope",
         "version": 1,
-        "fields": [SOURCE, *EVENT_FIELDS],
+        "fields": [source, *EVENT_FIELDS],
     }
-    return _finished(b'{"payload":{}', key_schema, options), _finished(value, envelope, options)
 
 
 def _source(schema: str, table: str, ts: int) -> bytes:
+    """Return the beginning of a payload, up to the end of `source`."""
     return b"".join(map(bytes, source_pieces(schema, table, b"%d" % physical(ts), b"%d" % ts)))
 
 
 def _finished(payload: bytes, schema: Json, options: CodecOptions) -> bytes:
     described = b"" if options.debezium_disable_schema else b',"schema":' + json_text(schema)
-    return compress(payload + described + b"}", options.large_message_handle_compression)
+    return compress(b'{"payload":' + payload + described + b"}", options.large_message_handle_compression)
 
 
 def _table_changes(event: DdlEvent) -> list[Json]:

@@ -5,6 +5,8 @@ Go's time.Parse refuses months and days that do not exist; such values are marke
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -32,6 +34,24 @@ _LEAP = ((_YEARS % 4 == 0) & ((_YEARS % 100 != 0) | (_YEARS % 400 == 0))).astype
 _MONTHS = np.array([[0, 31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] + [0] * 87 for leap in (0, 1)])
 _LAST, _BEFORE = _MONTHS.ravel(), (np.cumsum(_MONTHS, axis=1) - _MONTHS).ravel()
 """By leap year and month, two digits, also those of months that do not exist: the last day, the days before."""
+
+
+def parse_existing(cells: pa.Array, kind: pa.DataType, moves: bool) -> pa.Array | None:
+    """Return DATE or DATETIME texts as the integers of Arrow's type, null for NULL; None if a date does not exist or, with
+    `moves`, is moved to another year."""
+    try:
+        found = cells.view(pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        return None
+    numbers = found.view(pa.int32() if kind == pa.date32() else pa.int64())
+    first = pc.min(numbers).as_py() if moves else None
+    if first is not None and first < pa.scalar(FIRST_KEPT, pa.date32()).cast(kind).value:
+        return None
+    return numbers.cast(pa.int64())
+
+
+FIRST_KEPT = date(100, 1, 1)
+"""Dates from here on stay in their year."""
 
 
 def read_dates(cells: pa.Array, moves: bool) -> tuple[Numbers, Mask]:

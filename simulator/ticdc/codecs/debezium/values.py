@@ -32,13 +32,31 @@ from simulator.tidb.model.types import ColumnType
 MILLISECOND_DECIMALS = 3
 """A DATETIME with more decimals is in microseconds."""
 
+EXACT_DIGITS, PLAIN_DECIMALS = 15, 6
+"""A float of 64 bits keeps so many digits, and Go writes it without an exponent with so many decimals."""
+
 _LONGEST_SIGNED = 19
 """Digits of the largest BIGINT with a sign."""
 
 
+def number_format(column: Column, release: Release) -> Converter | None:
+    """Return the format of values that are counted, as integers; None for a column of another type."""
+    type, moves = column.type, release.debezium_moves_years
+    match types.family(type):
+        case "date":
+            return partial(_date, not_null=column.not_null, moves=moves)
+        case "datetime" if type.name != "timestamp":
+            return partial(_datetime, column=column, moves=moves, stops=release.debezium_stops_at_odd_dates)
+        case "time":
+            return lambda cells, type: times.durations(cells, type.decimal)
+    return None
+
+
 def value_format(column: Column, release: Release) -> Converter:
     """Return the format of a column's values."""
-    type, moves = column.type, release.debezium_moves_years
+    type, numbers = column.type, number_format(column, release)
+    if numbers is not None:
+        return lambda cells, type: decimal(numbers(cells, type))
     match types.family(type):
         case "bit":
             return _bool if type.length == 1 else _bits
@@ -46,19 +64,20 @@ def value_format(column: Column, release: Release) -> Converter:
             return _base64 if types.is_binary(type) else _text
         case "enum" | "set" | "json" | "vector":
             return _text
+        case "decimal" if type.length <= EXACT_DIGITS and type.decimal <= PLAIN_DECIMALS and not type.zerofill:
+            return _short_decimal
         case "float" | "decimal":
             return padded_float
-        case "date":
-            return partial(_date, not_null=column.not_null, moves=moves)
-        case "datetime" if type.name == "timestamp":
-            return partial(_timestamp, not_null=column.not_null, moves=moves)
         case "datetime":
-            return partial(_datetime, column=column, moves=moves, stops=release.debezium_stops_at_odd_dates)
-        case "time":
-            return lambda cells, type: decimal(times.durations(cells, type.decimal))
+            return timestamp_format(column, release)
         case "integer" if type.name == "bigint" and type.unsigned:
             return _wrapped
     return unchanged
+
+
+def timestamp_format(column: Column, release: Release) -> Converter:
+    """Return the format of a TIMESTAMP."""
+    return partial(_timestamp, not_null=column.not_null, moves=release.debezium_moves_years)
 
 
 def is_string(type: ColumnType) -> bool:
@@ -85,10 +104,21 @@ def _bool(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _bits(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return base64(bit_bytes(cells, type))
+
+
+def bit_bytes(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the bytes of BIT, the lowest first."""
     given, size = cells.drop_null(), (type.length + 7) // 8
     numbers = given.cast(pa.string()).cast(pa.uint64()).to_numpy().astype("<u8")
-    texts = base64(fixed(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 8)[:, :size]), given))
-    return restore_nulls(texts, cells)
+    return restore_nulls(fixed(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, 8)[:, :size]), given), cells)
+
+
+def _short_decimal(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return the float that a DECIMAL with few digits is: the same digits, without zeros at the end."""
+    if type.decimal <= 0:
+        return cells
+    return pc.ascii_rtrim(pc.ascii_rtrim(cells.view(pa.string()), "0"), ".").view(pa.binary())
 
 
 def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
@@ -98,11 +128,17 @@ def _wrapped(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _date(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:
+    found = times.parse_existing(cells, pa.date32(), moves)
+    if found is not None:
+        return found
     days, exists = times.read_dates(cells, moves)
     return _numbers(days, exists, not_null, cells)
 
 
 def _datetime(cells: pa.Array, type: ColumnType, column: Column, moves: bool, stops: bool) -> pa.Array:
+    found = times.parse_existing(cells, pa.timestamp("us" if type.decimal > MILLISECOND_DECIMALS else "ms"), moves)
+    if found is not None:
+        return found
     days, exists = times.read_dates(cells, moves)
     if stops and not exists.all():
         _reject_odd_dates(cells.filter(pa.array(~exists)), column)
@@ -124,8 +160,8 @@ def _reject_odd_dates(cells: pa.Array, column: Column) -> None:
 def _numbers(numbers: times.Numbers, exists: times.Mask, not_null: bool, cells: pa.Array) -> pa.Array:
     if not_null:
         nulls = cells.is_null().to_numpy(zero_copy_only=False) if cells.null_count else None
-        return decimal(pa.array(np.where(exists, numbers, 0), pa.int64(), mask=nulls))
-    return decimal(pa.array(numbers, pa.int64(), mask=~exists))
+        return pa.array(np.where(exists, numbers, 0), pa.int64(), mask=nulls)
+    return pa.array(numbers, pa.int64(), mask=~exists)
 
 
 def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:

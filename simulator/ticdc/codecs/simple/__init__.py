@@ -134,7 +134,9 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
 
 
 SIMPLE = Codec(
-    protocol=Protocol(name="simple", title="Simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE),
+    protocol=Protocol(
+        name="simple", title="Simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE, row_checksums=True
+    ),
     not_simulated=_not_simulated,
     encode=_encode,
     is_binary=lambda options: options.encoding_format == "avro",

@@ -1,0 +1,14 @@
+"""TiCDC's Debezium messages in Avro."""
+
+from simulator.consumer.decode.debezium_avro import comparable, messages
+from simulator.consumer.decode.decoder import Decoder
+
+DECODER = Decoder(
+    lambda key, value: messages.decode(key, value, {}),
+    lambda key, value: ((key, value),),
+    messages.looks_like,
+    "Debezium in Avro (a byte 0 and the id of a schema)",
+    comparable.comparable,
+    with_schemas=messages.decode,
+)
+"""A message is one event."""

@@ -1,0 +1,149 @@
+"""Reads Avro's records by the schema that a message names, as the members that Debezium's JSON has.
+
+Numbers are their digits, bytes base64, and members have the names of `connect.field`; a DECIMAL is its digits.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from simulator.consumer.decode.go_json import Digits, members
+from simulator.consumer.decode.simple.avro import AvroReader
+
+HEADER = 5
+"""Bytes before a record: 0, and the schema's id."""
+
+CONNECT_TYPES = {"int": "int32", "long": "int64"}
+"""Kafka Connect's names of Avro's types where they differ."""
+
+AvroType: TypeAlias = "str | list[Any] | dict[str, Any]"
+"""A type in a schema: a name, a union, or a description."""
+
+
+@dataclass(frozen=True)
+class AvroSchema:
+    """A schema of a registry."""
+
+    type: AvroType
+    named: Mapping[str, dict[str, Any]]
+    """The records in it by their full names."""
+
+    def read(self, content: bytes) -> dict[str, Any]:
+        """Return the members of a record; raises ValueError."""
+        reader = AvroReader(content)
+        found = members(self._value(reader, self.type))
+        if reader.at != len(content):
+            raise ValueError(f"{len(content) - reader.at} bytes follow the record")
+        return found
+
+    def column_types(self) -> Mapping[str, str]:
+        """Return the type of each column of a row: Debezium's name, or Kafka Connect's."""
+        envelope = self.type if isinstance(self.type, dict) else {}
+        images = (field for field in envelope["fields"] if field["name"] in ("before", "after"))
+        record = next(self._described(each) for field in images for each in field["type"] if each != "null")
+        return {field_name(field): _connect_type(field["type"]) for field in record["fields"]}
+
+    def _described(self, type: AvroType) -> dict[str, Any]:
+        """Return the description of a type that is no union."""
+        if isinstance(type, str):
+            return self.named.get(type, {"type": type})
+        if isinstance(type, dict):
+            return type
+        raise ValueError("a union in a union")
+
+    def _value(self, reader: AvroReader, type: AvroType) -> Any:
+        """Return the next value."""
+        if isinstance(type, list):
+            branch = reader.long()
+            if not 0 <= branch < len(type):
+                raise ValueError(f"branch {branch} of a union of {len(type)} types")
+            return self._value(reader, type[branch])
+        described = self._described(type)
+        match described["type"]:
+            case "record":
+                return {field_name(field): self._value(reader, field["type"]) for field in described["fields"]}
+            case "array":
+                return list(self._items(reader, described["items"]))
+            case "null":
+                return None
+            case "boolean":
+                return reader.boolean()
+            case "int" | "long":
+                return Digits(reader.long())
+            case "float":
+                return _digits(np.frombuffer(reader.take(4), "<f4")[0])
+            case "double":
+                return _digits(np.frombuffer(reader.take(8), "<f8")[0])
+            case "string":
+                return reader.text()
+            case "bytes":
+                return _bytes(reader.bytes(), described)
+            case other:
+                raise ValueError(f"type {other!r} of a schema")
+
+    def _items(self, reader: AvroReader, type: AvroType) -> Iterator[Any]:
+        while count := reader.count():
+            for _ in range(count):
+                yield self._value(reader, type)
+
+
+def field_name(field: Mapping[str, Any]) -> str:
+    """Return the name of a member."""
+    return str(field.get("connect.field", field["name"]))
+
+
+def _digits(number: Any) -> Digits:
+    return Digits(np.format_float_positional(number, unique=True, trim="-"))
+
+
+def _bytes(content: bytes, type: Mapping[str, Any]) -> str:
+    if type.get("logicalType") != "decimal":
+        return base64.b64encode(content).decode()
+    return Digits(format(Decimal(int.from_bytes(content, "big", signed=True)).scaleb(-type["scale"]), "f"))
+
+
+def _connect_type(type: AvroType) -> str:
+    if isinstance(type, list):
+        return _connect_type(next(each for each in type if each != "null"))
+    if isinstance(type, str):
+        return CONNECT_TYPES.get(type, type)
+    return str(type.get("connect.name") or type.get("connect.type") or _connect_type(type["type"]))
+
+
+def schema_text(message: bytes, schemas: Mapping[int, str]) -> str:
+    """Return the text of the schema that a message names; raises ValueError if it is not known."""
+    if len(message) < HEADER or message[0]:
+        raise ValueError("a byte 0 and the id of a schema are expected")
+    number = int.from_bytes(message[1:HEADER], "big")
+    if number not in schemas:
+        raise ValueError(f"schema {number} is not known")
+    return schemas[number]
+
+
+@lru_cache(maxsize=1024)
+def parsed(text: str) -> AvroSchema:
+    """Return the schema of its JSON."""
+    type = json.loads(text)
+    return AvroSchema(type, dict(_records(type)))
+
+
+def _records(type: AvroType) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(type, list):
+        for each in type:
+            yield from _records(each)
+    elif isinstance(type, dict):
+        if type["type"] == "record":
+            yield f"{type['namespace']}.{type['name']}", type
+        inner = [field["type"] for field in type.get("fields", ())] + [
+            type[name] for name in ("items",) if name in type
+        ]
+        for each in inner:
+            yield from _records(each)
