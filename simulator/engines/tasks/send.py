@@ -30,6 +30,7 @@ from simulator.sinks import SINKS, claim_check
 from simulator.sinks.records import Sink, report_cut_off
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush, GroupKeys, grouped, ungrouped
+from simulator.tso import compose
 
 OnComplete = Callable[[int], None]
 """Called with each commit-ts once everything up to it is acknowledged, before anything above it is sent."""
@@ -175,7 +176,8 @@ def feed(
         return True
 
     events = _events(rows, spec, owned)
-    for group in _groups(events, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
+    first = bootstraps.at_start(spec.since or int(compose(spec.start_ms)), spec, spec.present, owned)
+    for group in _groups(events, first, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
         if group.waits and not pass_barrier(0):
             return written
         with_bootstraps = bootstraps.insert(group.events, spec, owned)
@@ -207,19 +209,24 @@ def _events(rows: Iterable[pa.RecordBatch], spec: TaskSpec, owned: Iterable[int]
 
 def _groups(
     events: Iterable[pa.RecordBatch],
+    first: pa.RecordBatch | None,
     spec: TaskSpec,
     pass_barrier: Callable[[int], bool],
     early_end: EarlyEnd,
     owned: Sequence[int],
     faults: FaultPipeline,
 ) -> Iterator[EventGroup]:
-    """Yield what is sent, in order, until `pass_barrier` returns False.
+    """Yield what is sent, in order, until `pass_barrier` returns False; `first` is acknowledged before all else.
 
     A stream that ends early gets a watermark of its own. One that begins at a checkpoint repeats the checkpoint's, as
     TiCDC keeps the last checkpoint only in memory (tiflow: cdc/owner/ddl_sink.go run, lastCheckpointTs).
     """
     began = time.monotonic()
     barriers = np.array(spec.barriers, np.int64)
+    if first is not None:
+        yield from faults.parts([first])
+        if not pass_barrier(0):
+            return
     if spec.since and spec.control_events.watermarks:
         yield from faults.parts([spec.control_events.watermark(spec.since, owned)])
     each_phase = phases(events, barriers) if spec.barriers else [events]

@@ -46,6 +46,9 @@ class TaskSpec:
     since: int = 0
     """The checkpoint from which the changefeed is restarted: older events are not sent; 0 for none."""
 
+    present: tuple[int, ...] = ()
+    """The physical tables that there are when the changefeed starts, as indexes of `tables`."""
+
     schemas: SchemaIds = field(default_factory=SchemaManager)
     """Gives the ids of schemas, in protocols that have any."""
 

@@ -18,7 +18,12 @@ from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
 
-BOOTSTRAPS = frozenset(f"send-bootstrap-{what}" for what in ("interval-in-sec", "in-msg-count", "to-all-partition"))
+BOOTSTRAPS = frozenset(
+    {
+        *("send-bootstrap-interval-in-sec", "send-bootstrap-in-msg-count"),
+        *("send-bootstrap-to-all-partition", "send-all-bootstrap-at-start"),
+    }
+)
 """Settings of `[sink]` that concern BOOTSTRAP."""
 
 REGISTRY_OPTIONS = (
@@ -93,6 +98,7 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         send_bootstrap_interval_in_sec=_sink_number(settings, "send-bootstrap-interval-in-sec"),
         send_bootstrap_in_msg_count=_sink_number(settings, "send-bootstrap-in-msg-count"),
         send_bootstrap_to_all_partition=bool(settings.file_value("sink", "send-bootstrap-to-all-partition")),
+        send_all_bootstrap_at_start=bool(settings.file_value("sink", "send-all-bootstrap-at-start")),
         row_checksums=settings.file_value("integrity", "integrity-check-level") == "correctness",
         stores_rows=storage.is_storage(settings),
         csv=storage.csv_options(settings),
