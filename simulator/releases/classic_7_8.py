@@ -215,7 +215,6 @@ V7_6_0 = replace(
     simple_location="",
     simple_first_form=True,
     simple_first_partition=True,
-    simple_forgets_renames=True,
     rename_renews_ids=False,
 )
 
@@ -225,7 +224,6 @@ V8_0_0 = replace(
     simple_location="Etc/UTC",
     simple_first_form=False,
     simple_first_partition=False,
-    simple_forgets_renames=False,
     dispatch_needs_index=False,
     primary_is_unique=False,
     **NO_DISCARDED_DDL,

@@ -190,7 +190,7 @@ def _told(number: int, later: Ints, spec: TaskSpec) -> int:
     another version, or another name, if it minds that."""
     for other in later[np.sort(np.unique(later, return_index=True)[1])].tolist():
         was, table = spec.tables[number], spec.tables[other]
-        renamed = was.table.name != table.table.name and not spec.release.simple_forgets_renames
+        renamed = was.table.name != table.table.name and not spec.release.simple_first_form
         if was.version != table.version or renamed:
             number = other
     return number
