@@ -185,9 +185,7 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
     elif not options.output_old_value and not release.open_old_optional:
         yield f"sink.open.output-old-value has no effect: TiCDC {release.name} reads it and does not mind it"
     bootstraps = CODECS[options.protocol].bootstrap is not None
-    for name in (name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS):
-        if not bootstraps:
-            yield f"sink.{name} has no effect with {protocol.name}: it sends no BOOTSTRAP"
+    yield from _bootstrap_warnings(settings, options)
     if options.row_checksums and not bootstraps and not CODECS[options.protocol].needs_registry:
         yield f"integrity-check-level = correctness has no effect with {protocol.name}: its messages have no checksums"
     if settings.get("encoding-format") is not None and not bootstraps:
@@ -214,6 +212,24 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
     yield from large_messages.warnings(settings, protocol)
     yield from security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)
+
+
+def _bootstrap_warnings(settings: ChangefeedSettings, options: CodecOptions) -> Iterator[str]:
+    """Yield a warning for each setting of BOOTSTRAP that has no effect."""
+    has_any, release = CODECS[options.protocol].bootstrap is not None, settings.release
+    names = [name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS]
+    at_start, always = options.send_all_bootstrap_at_start, release.simple_start_bootstraps == "partitions"
+    if at_start and always and not has_any:
+        yield (
+            f"sink.send-all-bootstrap-at-start is not simulated with {options.protocol}: TiCDC {release.name} sends a "
+            "statement without text for each table"
+        )
+        names.remove("send-all-bootstrap-at-start")
+    for name in names if not has_any else ():
+        yield f"sink.{name} has no effect with {options.protocol}: it sends no BOOTSTRAP"
+    intervals = options.send_bootstrap_interval_in_sec, options.send_bootstrap_in_msg_count
+    if at_start and has_any and not always and min(intervals) <= 0:
+        yield "sink.send-all-bootstrap-at-start has no effect: both settings of repetition must be above 0"
 
 
 def _registry_warnings(settings: ChangefeedSettings, has_registry: bool, options: CodecOptions) -> Iterator[str]:
