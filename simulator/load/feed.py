@@ -140,10 +140,8 @@ class Feed:
         now = compose(epoch.spec.start_ms + self.checkpoint.acknowledged_ms)
         existed = numbers if self.checkpoint.acknowledged_ms or sent or not epoch.statements else ()
         every = range(epoch.spec.destinations.total)
-        if (first := self._bootstraps.at_start(now, epoch.spec, existed, every)) is not None:
-            batches.insert(0, first)
-        if (bootstraps := self._bootstraps.between(now, epoch.spec, numbers)) is not None:
-            batches.append(bootstraps)
+        first = self._bootstraps.at_start(now, epoch.spec, existed, every)
+        batches = [*first, *batches, *self._bootstraps.between(now, epoch.spec, numbers)]
         for batch in batches:
             for flush in flusher(epoch.spec, eager=False)([batch]):
                 self._sink.write(encode_flush(flush, epoch.spec).records)

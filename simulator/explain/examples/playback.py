@@ -4,7 +4,7 @@ order."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from simulator import tso
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import ORDER, ROW_CHANGES
 from simulator.engines import stages
+from simulator.engines.tasks.bootstraps import table_rows
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskSpec
@@ -164,6 +165,7 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
         spec.destinations,
     )
     rows = _ordered_events(_row_changes_of(example.events, spec.tables), row_rules)
+    spec = replace(spec, table_rows=table_rows(rows))
     send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
