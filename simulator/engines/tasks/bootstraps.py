@@ -220,21 +220,25 @@ def with_bootstraps(
         if not bootstraps or not batch.num_rows:
             yield batch
             continue
-        places = _places(batch, bootstraps[0], spec)
-        due, left = places < batch.num_rows, bootstraps[0].filter(pa.array(places == batch.num_rows))
-        added, bootstraps[:] = bootstraps[0].filter(pa.array(due)), [left] if left.num_rows else []
+        waiting, latest = bootstraps.pop(), np.maximum.accumulate(ints(batch, "commit_ts"))
+        begun = int(np.searchsorted(ints(waiting, "commit_ts"), latest[-1], "right"))
+        places = _places(batch, latest, waiting.slice(0, begun), spec)
+        due = places < batch.num_rows
+        left = pa.concat_batches([waiting.slice(0, begun).filter(pa.array(~due)), waiting.slice(begun)])
+        bootstraps += [left] if left.num_rows else []
         place = np.concatenate((np.arange(batch.num_rows), places[due]))
         order = np.lexsort((np.arange(len(place)) < batch.num_rows, place))
+        added = waiting.slice(0, begun).filter(pa.array(due))
         yield picked(pa.concat_batches([batch, added]), order) if due.any() else batch
 
 
-def _places(batch: pa.RecordBatch, bootstraps: pa.RecordBatch, spec: TaskSpec) -> Ints:
+def _places(batch: pa.RecordBatch, latest: Ints, bootstraps: pa.RecordBatch, spec: TaskSpec) -> Ints:
     """Return the place of the event that each BOOTSTRAP precedes in a batch, the end for those that are not due.
 
-    At its commit-ts it precedes the rows of its table and of later ones, in each destination on its own.
+    At its commit-ts it precedes the rows of its table and of later ones, in each destination on its own. `latest` has the
+    highest commit-ts up to each event.
     """
     times, numbers, destinations = (ints(bootstraps, name) for name in ("commit_ts", "table", "destination"))
-    latest = np.maximum.accumulate(ints(batch, "commit_ts"))
     first, end = (np.searchsorted(latest, times, side) for side in ("left", "right"))
     places = np.where(first < end, end, first)
     if (first < end).any():
