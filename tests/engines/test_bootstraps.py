@@ -17,6 +17,7 @@ from simulator.engines.tasks.progress import Reporter
 from simulator.releases import Release, find
 from simulator.run import execute, outputs, scenario
 from simulator.run.plan import Plan, plan
+from simulator.run.plan.present import present_tables
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load
 
@@ -80,6 +81,20 @@ def test_every_task_sends_the_bootstraps_of_its_partitions(release: str, tmp_pat
         for kind, text in STEPS:
             ticdc.execute(text) if kind == "sql" else ticdc.wait(text)
         assert without_watermarks(by_partition(ticdc.messages())) == without_watermarks(whole)
+
+
+def test_tables_are_present_from_their_creation_on_until_they_are_dropped(tmp_path: Path) -> None:
+    """By the name that they have at a checkpoint, whatever came later."""
+    statements = "CREATE TABLE a (id INT PRIMARY KEY)", "RENAME TABLE a TO b", "ALTER TABLE b ADD c INT", "DROP TABLE b"
+    text = "; ".join((*statements, "CREATE TABLE a (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2"))
+    (tmp_path / "story.toml").write_text(f"[[step]]\nsql = '{text}'\n")
+    simulated = find("v8.5.3")
+    story = plan(scenario.load(tmp_path / "story.toml").run_spec(), load(URI, SETTINGS, simulated), simulated)
+    found = []
+    for since in (0, *(job.commit_ts for job in story.jobs)):
+        tables = [story.tables[number].table for number in present_tables(story, since)]
+        found.append([(table.name, len(table.columns)) for table in tables])
+    assert found == [[], [("a", 1)], [("b", 1)], [("b", 2)], [], [("a", 1), ("a", 1)]]
 
 
 def without_watermarks(values: Values) -> Values:
