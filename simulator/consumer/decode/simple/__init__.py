@@ -7,7 +7,7 @@ DECODER = Decoder(
     messages.decode,
     lambda key, value: ((key, value),),
     messages.looks_like,
-    "Simple (an object with version and buildTs, or Avro that begins with 0x16, in 7.6 with 0x0A to 0x10)",
+    "Simple (an object with version and buildTs, or Avro that begins with 0x16)",
     comparable.comparable,
     columns.COLUMNS,
     SchemaMemory(columns.may_tell, messages.told, messages.decode_told),
