@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from simulator.channel import DriverAddress
 from simulator.columns.change_frame import ORDER, PLACED_ROWS, ROW_CHANGES, ROW_DIFFERENCES, Ints, ints
 from simulator.engines import stages
+from simulator.engines.tasks.bootstraps import sends_bootstraps, table_rows
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.schemas import first_rows, with_schemas
 from simulator.engines.tasks.send import NoFaults, send
@@ -81,6 +82,8 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
     spec = work.spec
     if CODECS[spec.options.protocol].needs_registry:
         spec = with_schemas(spec, [first_rows(changes)])
+    if sends_bootstraps(spec):
+        spec = replace(spec, table_rows=table_rows(changes, spec.since))
     if waits and work.on_complete is None:
         spec = replace(spec, barriers=tuple(spec.control_events.following(ints(changes, "commit_ts")).tolist()))
     return rows, range(spec.destinations.total), spec if waits else replace(spec, barriers=())

@@ -32,6 +32,7 @@ from simulator.engines.spark.executors import slots
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
+from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
 from simulator.engines.tasks.progress import report_reading
 from simulator.engines.tasks.schemas import FIRST_ROWS, first_rows, with_schemas
 from simulator.engines.tasks.send import send
@@ -101,10 +102,13 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     with _barrier_server(spark, work, tasks) as barrier:
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
         if CODECS[spec.options.protocol].needs_registry:
-            first = _first_rows(ordered, work)
+            spec = with_schemas(spec, [_counted(ordered, work, first_rows, FIRST_ROWS)])
+        if sends_bootstraps(spec):
+            found = _counted(ordered, work, partial(table_rows, since=spec.since), TABLE_ROWS)
+            spec = replace(spec, table_rows=merged_rows([found]))
+        if reported.value:
             _refuse_duplicates(spark, work, reported.value)
             reported.value = []
-            spec = with_schemas(spec, [first])
         sending = partial(_sending, rules=work.rules, spec=spec, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
         # This runs all shuffles, so that duplicates are refused before anything is sent.
@@ -118,8 +122,6 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
 
 def _tasks(spark: SparkSession, work: Work) -> int:
     """Return how many tasks send, all at the same time."""
-    if CODECS[work.spec.options.protocol].bootstrap is not None:
-        return 1  # the first row of a table in any partition brings its BOOTSTRAP to all of them
     return max(1, min(slots(spark.sparkContext), work.spec.destinations.total))
 
 
@@ -263,17 +265,20 @@ def _scripted_rows(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
     return map_in_arrow(spark.range(0, parts, 1, parts), read, rows.schema)
 
 
-def _first_rows(ordered: DataFrame, work: Work) -> pa.RecordBatch:
-    """Return FIRST_ROWS of all tasks; reads and compares everything a first time, as ids follow from it."""
+def _counted(
+    ordered: DataFrame, work: Work, count: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema
+) -> pa.RecordBatch:
+    """Return what is counted of the rows of all tasks; reads and compares everything a first time, as messages follow
+    from it."""
     rules, filtered = work.rules, work.shuffles == 2
 
-    def first(batches: Batches) -> Batches:
+    def counted(batches: Batches) -> Batches:
         with wrap_errors():
             for batch in (batch for batch in batches if batch.num_rows):
-                yield first_rows(batch if filtered else stages.filter_rows(batch, rules))
+                yield count(batch if filtered else stages.filter_rows(batch, rules))
 
-    rows = [row.asDict() for row in map_in_arrow(ordered, first, FIRST_ROWS).collect()]
-    return pa.RecordBatch.from_pylist(rows, FIRST_ROWS)
+    rows = [row.asDict() for row in map_in_arrow(ordered, counted, schema).collect()]
+    return pa.RecordBatch.from_pylist(rows, schema)
 
 
 def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:

@@ -71,14 +71,14 @@ class SentHistory:
         return any(since <= commit_ts <= until for since, until in self._standstills)
 
     def record(self, events: pa.RecordBatch, spec: TaskSpec) -> None:
-        """Record events that are sent: rows, or control events of one kind and commit-ts."""
+        """Record events that are sent: rows, or control events of one kind and commit-ts. BOOTSTRAP is not kept."""
         commit_ts, kind = int(events["commit_ts"][0].as_py()), int(events["kind"][0].as_py())
         self.advance_below(commit_ts)
         if kind == WATERMARK:
             self.advance_to(commit_ts)
         elif kind == ROW:
             self._recorded.append(events)
-        else:
+        elif kind == DDL:
             self.last_statement = commit_ts
             self._recorded.append(self._statement(events, spec))
 

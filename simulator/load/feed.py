@@ -126,8 +126,8 @@ class Feed:
                 self._store.close()
 
     def _send_control_events(self) -> None:
-        """Send the statements at the checkpoint, the watermark, and BOOTSTRAP for tables before their first rows. Each
-        statement is recorded before anything else is sent.
+        """Send the statements at the checkpoint, the watermark, and BOOTSTRAP for tables before their first rows, at the
+        start of the changefeed also for all tables. Each statement is recorded before anything else is sent.
 
         Statements that were sent already are skipped. The watermark may be sent again.
         """
@@ -138,8 +138,10 @@ class Feed:
             batches = batches[places[sent - 1] + 1 :] if sent < len(places) else batches[-1:]
         numbers = [number for table in epoch.tables if table is not None for number in table.place.indexes]
         now = compose(epoch.spec.start_ms + self.checkpoint.acknowledged_ms)
-        if (bootstraps := self._bootstraps.between(now, epoch.spec, numbers)) is not None:
-            batches.append(bootstraps)
+        existed = numbers if self.checkpoint.acknowledged_ms or sent or not epoch.statements else ()
+        every = range(epoch.spec.destinations.total)
+        first = self._bootstraps.at_start(now, epoch.spec, existed, every)
+        batches = [*first, *batches, *self._bootstraps.between(now, epoch.spec, numbers)]
         for batch in batches:
             for flush in flusher(epoch.spec, eager=False)([batch]):
                 self._sink.write(encode_flush(flush, epoch.spec).records)

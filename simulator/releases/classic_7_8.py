@@ -206,7 +206,7 @@ V7_6_0 = replace(
     options=(
         V7_5_0.options
         | option_names.COMPATIBLE
-        | option_names.SIMPLE
+        | option_names.SIMPLE - {"sink.send-bootstrap-to-all-partition"}
         | option_names.DEBEZIUM_SCHEMA
         | {"sink.content-compatible", "consistent.memory-usage", "synced-status", "enable-table-monitor"}
     ),
@@ -214,6 +214,8 @@ V7_6_0 = replace(
     simple_bootstraps_partitions=True,
     simple_implicit_primary=False,
     simple_location="",
+    simple_first_form=True,
+    simple_first_partition=True,
     rename_renews_ids=False,
 )
 
@@ -221,12 +223,15 @@ V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
     simple_location="Etc/UTC",
+    simple_first_form=False,
+    simple_first_partition=False,
     dispatch_needs_index=False,
     primary_is_unique=False,
     **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
     event_filter_names=option_names.EVENTS_BY_ACTION,
     event_type_from_sql=False,
+    options=V7_6_0.options | option_names.SIMPLE,
 )
 
 V8_1_0 = replace(

@@ -19,7 +19,9 @@ V8_5_4 = replace(
     simple_float_exponents=True,
     simple_bit_texts=True,
     simple_timestamp_scale=True,
+    simple_bootstraps_partitions=False,
     simple_bootstrap_ids=True,
+    simple_start_bootstraps="partitions",
     storage_minimums=(100, 1 << 10),
     storage_elements=True,
     storage_handle_key=False,
@@ -103,7 +105,6 @@ V8_5_6 = replace(
     V8_5_5,
     name="v8.5.6",
     simple_float_exponents=False,
-    simple_bootstraps_partitions=False,
     simple_bootstrap_ids=False,
     handle_may_be_virtual=True,
     open_time_fraction=True,
@@ -172,7 +173,8 @@ V9_0_0_BETA_2 = replace(
     unclassified_events=frozenset({"add fulltext index"}),
     cdc_schemas_in_any_case=False,
     canal_virtual_columns=True,
-    simple_first_form=True,
+    simple_virtual_columns=True,
+    simple_bootstrap_ids=False,
     debezium_virtual_columns=True,
     debezium_selectors="ignored",
     options=V8_5_4.options - option_names.ROW_KEY,
@@ -196,7 +198,7 @@ V9_0_0_BETA_1 = replace(
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     canal_zero_null=True,
     canal_whole_seconds=True,
-    protocols=V9_0_0_BETA_2.protocols - {"debezium"},  # its encoder does not build (pkg/sink/codec/encoder_builder.go)
+    protocols=V9_0_0_BETA_2.protocols - {"debezium", "simple"},  # not built (pkg/sink/codec/encoder_builder.go)
 )
 
 LINES = {"v8.5": (8, (V8_5_4, V8_5_5, V8_5_6, V8_5_7, V8_5_8)), "v26.3": (4, (V26_3_1, V26_3_3, V26_3_4))}

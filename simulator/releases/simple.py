@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
 SIMPLE = section(ON_THE_WIRE, "messages of Simple", "simple")
-STATEMENTS = section("Simple", "statements", "simple")
+STATEMENTS = section(ON_THE_WIRE, "statements of Simple", "simple")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -25,7 +25,8 @@ class SimpleBehaviours:
         "pkg/sink/codec/simple/message.go newDMLMessage",
     )
     simple_bootstraps_partitions: bool = SIMPLE(
-        "Whether each partition of a table has its own BOOTSTRAP in Simple ((7.6+: %s)); in 7.5 the table has one",
+        "Whether each partition of a table has its own BOOTSTRAP in Simple ((classic 7.6+: %s)); elsewhere the table has "
+        "one",
         "pkg/sink/codec/bootstraper.go addEvent",
     )
     simple_implicit_primary: bool = SIMPLE(
@@ -50,16 +51,6 @@ class SimpleBehaviours:
         r"Whether Simple writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+, new))",
         "encoding/json",
     )
-    simple_exchange_alters: bool = STATEMENTS(
-        "Whether the type of EXCHANGE PARTITION in Simple is ALTER ((new: %s)); elsewhere QUERY",
-        "pkg/sink/codec/simple/message.go getDDLType",
-    )
-    simple_tells_before: bool = STATEMENTS(
-        "Whether every statement on a table that was there has `preTableSchema` in Simple ((classic: %s)); elsewhere "
-        "EXCHANGE PARTITION alone has it",
-        "pkg/sink/codec/simple/message.go newDDLMessage",
-        first=True,
-    )
     simple_float_exponents: bool = SIMPLE(
         "Whether Simple in JSON writes large and small FLOAT and DOUBLE with exponents ((new up to 8.5.5: %s))",
         "pkg/sink/codec/simple/message.go encodeValue",
@@ -73,16 +64,47 @@ class SimpleBehaviours:
         "pkg/sink/codec/simple/avro.go newTableSchemaMap",
     )
     simple_bootstrap_ids: bool = SIMPLE(
-        "Whether `tableID` of Simple's BOOTSTRAP is that of the partition ((new 8.5.4–8.5.5: %s)); elsewhere the table's",
-        "pkg/sink/codec/simple/message.go newTableSchema",
+        "Whether a statement on partitions gives each partition a BOOTSTRAP of its own, with its id, until the next "
+        "statement on the table ((new 8.5.4–8.5.5: %s))",
+        "logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventCommonWithTableID",
+    )
+    simple_start_bootstraps: str = SIMPLE(
+        "Which BOOTSTRAPs send-all-bootstrap-at-start brings",
+        "cdc/owner/ddl_manager.go trySendBootstrap",
+        "downstreamadapter/dispatcher/event_dispatcher.go EmitBootstrap",
+        values={
+            "tables": "one of each table, in its topic, if BOOTSTRAP is sent with rows ((classic: %s))",
+            "partitions": "one for each partition of a table, in the default topic, in any case ((new: ticdc %s))",
+        },
+        first="tables",
     )
     simple_first_form: bool = SIMPLE(
-        "Whether Simple has columns that are generated virtually, and at first no statements ((9.0 betas: %s)); not "
-        "simulated",
-        "pkg/sink/codec/simple/encoder.go",
+        "Whether Simple has its first form ((7.6: %s)): no `tableID`, `schema` for `database`, one type `DDL` of all "
+        "statements, members of ENUM and SET by name, another schema in Avro, and the old name of a renamed table in "
+        "BOOTSTRAP",
+        "pkg/sink/codec/simple/message.go",
+    )
+    simple_first_partition: bool = SIMPLE(
+        "Whether BOOTSTRAP goes to the first partition alone ((7.6: %s)); elsewhere send-bootstrap-to-all-partition says "
+        "so",
+        "pkg/sink/codec/bootstraper.go generateEvents",
+    )
+    simple_virtual_columns: bool = SIMPLE(
+        "Whether Simple has columns that are generated virtually, as null ((9.0.0-beta.2: %s))",
+        "pkg/sink/codec/simple/message.go formatColumns",
     )
     simple_decimal_signs: bool = SIMPLE(
         "Whether Simple's Avro schemas say `unsigned` and `zerofill` of a DECIMAL ((7.5.2+, 8.1.1+, not 7.6 and 8.0: "
         "%s))",
         "pkg/sink/codec/simple/avro.go newTableSchemaMap",
+    )
+    simple_exchange_alters: bool = STATEMENTS(
+        "Whether the type of EXCHANGE PARTITION in Simple is ALTER ((new: %s)); elsewhere QUERY",
+        "pkg/sink/codec/simple/message.go getDDLType",
+    )
+    simple_tells_before: bool = STATEMENTS(
+        "Whether every statement on a table that was there has `preTableSchema` in Simple ((classic: %s)); elsewhere "
+        "EXCHANGE PARTITION alone has it",
+        "pkg/sink/codec/simple/message.go newDDLMessage",
+        first=True,
     )

@@ -33,6 +33,7 @@ from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
 from simulator.run.outputs import MemoryOutput, Output, StorageOutput
 from simulator.run.plan import Plan, SnapshotPair
+from simulator.run.plan.present import present_tables
 from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
 from simulator.sinks.records import DeliveryReport
@@ -75,14 +76,17 @@ def run(
     checkpoint_writer: CheckpointWriter | None = None,
 ) -> RunResult:
     """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input."""
-    work = work_of(plan, output, release, seed, speed, listener)
+    since = 0 if checkpoint_writer is None else checkpoint_writer.since
+    work = work_of(plan, output, release, seed, speed, listener, since)
     if checkpoint_writer is not None:
         work = with_checkpoint(work, checkpoint_writer)
     return _account(engine(work), work.shuffles)
 
 
-def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Work:
-    """Return the work of an engine for a plan."""
+def work_of(
+    plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None, since: int = 0
+) -> Work:
+    """Return the work of an engine for a plan, which a changefeed begins at a checkpoint; 0 for its start."""
     marks = _marks(plan, output, release)
     barriers = {"kafka": marks.barriers, "storage": marks.times()}.get(output.sink, np.zeros(0, np.int64))
     spec = TaskSpec(
@@ -98,6 +102,7 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
         plan.timeline.start_ms,
         listener.driver if listener else None,
         tuple(barriers.tolist()),
+        present=present_tables(plan, since) if output.options.send_all_bootstrap_at_start else (),
         schemas=output.schemas,
         storage=output.storage,
     )

@@ -278,6 +278,8 @@ class OpenChangefeed:
             if not noted:
                 self._note(positions, results)
             return
+        if positions[0].state is None and isinstance(positions[1].state, Snapshot):
+            positions = (positions[1], *positions[1:])  # the snapshot exists when the changefeed begins
         since = self._resolved_ms or last.start_ms
         timeline = WatermarkSchedule(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assemble_plan(positions, results, self._context, timeline, self.output.topics)

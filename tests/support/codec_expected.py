@@ -166,10 +166,12 @@ def texts(case: Case, values: Values, kept: Collection[str] | None = None) -> Te
 
 def virtual(case: Case) -> Values:
     """The virtual columns that rows have, always NULL."""
+    release = case.release
     if case.is_debezium:
-        shown = case.release.debezium_virtual_columns or case.options.protocol == "debezium-avro"
+        shown = release.debezium_virtual_columns or case.options.protocol == "debezium-avro"
         return {column.name: None for column in case.made.table.columns if column.generated == "virtual" and shown}
-    shown = case.release.open_virtual if case.is_open else case.release.canal_virtual_columns
+    other = release.simple_virtual_columns if case.is_simple else release.canal_virtual_columns
+    shown = release.open_virtual if case.is_open else other
     return {column.name: None for column in case.made.table.columns if column.generated == "virtual" and shown}
 
 

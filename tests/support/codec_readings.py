@@ -175,34 +175,35 @@ def canal_text(value: str | None, of: Column, as_latin1: bool) -> str | None:
 
 
 def simple(value: bytes, table: Table) -> ReadRow:
-    """The row of a Simple message in JSON; its types are the table's."""
+    """The row of a Simple message in JSON; its types are the table's. The first form has a `schema`."""
     message = json.loads(value)
     op, types = message["type"], {column.name: column for column in table.columns}
+    first_form = "schema" in message
     before, after = (
-        {name: simple_text(value, types[name]) for name, value in message.get(side, {}).items()}
+        {name: simple_text(value, types[name], first_form) for name, value in message.get(side, {}).items()}
         for side in ("old", "data")
     )
     return ReadRow(
         op,
         None if op == "INSERT" else before,
         None if op == "DELETE" else after,
-        message["database"],
+        message["schema" if first_form else "database"],
         message["table"],
         message["commitTs"],
         handle_only=message.get("handleKeyOnly", False),
     )
 
 
-def simple_text(value: str | dict[str, str] | None, of: Column) -> str | None:
+def simple_text(value: str | dict[str, str] | None, of: Column, first_form: bool) -> str | None:
     if value is None:
         return None
-    if of.type.name == "timestamp":
+    if of.type.name == "timestamp" and not first_form:
         assert isinstance(value, dict) and value.keys() == {"location", "value"}
         return value["value"]
     assert isinstance(value, str)
     if of.type.charset == "binary" and (of.type.name in ("char", "varchar") or of.type.name.endswith("text")):
         return base64.b64decode(value, validate=True).decode("latin-1")
-    return member(value, of)
+    return value if first_form else member(value, of)
 
 
 def latin1(text: str) -> str:

@@ -175,9 +175,9 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
     if kind == BOOTSTRAP and codec.bootstrap is not None:
         physical_table = spec.tables[number]
         table = sent_table(spec.routes[number], physical_table.table)
-        of_partition = release.simple_bootstrap_ids and physical_table.partition_id is not None
-        table_id = physical_table.partition_id if of_partition else physical_table.table_id
-        info = TableInfo(table, table_id or 0, physical_table.version)
+        own = release.simple_bootstrap_ids and physical_table.repartitioned
+        table_id = own and physical_table.partition_id or physical_table.table_id
+        info = TableInfo(table, table_id, physical_table.version)
         return codec.bootstrap(info, commit_ts, options, release)
     watermark = codec.watermark(commit_ts, options, release)
     return None if watermark is None else _with_schema_ids(watermark, None, spec)

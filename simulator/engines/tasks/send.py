@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import ints
 from simulator.engines.tasks.barriers import BarrierClient, phases
-from simulator.engines.tasks.bootstraps import Bootstraps
+from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
 from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush
 from simulator.engines.tasks.pacing import EarlyEnd, pace
@@ -30,6 +30,7 @@ from simulator.sinks import SINKS, claim_check
 from simulator.sinks.records import Sink, report_cut_off
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush, GroupKeys, grouped, ungrouped
+from simulator.tso import compose
 
 OnComplete = Callable[[int], None]
 """Called with each commit-ts once everything up to it is acknowledged, before anything above it is sent."""
@@ -174,12 +175,13 @@ def feed(
             on_complete(commit_ts)
         return True
 
-    events = _events(rows, spec, owned)
-    for group in _groups(events, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
+    first = bootstraps.at_start(spec.since or int(compose(spec.start_ms)), spec, spec.present, owned)
+    parts = MessageParts(first, _events(rows, spec, owned), bootstraps.scheduled(spec, owned))
+    for group in _groups(parts, spec, pass_barrier, early_end, owned, faults or NoFaults(spec)):
         if group.waits and not pass_barrier(0):
             return written
-        with_bootstraps = bootstraps.insert(group.events, spec, owned)
-        for messages in (messages for flush in cut(with_bootstraps) for messages in group.encode(flush)):
+        events = with_bootstraps(group.events, parts.bootstraps, spec)
+        for messages in (messages for flush in cut(events) for messages in group.encode(flush)):
             written.write(messages, spec, sink, reporter)
             if sink.failed:
                 return written
@@ -205,8 +207,22 @@ def _events(rows: Iterable[pa.RecordBatch], spec: TaskSpec, owned: Iterable[int]
             yield batch.slice(above)
 
 
+@dataclass(frozen=True)
+class MessageParts:
+    """What a task sends, as EVENTS."""
+
+    first: list[pa.RecordBatch]
+    """What precedes all else."""
+
+    events: Iterable[pa.RecordBatch]
+    """Rows and control events in order."""
+
+    bootstraps: list[pa.RecordBatch]
+    """BOOTSTRAPs in order that are to go among them; those sent are taken out."""
+
+
 def _groups(
-    events: Iterable[pa.RecordBatch],
+    parts: MessageParts,
     spec: TaskSpec,
     pass_barrier: Callable[[int], bool],
     early_end: EarlyEnd,
@@ -220,9 +236,10 @@ def _groups(
     """
     began = time.monotonic()
     barriers = np.array(spec.barriers, np.int64)
+    yield from faults.parts(parts.first)
     if spec.since and spec.control_events.watermarks:
         yield from faults.parts([spec.control_events.watermark(spec.since, owned)])
-    each_phase = phases(events, barriers) if spec.barriers else [events]
+    each_phase = phases(parts.events, barriers) if spec.barriers else [parts.events]
     for complete, phase in zip(spec.complete_before, each_phase, strict=True):
         if early_end.ended:
             break
@@ -234,6 +251,8 @@ def _groups(
         if not pass_barrier(early_end.last):
             return
         yield from faults.parts([spec.control_events.watermark(early_end.last, owned)])
+    if parts.bootstraps and not early_end.ended:
+        yield from faults.parts([parts.bootstraps.pop()])
     yield from faults.finish()
 
 

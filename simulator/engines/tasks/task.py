@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from simulator.channel import DriverAddress
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.releases import Release
@@ -48,6 +50,12 @@ class TaskSpec:
 
     flush_ends: tuple[int, ...] = ()
     """The commit-ts, ascending, behind which a flush ends besides."""
+
+    present: tuple[int, ...] = ()
+    """The physical tables that there are when the changefeed starts, as indexes of `tables`."""
+
+    table_rows: pa.RecordBatch | None = None
+    """The rows of all tasks, counted (`bootstraps.TABLE_ROWS`); None if no BOOTSTRAP follows from them."""
 
     schemas: SchemaIds = field(default_factory=SchemaManager)
     """Gives the ids of schemas, in protocols that have any."""

@@ -15,6 +15,7 @@ from simulator import tso
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import ORDER, ROW_CHANGES
 from simulator.engines import stages
+from simulator.engines.tasks.bootstraps import table_rows
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.send import send
 from simulator.engines.tasks.task import TaskSpec
@@ -24,21 +25,23 @@ from simulator.explain.change import parse_row_change
 from simulator.explain.row import encode_image
 from simulator.explain.schema_files import catalog_from_files
 from simulator.releases import Release
+from simulator.run.open_changefeed import OpenChangefeed
+from simulator.run.outputs import MemoryOutput
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import PhysicalTable, physical_tables
 from simulator.ticdc import dispatch, key_bytes, split
-from simulator.ticdc.changefeed import load
+from simulator.ticdc.changefeed import Changefeed, load
 from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.ddl.classify import SEND, decide
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
-from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.parser.script import split_script
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement
 
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"
@@ -97,7 +100,7 @@ class ReleaseExample:
     """Whether watermarks are shown."""
 
     script: str = ""
-    """Statements on rows that TiDB executes, a transaction each, instead of `events`."""
+    """Statements that TiDB executes, a transaction each, instead of `events`."""
 
     database: str = "test"
     """The current database of the statements."""
@@ -145,6 +148,8 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
     changefeed = load(URI + example.uri, example.config, release)
     rules = changefeed_rules(changefeed, release)
     catalog = catalog_from_files([("the example", example.tables)], "test")
+    if example.script:
+        return ExampleOutput(_play_script(example, changefeed, release), ())
     tables = list(catalog.tables.values())
     dispatch.verify_tables(rules.router, tables)
     check_expressions(rules, tables)
@@ -159,16 +164,31 @@ def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
         split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
         spec.destinations,
     )
-    parts = (
-        _execute_script(example, catalog, spec.tables, release)
-        if example.script
-        else _row_changes_of(example.events, spec.tables)
-    )
-    rows = _ordered_events(parts, row_rules)
+    rows = _ordered_events(_row_changes_of(example.events, spec.tables), row_rules)
+    spec = replace(spec, table_rows=table_rows(rows))
     send([rows] if rows.num_rows else [], range(spec.destinations.total), spec)
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
     return ExampleOutput(tuple(ordered), (*warnings, *statements.said))
+
+
+def _play_script(example: ReleaseExample, changefeed: Changefeed, release: Release) -> tuple[Message, ...]:
+    """Return the messages of a script, without watermarks and what creates the tables."""
+    messages: list[Message] = []
+    feed = OpenChangefeed(MemoryOutput(changefeed, messages), changefeed, release)
+    feed.create_database(DatabaseInfo(example.database))
+    for statement in split_script(f"USE `{example.database}`; {example.tables}"):
+        feed.execute(statement.text)
+    del messages[:]
+    for statement in split_script(example.script):
+        feed.execute(statement.text)
+    codec = CODECS[changefeed.codec.protocol]
+
+    def is_watermark(message: Message) -> bool:
+        entry = codec.watermark(message.commit_ts, changefeed.codec, release)
+        return entry is not None and codec.message(entry, changefeed.codec, release) == (message.key, message.value)
+
+    return tuple(message for message in messages if not is_watermark(message))
 
 
 def _statements(example: ReleaseExample, catalog: Catalog, rules: ChangefeedRules) -> SentStatements:
@@ -238,6 +258,7 @@ def _spec(
         0.0,
         start_ms,
         None,
+        present=tuple(range(len(physical))) if changefeed.codec.send_all_bootstrap_at_start else (),
     )
 
 
@@ -249,43 +270,6 @@ def _row_changes_of(events: Sequence[ExampleEvent], tables: Sequence[PhysicalTab
         if not isinstance(event, str)
         for row in event
     ]
-
-
-def _execute_script(
-    example: ReleaseExample, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release
-) -> list[pa.RecordBatch]:
-    """Return the row changes (ROW_CHANGES) of a script that TiDB executes."""
-    from simulator.tidb.parser.script import split_script
-    from simulator.tidb.parser.sql import parse_sql
-    from simulator.tidb.sql_engine.execute import execute, new_upstream
-
-    upstream, parts = new_upstream(release, catalog), []
-    upstream = replace(upstream, session=replace(upstream.session, database=example.database))
-    numbers = {table.table.name: number for number, table in enumerate(tables)}
-    for second, statement in enumerate(split_script(example.script)):
-        read, now_ms = parse_sql(statement.text), tso.physical(_commit_ts(second))
-        assert read is not None
-        outcome = execute(read, statement.text, upstream, now_ms)
-        if isinstance(outcome, FailedStatement):
-            raise outcome.error
-        upstream = outcome.upstream
-        for changes in (
-            one for event in outcome.events if isinstance(event, CommittedTransaction) for one in event.changes
-        ):
-            count = len(changes.before)
-            parts.append(
-                pa.RecordBatch.from_arrays(
-                    [
-                        pa.array(np.full(count, _commit_ts(second))),
-                        pa.array(np.full(count, numbers[changes.table.name], np.int32)),
-                        changes.handle,
-                        changes.before,
-                        changes.after,
-                    ],
-                    schema=ROW_CHANGES,
-                )
-            )
-    return parts
 
 
 def _ordered_events(parts: Sequence[pa.RecordBatch], row_rules: stages.RowRules) -> pa.RecordBatch:

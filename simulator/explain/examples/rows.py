@@ -178,6 +178,9 @@ DEBEZIUM_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
 
 PARTITIONED = "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2"
 TWO_PARTITIONS = (insert(id=1), insert(id=2))
+RANGES = "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (9))"
+ADDED = "ALTER TABLE t ADD PARTITION (PARTITION q VALUES LESS THAN (99))"
+AT_START = "[sink]\nsend-all-bootstrap-at-start = true"
 
 SIMPLE_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "simple_origin_defaults": (
@@ -198,7 +201,19 @@ SIMPLE_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "simple_float_exponents": inserted_value("DOUBLE", "1e30", SIMPLE),
     "simple_bit_texts": inserted_value("BIT(8)", 5, SIMPLE_AVRO),
     "simple_timestamp_scale": inserted_value("TIMESTAMP", "2025-01-01 00:00:00", SIMPLE_AVRO),
-    "simple_bootstrap_ids": (ReleaseExample((insert(id=1),), PARTITIONED, SIMPLE),),
-    "simple_first_form": (ReleaseExample((insert(id=1),), uri=SIMPLE),),
+    "simple_bootstrap_ids": (ReleaseExample((), RANGES, SIMPLE, script=f"{ADDED}; INSERT INTO t VALUES (1), (10)"),),
+    "simple_start_bootstraps": (ReleaseExample((insert(id=1),), PARTITIONED, SIMPLE, AT_START),),
+    "simple_first_form": inserted_value("ENUM('x')", "x", SIMPLE),
+    "simple_first_partition": (ReleaseExample((insert(id=1),), uri="protocol=simple&partition-num=2"),),
+    "simple_virtual_columns": (ReleaseExample((insert(id=1),), GENERATED.format("VIRTUAL"), SIMPLE),),
     "simple_decimal_signs": inserted_value("DECIMAL(8, 2)", "1.50", SIMPLE_AVRO),
+    "simple_exchange_alters": (
+        ReleaseExample(
+            (),
+            f"{RANGES}; CREATE TABLE u (id INT PRIMARY KEY)",
+            SIMPLE,
+            script="ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u",
+        ),
+    ),
+    "simple_tells_before": (ReleaseExample((), uri=SIMPLE, script="ALTER TABLE t ADD COLUMN a INT"),),
 }

@@ -21,7 +21,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, pair, renamed_tables
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, ScenarioStep, StepResult, starting
 from simulator.run.plan.versions import PlannedTable, TableVersions
-from simulator.sources.snapshots import PhysicalTable, Snapshot
+from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
@@ -57,6 +57,9 @@ class Plan:
     tables: tuple[PhysicalTable, ...]
     routes: tuple[Route, ...]
     """Parallel to `tables`."""
+
+    places: tuple[PlacedTable, ...]
+    """All versions of tables, in the order in which statements made them."""
 
     snapshot_pairs: tuple[SnapshotPair, ...]
     statements: tuple[DdlEvent, ...]
@@ -137,6 +140,7 @@ def assemble_plan(
     return Plan(
         tuple(versions.tables),
         _routes(context),
+        tuple(versions.places),
         tuple(pair(pair_draft, versions.places) for result in results for pair_draft in result.pair_drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),

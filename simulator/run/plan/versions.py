@@ -91,11 +91,13 @@ class TableVersions:
         """
         before = [self.tables[index] for index in self.places[of].indexes]
         if EVERYTHING in emptied or moved:
-            physical: Sequence[PhysicalTable] = new_table(table, self.next_id)
+            physical: Sequence[PhysicalTable] = [
+                replace(each, repartitioned=moved) for each in new_table(table, self.next_id)
+            ]
         else:
             physical = _successors(table, before, emptied, self.next_id)
         if exchanged:
-            physical = _exchanged(physical, exchanged)
+            physical = _exchanged(physical, before, exchanged)
         return self._add(PlannedTable(table, of, emptied, True), physical)
 
     def stamp(self, number: int, schema_version: int, snapshot_version: int) -> None:
@@ -135,23 +137,29 @@ def _successors(
     partitioning = before[0].table.partitioning
     names = [partition.name.lower() for partition in partitioning.partitions] if partitioning else []
     known = {name: physical.partition_id for name, physical in zip(names, before) if name not in emptied}
+    changed = bool(emptied) or table.partitioning != partitioning
     successors = []
     for partition in table.partitioning.partitions:
         partition_id = known.get(partition.name.lower())
         if partition_id is None:
             partition_id, following = following, following + 1
-        successors.append(PhysicalTable(table, partition_id, before[0].table_id))
+        successors.append(PhysicalTable(table, partition_id, before[0].table_id, repartitioned=changed))
     return successors
 
 
-def _exchanged(tables: Sequence[PhysicalTable], exchanged: ExchangedPartition) -> list[PhysicalTable]:
+def _exchanged(
+    tables: Sequence[PhysicalTable], before: Sequence[PhysicalTable], exchanged: ExchangedPartition
+) -> list[PhysicalTable]:
+    """Return the physical tables after an exchange, of which other partitions get to know nothing."""
     rule = tables[0].table.partitioning
     if rule is None:
         return [replace(tables[0], table_id=exchanged.new_id)]
     names = [partition.name.lower() for partition in rule.partitions]
     return [
-        replace(each, partition_id=exchanged.new_id) if name == exchanged.partition else each
-        for name, each in zip(names, tables, strict=True)
+        replace(each, partition_id=exchanged.new_id, repartitioned=True)
+        if name == exchanged.partition
+        else replace(each, repartitioned=was.repartitioned)
+        for name, each, was in zip(names, tables, before, strict=True)
     ]
 
 

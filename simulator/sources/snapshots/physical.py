@@ -34,6 +34,9 @@ class PhysicalTable:
     snapshot_version: int = 0
     """As in `TableInfo.snapshot_version` of the codecs."""
 
+    repartitioned: bool = False
+    """Whether the last statement on it was one on partitions."""
+
 
 def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
     """Return the physical tables of these tables, sorted by name, with ids from 100."""

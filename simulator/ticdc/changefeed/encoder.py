@@ -18,7 +18,12 @@ from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Protocol
 
-BOOTSTRAPS = frozenset(f"send-bootstrap-{what}" for what in ("interval-in-sec", "in-msg-count", "to-all-partition"))
+BOOTSTRAPS = frozenset(
+    {
+        *("send-bootstrap-interval-in-sec", "send-bootstrap-in-msg-count"),
+        *("send-bootstrap-to-all-partition", "send-all-bootstrap-at-start"),
+    }
+)
 """Settings of `[sink]` that concern BOOTSTRAP."""
 
 REGISTRY_OPTIONS = (
@@ -94,6 +99,7 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         send_bootstrap_interval_in_sec=_sink_number(settings, "send-bootstrap-interval-in-sec"),
         send_bootstrap_in_msg_count=_sink_number(settings, "send-bootstrap-in-msg-count"),
         send_bootstrap_to_all_partition=bool(settings.file_value("sink", "send-bootstrap-to-all-partition")),
+        send_all_bootstrap_at_start=bool(settings.file_value("sink", "send-all-bootstrap-at-start")),
         row_checksums=settings.file_value("integrity", "integrity-check-level") == "correctness",
         stores_rows=storage.is_storage(settings),
         csv=storage.csv_options(settings),
@@ -180,9 +186,7 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
     elif not options.output_old_value and not release.open_old_optional:
         yield f"sink.open.output-old-value has no effect: TiCDC {release.name} reads it and does not mind it"
     bootstraps = CODECS[options.protocol].bootstrap is not None
-    for name in (name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS):
-        if not bootstraps:
-            yield f"sink.{name} has no effect with {protocol.name}: it sends no BOOTSTRAP"
+    yield from _bootstrap_warnings(settings, options)
     if options.row_checksums and not protocol.row_checksums:
         yield f"integrity-check-level = correctness has no effect with {protocol.name}: its messages have no checksums"
     if settings.get("encoding-format") is not None and not bootstraps:
@@ -209,6 +213,24 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
     yield from large_messages.warnings(settings, protocol)
     yield from security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)
+
+
+def _bootstrap_warnings(settings: ChangefeedSettings, options: CodecOptions) -> Iterator[str]:
+    """Yield a warning for each setting of BOOTSTRAP that has no effect."""
+    has_any, release = CODECS[options.protocol].bootstrap is not None, settings.release
+    names = [name for place, name in settings.file.values if place == "sink" and name in BOOTSTRAPS]
+    at_start, always = options.send_all_bootstrap_at_start, release.simple_start_bootstraps == "partitions"
+    if at_start and always and not has_any:
+        yield (
+            f"sink.send-all-bootstrap-at-start is not simulated with {options.protocol}: TiCDC {release.name} sends a "
+            "statement without text for each table"
+        )
+        names.remove("send-all-bootstrap-at-start")
+    for name in names if not has_any else ():
+        yield f"sink.{name} has no effect with {options.protocol}: it sends no BOOTSTRAP"
+    intervals = options.send_bootstrap_interval_in_sec, options.send_bootstrap_in_msg_count
+    if at_start and has_any and not always and min(intervals) <= 0:
+        yield "sink.send-all-bootstrap-at-start has no effect: both settings of repetition must be above 0"
 
 
 def _registry_warnings(settings: ChangefeedSettings, has_registry: bool, options: CodecOptions) -> Iterator[str]:

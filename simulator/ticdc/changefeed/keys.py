@@ -136,7 +136,7 @@ SINK = {
     "send-bootstrap-interval-in-sec": ConfigKey("int", 120),
     "send-bootstrap-in-msg-count": ConfigKey("int", 10000),
     "send-bootstrap-to-all-partition": ConfigKey("bool", True),
-    "send-all-bootstrap-at-start": ConfigKey("bool", False, NOT_YET),
+    "send-all-bootstrap-at-start": ConfigKey("bool", False),
     "debezium-disable-schema": ConfigKey("bool", False),
 }
 CODEC = {

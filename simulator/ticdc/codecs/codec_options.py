@@ -112,6 +112,9 @@ class CodecOptions:
     send_bootstrap_to_all_partition: bool = True
     """Simple: whether BOOTSTRAP goes to every partition, not just the first."""
 
+    send_all_bootstrap_at_start: bool = False
+    """Simple: whether the changefeed begins with BOOTSTRAP of all tables."""
+
     row_checksums: bool = False
     """Whether rows have their checksums (`integrity-check-level = correctness`), in Simple and Avro."""
 

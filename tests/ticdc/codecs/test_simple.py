@@ -153,20 +153,6 @@ def test_the_new_architecture_writes_exponents_at_first(release: str, text: str)
     assert [row["data"]["d"] for row in rows if row["type"] == "INSERT"] == [text]
 
 
-@pytest.mark.parametrize(
-    ("release", "of_partition", "count"), [("v8.5.7", False, 2), ("new:v8.5.5", True, 2), ("new:v8.5.6", False, 1)]
-)
-def test_bootstrap_names_the_table_or_its_partition(release: str, of_partition: bool, count: int) -> None:
-    """It comes once for each id that TiCDC takes for the table's."""
-    with feed(release=release) as ticdc:
-        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY) PARTITION BY HASH(id) PARTITIONS 2")
-        ticdc.execute("INSERT INTO test.t VALUES (1), (2), (3)")
-        messages = [json.loads(message.value or b"") for message in ticdc.messages() if message.partition == 0]
-    (table,) = {each["tableSchema"]["tableID"] for each in messages if each["type"] == "CREATE"}
-    told = [each["tableSchema"]["tableID"] for each in messages if each["type"] == "BOOTSTRAP"]
-    assert len(told) == count and (table not in told) == of_partition
-
-
 @pytest.mark.parametrize(("release", "value"), [("v8.5.4", "1"), ("new:v8.5.4", "1")])
 def test_bits_in_avro_are_read_back(release: str, value: str) -> None:
     """A long in classic TiCDC, a string in the new architecture."""
@@ -200,12 +186,6 @@ def test_a_statement_above_the_limit_stops_the_changefeed() -> None:
         feed(more="&max-message-bytes=300") as ticdc,
     ):
         ticdc.execute(TABLE)
-
-
-@pytest.mark.parametrize("release", ["v7.6.0", "new:v9.0.0-beta.2.pre"])
-def test_forms_of_other_releases_are_refused_by_name(release: str) -> None:
-    with pytest.raises(ChangefeedError, match="protocol simple of TiCDC v.* is not simulated yet: its"):
-        feed(release=release)
 
 
 def test_an_unknown_encoding_is_refused_as_ticdc_does() -> None:

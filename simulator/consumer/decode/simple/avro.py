@@ -1,4 +1,5 @@
-"""Reads Simple's messages in Avro (tiflow v8.0 pkg/sink/codec/simple/message.json) as the members that JSON has.
+"""Reads Simple's messages in Avro (tiflow v8.0 pkg/sink/codec/simple/message.json) as the members that JSON has; those of
+its first form (v7.6.0) with `avro_first`.
 
 A value of a row is None, int, float, str, bytes, or a dict for TIMESTAMP and BIGINT UNSIGNED.
 """
@@ -112,15 +113,15 @@ def _read_dml(reader: AvroReader, message: dict[str, Any]) -> None:
     if reader.is_present():
         message["handleKeyOnly"] = reader.boolean()
     if reader.is_present():
-        message["checksum"] = {
-            "version": reader.long(),
-            "corrupted": reader.boolean(),
-            "current": reader.long(),
-            "previous": reader.long(),
-        }
+        message["checksum"] = read_checksum(reader)
     for name in ("data", "old"):
         if reader.is_present():
             message[name] = _map(reader)
+
+
+def read_checksum(reader: AvroReader) -> dict[str, Any]:
+    found: dict[str, Any] = {"version": reader.long(), "corrupted": reader.boolean()}
+    return {**found, "current": reader.long(), "previous": reader.long()}
 
 
 _PAYLOADS = {"WATERMARK": _read_watermark, "BOOTSTRAP": _read_bootstrap, "DDL": _read_ddl, "DML": _read_dml}
@@ -162,7 +163,7 @@ def _schema(reader: AvroReader) -> dict[str, Any]:
     while count := reader.count():
         columns += [_column(reader) for _ in range(count)]
     while count := reader.count():
-        indexes += [_index(reader) for _ in range(count)]
+        indexes += [read_index(reader) for _ in range(count)]
     return {**schema, "columns": columns, "indexes": indexes}
 
 
@@ -171,7 +172,7 @@ def _column(reader: AvroReader) -> dict[str, Any]:
     type: dict[str, Any] = {"mysqlType": reader.text(), "charset": reader.text(), "collate": reader.text()}
     type["length"] = reader.long()
     type["decimal"] = reader.long() if reader.is_present() else None
-    type["elements"] = _texts(reader) if reader.is_present() else None
+    type["elements"] = read_texts(reader) if reader.is_present() else None
     for flag in ("unsigned", "zerofill"):
         type[flag] = reader.boolean() if reader.is_present() else None
     nullable = reader.boolean()
@@ -183,14 +184,14 @@ def _column(reader: AvroReader) -> dict[str, Any]:
     }
 
 
-def _index(reader: AvroReader) -> dict[str, Any]:
+def read_index(reader: AvroReader) -> dict[str, Any]:
     index: dict[str, Any] = {"name": reader.text()}
     for flag in ("unique", "primary", "nullable"):
         index[flag] = reader.boolean()
-    return {**index, "columns": _texts(reader)}
+    return {**index, "columns": read_texts(reader)}
 
 
-def _texts(reader: AvroReader) -> list[str]:
+def read_texts(reader: AvroReader) -> list[str]:
     found: list[str] = []
     while count := reader.count():
         found += [reader.text() for _ in range(count)]

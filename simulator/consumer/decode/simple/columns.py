@@ -9,12 +9,13 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Bytes, Mask, Places, buffers
 from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, Path, Role
 from simulator.consumer.decode.go_json import parse
-from simulator.consumer.decode.simple.avro import MESSAGE
 from simulator.consumer.decode.tokens import NULL, OBJECT, JsonStrings, bytes_at, is_number
 from simulator.consumer.decode.whole_messages import decompress_cells
 
-ROW, WATERMARK = b'{"version":1,"database":', b'{"version":1,"type":"WATERMARK",'
-"""The beginnings of JSON that tells no table schema."""
+ROWS = b'{"version":1,"database":', b'{"version":1,"schema":'
+"""The beginnings of rows in JSON; the second one is that of the first form (7.6)."""
+
+WATERMARK = b'{"version":1,"type":"WATERMARK",'
 
 DATA, OLD = np.frombuffer(b'data"', np.uint8), np.frombuffer(b'old":', np.uint8)
 MEMBERS = frozenset(("data", "old"))
@@ -29,16 +30,16 @@ SIZES = tuple({len(str(path[-1])) for path in NUMBERS})
 
 def may_tell(values: pa.Array) -> Mask:
     """Return which values are no rows or watermarks."""
-    heads = [pc.starts_with(values, head) for head in (ROW, WATERMARK)]
+    heads = [pc.starts_with(values, head) for head in (*ROWS, WATERMARK)]
     data, bounds = buffers(values)
-    second = bytes_at(np.concatenate((data, np.zeros(2, np.uint8))), bounds[:-1], 2)
-    is_avro = (second[:, 0] == 2 * MESSAGE) & ((second[:, 1] == 0) | (second[:, 1] == AVRO_ROW))
-    told: Mask = ~np.logical_or.reduce([is_avro, *(np.asarray(head) for head in heads)])
+    begins = bytes_at(np.concatenate((data, np.zeros(2, np.uint8))), bounds[:-1], 2)
+    is_avro = [(begins == np.frombuffer(head, np.uint8)).all(axis=1) for head in AVRO_HEADS]
+    told: Mask = ~np.logical_or.reduce([*is_avro, *(np.asarray(head) for head in heads)])
     return told
 
 
-AVRO_ROW = 6
-"""The second byte of a row in Avro; that of a watermark is 0."""
+AVRO_HEADS = b"\x16\0", b"\x16\6", b"\x0a\2", b"\x10\2"
+"""The beginnings of watermarks and rows in Avro; the last two are those of the first form."""
 
 
 def events(keys: pa.Array, values: pa.Array) -> EventTexts:
@@ -87,7 +88,7 @@ COLUMNS = ColumnarDecoder(
     tokens=tokens,
     message=lambda text: (None, text),
     breaks=0,
-    rows=("value", (ROW.decode(),)),
+    rows=("value", tuple(head.decode() for head in ROWS)),
     numbers=NUMBERS,
     cell=cell,
     role=lambda info: Role.BASE64_BYTES if info.binary else Role.TEXT,

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 
 from simulator.consumer.decode.comparable import ComparableText, Numbers, text, without_ids, zero
-from simulator.consumer.decode.simple import avro
+from simulator.consumer.decode.simple.messages import AVRO
 from simulator.consumer.decode.whole_messages import decompress_value
 
 SIMPLE_IDS = (
     re.compile(r'(?<=[,{])"(tableID|schemaVersion)":(\d+)'),
-    re.compile(r'(?<="tableID":0,)"(version)":(\d+)'),
+    re.compile(r'(?<=,)"(version)":(\d+)(?=,"columns":)'),
 )
 """Ids of tables and versions of schemas in Simple."""
 
@@ -30,14 +30,14 @@ def comparable(
     ids: Numbers = ()
     if "ids" in ignored:
         shown, ids = without_ids(shown, SIMPLE_IDS)
-    named = fields.get("tableSchema") or {}
-    table = f"{named.get('schema') or fields.get('database') or ''}.{named.get('table') or fields.get('table') or ''}"
+    named = fields.get("tableSchema") or fields
+    table = f"{named.get('database') or named.get('schema') or ''}.{named.get('table') or ''}"
     return ComparableText(fields["commitTs"], table, text(key), shown, fields["type"] == "WATERMARK", ids)
 
 
 def _avro_text(content: bytes, sorts_members: bool) -> str:
     """Return the members of an Avro message as JSON."""
-    message = avro.read(content)
+    message = next(form for form in AVRO if form.looks_like(content)).read(content)
     parts = {
         name: dict(sorted(part.items())) if sorts_members and name in ("data", "old") else part
         for name, part in message.items()

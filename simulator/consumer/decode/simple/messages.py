@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator.consumer.decode.go_json import members, parse, text
-from simulator.consumer.decode.simple import avro
+from simulator.consumer.decode.simple import avro, avro_first
 from simulator.consumer.decode.stream_events import (
     ColumnInfo,
     DdlEvent,
@@ -30,7 +30,10 @@ OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))
 """mysqlTypes of bytes."""
 
-STATEMENTS = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY")
+STATEMENTS = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY", "DDL")
+"""Types of statements; `DDL` is that of all in the first form (7.6)."""
+
+AVRO = (avro, avro_first)
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
@@ -38,7 +41,7 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
         content = decompress_value(value or b"")
     except ValueError:
         return False
-    return avro.looks_like(content) or content[:11] == b'{"version":' and b'"buildTs":' in content
+    return any(form.looks_like(content) for form in AVRO) or content[:11] == b'{"version":' and b'"buildTs":' in content
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -62,7 +65,7 @@ def _message(value: bytes | None) -> dict[str, Any]:
     if value is None:
         raise ValueError("the value is null")
     content = decompress_value(value)
-    return avro.read(content) if avro.looks_like(content) else parse(content)
+    return next((form.read(content) for form in AVRO if form.looks_like(content)), None) or parse(content)
 
 
 def _told(message: dict[str, Any]) -> TableSchemas:
@@ -106,7 +109,8 @@ def _events(message: dict[str, Any], known: TableSchemas | None) -> tuple[Event,
 
 
 def _row(message: dict[str, Any], kind: str, commit_ts: int, known: TableSchemas | None) -> RowEvent:
-    database, table, version = text(message["database"]), text(message["table"]), int(message.get("schemaVersion", 0))
+    database = text(message["schema" if "schema" in message else "database"])
+    table, version = text(message["table"]), int(message.get("schemaVersion", 0))
     only_handle = message.get("handleKeyOnly") is True
     columns = (known or {}).get((database, table, version))
     untold = "" if known is None or columns is not None else f"version {version} of the schema of {database}.{table}"

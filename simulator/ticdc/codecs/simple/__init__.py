@@ -10,8 +10,9 @@
 * WATERMARK is always sent.
 * With `encoding-format=avro` the same is Avro in one schema for all messages, without a registry (`avro.py`).
 * `buildTs`, TiCDC's wall clock, is CodecOptions.build_ts.
+* 7.6 has a first form: no `tableID`, `schema` for `database`, one type `DDL`, names of members (`simple_first_form`).
 
-Sources: tiflow v8.0.0 … v8.5.7 pkg/sink/codec/simple; docs: ticdc-simple-protocol.
+Sources: tiflow v7.6.0, v8.0.0 … v8.5.7 pkg/sink/codec/simple; docs: ticdc-simple-protocol.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import pyarrow as pa
 
 from simulator.errors import EncodeError
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.codec import Codec, KeyValue, Protocol, SizeRules
+from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
 from simulator.ticdc.codecs.compression import compress, decompress
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit
@@ -37,8 +38,11 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
-from simulator.ticdc.codecs.simple import avro, avro_values, rows, statements
+from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, rows, statements
 from simulator.ticdc.table_info import visible_columns
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import ColumnType
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,28 @@ ENCODINGS = {
         avro.row_values, avro.ddl_message, avro.bootstrap_message, avro.watermark_message, avro_values.long
     ),
 }
+FIRST_AVRO = Encoding(
+    avro_first.row_values,
+    avro_first.ddl_message,
+    avro_first.bootstrap_message,
+    avro_first.watermark_message,
+    avro_values.long,
+)
 WALL_CLOCK = 1_700_000_000_000
 """Some wall clock in milliseconds, for the size of `buildTs`."""
 
 
+def _encoding(options: CodecOptions, release: Release) -> Encoding:
+    if release.simple_first_form and options.encoding_format == "avro":
+        return FIRST_AVRO
+    return ENCODINGS[options.encoding_format]
+
+
 def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
     """Return the values of the rows; raise EncodeError (CDC:ErrMessageTooLarge) for a row above max-message-bytes."""
-    options, encoding = supported_options(options, release), ENCODINGS[options.encoding_format]
+    options, encoding = supported_options(options, release), _encoding(options, release)
+    if release.simple_first_form:
+        _refuse_mistaken_types(changes.table, release)
     fixed = options.build_ts
     clock = 0 if fixed is None else len(encoding.number(WALL_CLOCK)) - len(encoding.number(fixed))
     count = len(visible_columns(changes.table))
@@ -91,12 +110,12 @@ def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> Enc
 
 
 def _ddl(event: DdlEvent, options: CodecOptions, release: Release) -> KeyValue:
-    return _checked(ENCODINGS[options.encoding_format].ddl(event, options, release), event.table, options, release)
+    return _checked(_encoding(options, release).ddl(event, options, release), event.table, options, release)
 
 
 def _bootstrap(info: TableInfo, ts: int, options: CodecOptions, release: Release) -> KeyValue:
     return _checked(
-        ENCODINGS[options.encoding_format].bootstrap(info, ts, options, release), info.table.name, options, release
+        _encoding(options, release).bootstrap(info, ts, options, release), info.table.name, options, release
     )
 
 
@@ -112,13 +131,25 @@ def _checked(text: bytes, table: str, options: CodecOptions, release: Release) -
 
 def _watermark(ts: int, options: CodecOptions, release: Release) -> KeyValue:
     compression = supported_options(options, release).large_message_handle_compression
-    return None, compress(ENCODINGS[options.encoding_format].watermark(ts, options, release), compression)
+    return None, compress(_encoding(options, release).watermark(ts, options, release), compression)
 
 
-def _not_simulated(release: Release) -> str:
-    if not release.simple_location:
-        return "its first form, without the location of a TIMESTAMP"
-    return "its first form, with columns that are generated virtually" if release.simple_first_form else ""
+def _refuse_mistaken_types(table: Table, release: Release) -> None:
+    """Raise EncodeError for columns that TiCDC encodes by another column's type, because a virtual one is before them
+    (tiflow v7.6.0: pkg/sink/codec/simple/message.go formatColumns)."""
+    for column, other in zip(visible_columns(table), table.columns):
+        own, taken = _kind(column.type), _kind(other.type)
+        if own != taken and (own or taken in ("enum", "set")):
+            raise EncodeError(
+                f"column {column.name!r} of {table.schema}.{table.name} is behind a virtual column: TiCDC {release.name} "
+                f"encodes it by the type of column {other.name!r}, which is not simulated"
+            )
+
+
+def _kind(type: ColumnType) -> str:
+    """Return what of a type decides how the values are encoded; empty if it is nothing."""
+    family = types.family(type)
+    return family if family in ("enum", "set") else str(types.is_binary(type)) if types.is_text(type) else ""
 
 
 def _large_form(options: CodecOptions, release: Release) -> str:
@@ -129,7 +160,11 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     compression = options.large_message_handle_compression
     text = decompress(entry[1], compression)
     if options.encoding_format == "avro":
-        return entry[0], compress(text[:1] + avro_values.long(9) + text[2:], compression)
+        # the branch of the first form, else the type
+        unknown = (
+            avro_values.long(9) + text[1:] if text[:1] == avro_first.DML else text[:1] + avro_values.long(9) + text[2:]
+        )
+        return entry[0], compress(unknown, compression)
     return entry[0], compress(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
 
 
@@ -137,7 +172,6 @@ SIMPLE = Codec(
     protocol=Protocol(
         name="simple", title="Simple", settings=option_names.LARGE_MESSAGES | option_names.RAW_VALUE, row_checksums=True
     ),
-    not_simulated=_not_simulated,
     encode=_encode,
     is_binary=lambda options: options.encoding_format == "avro",
     ddl=_ddl,
@@ -145,6 +179,7 @@ SIMPLE = Codec(
     bootstrap=_bootstrap,
     broadcasts_ddl=lambda release: True,
     sizes=lambda options, release: SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False),
+    fidelity=lambda options, release: Fidelity(member_names=release.simple_first_form),
     large_message_option=_large_form,
     with_unknown_type=_unknown_type,
 )

@@ -6,7 +6,7 @@ their names (TiCDC's is that of a Go map). Integers are longs, BIGINT UNSIGNED a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,11 +25,11 @@ from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, texts
-from simulator.ticdc.codecs.simple.rows import row_table_id
+from simulator.ticdc.codecs.simple.rows import members_by_name, row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
@@ -74,15 +74,15 @@ def _schema(info: TableInfo, release: Release) -> bytes:
     schema = table_schema(info, release)
     names = text(schema.schema) + text(schema.table) + long(schema.table_id) + long(schema.version)
     columns = array([_column(column, release) for column in schema.columns])
-    return names + columns + array([_index(index) for index in schema.indexes])
+    return names + columns + array([index_schema(index) for index in schema.indexes])
 
 
 def _column(column: ColumnSchema, release: Release) -> bytes:
-    default = NULL if column.default is None else PRESENT + _default(column.default, column.type)
+    default = NULL if column.default is None else PRESENT + default_value(column.default, column.type)
     return text(column.name) + _data_type(column.type, release) + boolean(column.nullable) + default
 
 
-def _default(default: str | int, type: ColumnType | None) -> bytes:
+def default_value(default: str | int, type: ColumnType | None) -> bytes:
     """Return a string; the default of a BIT column is its bytes."""
     if isinstance(default, str):
         return text(default)
@@ -97,7 +97,7 @@ def _data_type(type: ColumnType | None, release: Release) -> bytes:
     if type is None:
         return b"".join(parts) + NULL * 4
     has_scale = family == "decimal" or type.name == "timestamp" and release.simple_timestamp_scale
-    parts.append(PRESENT + long(scale(type)) if has_scale else NULL)
+    parts.append(PRESENT + long(scale(type, release)) if has_scale else NULL)
     parts.append(PRESENT + array([*map(text, type.elements)]) if family in ("enum", "set") else NULL)
     signs = family in ("integer", "float", "bit", "year") or family == "decimal" and release.simple_decimal_signs
     for flag in (types.is_unsigned(type), type.zerofill or family == "year"):
@@ -105,7 +105,8 @@ def _data_type(type: ColumnType | None, release: Release) -> bytes:
     return b"".join(parts)
 
 
-def _index(index: IndexSchema) -> bytes:
+def index_schema(index: IndexSchema) -> bytes:
+    """Return an index."""
     flags = b"".join(map(boolean, (index.unique, index.primary, index.nullable)))
     return text(index.name) + flags + array([*map(text, index.columns)])
 
@@ -118,7 +119,7 @@ def row_values(
 ) -> pa.Array:
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = _members(rows.table, rows.selected, release)
+    members = members_of(rows.table, rows.selected, release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))
@@ -128,13 +129,14 @@ def row_values(
     pieces.append(long(rows.version))
     pieces += [NULL] if locations is None else [PRESENT, texts(changes.own(locations))]
     pieces.append(PRESENT + boolean(True) if only_handle_key else NULL)
-    pieces.append(_checksums(row_checksums(changes, release), release) if options.row_checksums else NULL)
-    pieces += [NULL] if changes.operation == "DELETE" else _map(members, changes.after())
-    pieces += [NULL] if changes.operation == "INSERT" else _map(members, changes.before())
+    pieces.append(checksum_values(row_checksums(changes, release), release) if options.row_checksums else NULL)
+    pieces += [NULL] if changes.operation == "DELETE" else image_map(members, changes.after())
+    pieces += [NULL] if changes.operation == "INSERT" else image_map(members, changes.before())
     return join(*pieces)
 
 
-def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
+def checksum_values(checksums: RowChecksums, release: Release) -> pa.Array:
+    """Return the checksums of each row, with their branch."""
     head = PRESENT + long(release.checksum_version) + boolean(False)
     return pc.if_else(pa.array(checksums.known), join(head, longs(checksums.current), longs(checksums.previous)), NULL)
 
@@ -143,7 +145,9 @@ def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
 class AvroMember:
     """A column as a member of a map."""
 
-    position: int
+    position: int | None
+    """Position of the column among the visible columns; None for one that is always null."""
+
     type: ColumnType
     name: bytes
     """Its name as an Avro string."""
@@ -154,25 +158,27 @@ class AvroMember:
 
 
 @lru_cache(maxsize=1024)
-def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[AvroMember, ...]:
+def members_of(
+    table: Table,
+    selected: frozenset[str] | None,
+    release: Release,
+    converter: Callable[[ColumnType, Release], Converter],
+) -> tuple[AvroMember, ...]:
+    """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
-    visible = [*enumerate(table_info.visible_columns(table))]
     return tuple(
-        _member(place, column, column.name in handle, release)
-        for place, column in sorted(visible, key=lambda each: each[1].name.encode("utf-8", "surrogatepass"))
+        AvroMember(place, column.type, text(column.name), column.name in handle, converter(column.type, release))
+        for place, column in members_by_name(table, release)
         if selected is None or column.name in selected
     )
 
 
-def _member(place: int, column: Column, handle: bool, release: Release) -> AvroMember:
-    return AvroMember(place, column.type, text(column.name), handle, _converter(column.type, release))
-
-
-def _map(members: Sequence[AvroMember], image: Image) -> list[Piece]:
+def image_map(members: Sequence[AvroMember], image: Image) -> list[Piece]:
     """Return the map of a row, with its branch."""
     pieces: list[Piece] = [PRESENT + (long(len(members)) if members else b"")]
     for member in members:
-        pieces += [member.name, _with_nulls(image.cells(member.position), member)]
+        value = NULL if member.position is None else _with_nulls(image.cells(member.position), member)
+        pieces += [member.name, value]
     return [*pieces, b"\0"]
 
 
@@ -191,21 +197,21 @@ def _converter(type: ColumnType, release: Release) -> Converter:
         return lambda cells, type: join(TIMESTAMP + text(release.simple_location), texts(cells))
     match types.family(type):
         case "integer" if type.name == "bigint" and type.unsigned:
-            return lambda cells, type: join(UNSIGNED_BIGINT, _integers(cells))
+            return lambda cells, type: join(UNSIGNED_BIGINT, integers(cells))
         case "bit" if release.simple_bit_texts:
             return lambda cells, type: join(STRING, texts(cells))
         case "integer" | "year" | "bit":
-            return lambda cells, type: join(LONG, _integers(cells))
+            return lambda cells, type: join(LONG, integers(cells))
         case "enum":
-            return lambda cells, type: join(LONG, _integers(wire_numbers.enum_number(cells, type)))
+            return lambda cells, type: join(LONG, integers(wire_numbers.enum_number(cells, type)))
         case "set":
-            return lambda cells, type: join(LONG, _integers(wire_numbers.set_number(cells, type)))
+            return lambda cells, type: join(LONG, integers(wire_numbers.set_number(cells, type)))
         case "float":
-            return _floats
+            return lambda cells, type: join(FLOAT if type.name == "float" else DOUBLE, float_values(cells, type))
     return lambda cells, type: join(STRING, texts(surrogate_unescaped(cells)))
 
 
-def _integers(cells: pa.Array) -> pa.Array:
+def integers(cells: pa.Array) -> pa.Array:
     """Return decimal texts as longs; unsigned ones wrap."""
     numbers = cells.cast(pa.string())
     if pc.any(pc.starts_with(numbers, "-")).as_py():
@@ -213,8 +219,7 @@ def _integers(cells: pa.Array) -> pa.Array:
     return longs(numbers.cast(pa.uint64()).to_numpy(zero_copy_only=False).view(np.int64))
 
 
-def _floats(cells: pa.Array, type: ColumnType) -> pa.Array:
+def float_values(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return FLOAT as floats, DOUBLE as doubles."""
     numbers = wire_numbers.to_float64(cells).to_numpy(zero_copy_only=False)
-    if type.name == "float":
-        return join(FLOAT, floats(numbers.astype(np.float32)))
-    return join(DOUBLE, floats(numbers))
+    return floats(numbers.astype(np.float32) if type.name == "float" else numbers)

@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.columns.row_image import Image
+from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, object_pieces, unchanged
+from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null, object_pieces, unchanged
 from simulator.ticdc.codecs.json_text import decimal, escape, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
@@ -66,8 +67,9 @@ def _image(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Pie
 
 
 def _head(rows: RowChanges, operation: str, release: Release) -> bytes:
-    table_id = row_table_id(rows, release)
-    return b'{"version":1,"database":%s,"table":%s%s,"type":"%s","commitTs":' % (
+    table_id = 0 if release.simple_first_form else row_table_id(rows, release)
+    return b'{"version":1,"%s":%s,"table":%s%s,"type":"%s","commitTs":' % (
+        b"schema" if release.simple_first_form else b"database",
         quoted(rows.table.schema, release.simple_short_escapes),
         quoted(rows.table.name, release.simple_short_escapes),
         b',"tableID":%d' % table_id if table_id else b"",
@@ -84,30 +86,40 @@ def row_table_id(rows: RowChanges, release: Release) -> int:
 def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
-    members = [
+    return tuple(
         _member(place, column, column.name in handle, release)
-        for place, column in enumerate(table_info.visible_columns(table))
+        for place, column in members_by_name(table, release)
         if selected is None or column.name in selected
-    ]
-    return tuple(member for _, member in sorted(members, key=lambda each: each[0]))
+    )
 
 
-def _member(place: int, column: Column, handle: bool, release: Release) -> tuple[bytes, JsonMember]:
+def members_by_name(table: Table, release: Release) -> list[tuple[int | None, Column]]:
+    """Return the columns of rows in the order of their names, each with its place in row images, if it has one."""
+    visible = table_info.visible_columns(table)
+    places = {column.name: place for place, column in enumerate(visible)}
+    columns = table.columns if release.simple_virtual_columns else visible
+    ordered = sorted(columns, key=lambda column: column.name.encode("utf-8", "surrogatepass"))
+    return [(places.get(column.name), column) for column in ordered]
+
+
+def _member(place: int | None, column: Column, handle: bool, release: Release) -> JsonMember:
     type = column.type
-    is_string = type.name != "timestamp"
+    is_string = type.name != "timestamp" or not release.simple_location
     name = quoted(column.name, release.simple_short_escapes) + b":"
-    member = JsonMember(place, type, name, b"", is_string, handle, _converter(type, release))
-    return column.name.encode("utf-8", "surrogatepass"), member
+    convert = always_null if place is None else _converter(type, release)
+    return JsonMember(place or 0, type, name, b"", is_string, handle, convert)
 
 
 def _converter(type: ColumnType, release: Release) -> Converter:
     if types.is_binary(type):
         return lambda cells, type: base64(latin1(cells))
-    if type.name == "timestamp":
+    if type.name == "timestamp" and release.simple_location:
         return partial(_timestamp, location=quoted(release.simple_location))
     match types.family(type):
         case "float":
             return wire_numbers.percent_v_float if release.simple_float_exponents else wire_numbers.plain_float
+        case "enum" | "set" if release.simple_first_form:
+            return lambda cells, type: escape(member_names(cells, type), release.simple_short_escapes)
         case "enum":
             return wire_numbers.enum_number
         case "set":
@@ -115,6 +127,15 @@ def _converter(type: ColumnType, release: Release) -> Converter:
         case "string" | "text" | "json":
             return lambda cells, type: escape(cells, release.simple_short_escapes)
     return unchanged
+
+
+def member_names(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return ENUM and SET by name, as they are; raise EncodeError for the error value of an ENUM."""
+    numbers = (wire_numbers.enum_number if type.name == "enum" else wire_numbers.set_number)(cells, type)
+    if type.name == "enum" and pc.any(pc.equal(numbers, b"0")).as_py():
+        text = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {len(type.elements)}]"
+        raise EncodeError(text, "CDC:ErrEncodeFailed")
+    return cells
 
 
 def _timestamp(cells: pa.Array, type: ColumnType, location: bytes) -> pa.Array:

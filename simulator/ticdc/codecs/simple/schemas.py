@@ -13,7 +13,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.row_changes import TableInfo
 from simulator.ticdc.codecs.wire_numbers import plain_float
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, Table, row_id_column
+from simulator.tidb.model.table import Column, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType
 
 UNSPECIFIED = "unspecified"
@@ -56,13 +56,13 @@ def table_schema(info: TableInfo, release: Release) -> TableSchema:
     if not isinstance(table, Table):
         columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
         return TableSchema(table.schema, table.name, info.table_id, info.version, columns, ())
-    ordered = sorted(table.columns, key=lambda column: column.id) if release.simple_sorts_columns else table.columns
+    ordered = _columns_by_id(table) if release.simple_sorts_columns else table.columns
     columns = tuple(_column(column, release) for column in ordered)
     return TableSchema(table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, release)))
 
 
 def _indexes(table: Table, release: Release) -> list[IndexSchema]:
-    certain = {column.name for column in table.columns if column.not_null}
+    certain = _certain(table, release)
     indexes = [
         IndexSchema(
             index.name,
@@ -78,15 +78,39 @@ def _indexes(table: Table, release: Release) -> list[IndexSchema]:
     return indexes
 
 
+def _certain(table: Table, release: Release) -> frozenset[str]:
+    """Return the columns that cannot be NULL. The first form mistakes each column for the one that has its place among
+    columns sorted by id."""
+    found = _columns_by_id(table) if release.simple_first_form else table.columns
+    return frozenset(column.name for column, at in zip(table.columns, found, strict=True) if at.not_null)
+
+
+def _columns_by_id(table: Table) -> list[Column]:
+    return sorted(table.columns, key=lambda column: column.id)
+
+
 def _primary_columns(table: Table, release: Release) -> tuple[str, ...]:
     """Return the primary key of a table that has no index for it (tiflow: GetPrimaryKeyColumnNames)."""
     row_id = row_id_column(table)
+    if not release.simple_implicit_primary:
+        return _marked_columns(table, release) if row_id is not None else ()
     if row_id is not None:
         return (row_id,)
     certain = {column.name for column in table.columns if column.not_null}
-    unique = (index for index in table.indexes if index.unique and release.simple_implicit_primary)
-    names = (tuple(column.name for column in index.columns) for index in unique)
+    names = (tuple(column.name for column in index.columns) for index in table.indexes if index.unique)
     return next((each for each in names if certain.issuperset(each)), ())
+
+
+def _marked_columns(table: Table, release: Release) -> tuple[str, ...]:
+    """Return the primary key's column once for the key and for each unique key that has it.
+
+    TiCDC takes places among visible columns for places among all, in the first form among those sorted by id.
+    """
+    found = _columns_by_id(table) if release.simple_first_form else table.columns
+    places = {column.name: place for place, column in enumerate(visible_columns(table))}
+    unique = [name for index in table.indexes if index.unique for name in (column.name for column in index.columns)]
+    at = (found[places[name]].name for name in (*table.primary_key, *unique) if name in places)
+    return tuple(name for name in at if name in table.primary_key)
 
 
 def _column(column: Column, release: Release) -> ColumnSchema:
@@ -147,7 +171,11 @@ def length(type: ColumnType | None) -> int:
     return type.length
 
 
-def scale(type: ColumnType | None) -> int:
-    """Return TiDB's Decimal: the scale of a DECIMAL, the digits of fractional seconds; else 0."""
-    has_scale = type is not None and types.family(type) in ("decimal", "datetime", "time")
-    return type.decimal if type is not None and has_scale and type.decimal > 0 else 0
+def scale(type: ColumnType | None, release: Release) -> int:
+    """Return TiDB's Decimal: the scale of a DECIMAL, the digits of fractional seconds, in the first form the digits of a
+    FLOAT or DOUBLE, too, -1 if it says none; else 0."""
+    if type is None:
+        return 0
+    if types.family(type) == "float":
+        return type.decimal if release.simple_first_form else 0
+    return max(type.decimal, 0) if types.family(type) in ("decimal", "datetime", "time") else 0

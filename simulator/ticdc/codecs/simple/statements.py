@@ -20,6 +20,7 @@ from simulator.ticdc.codecs.simple.schemas import (
 )
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model import types
+from simulator.tidb.model.types import ColumnType
 from simulator.tso import physical
 
 Write = Callable[[str], bytes]
@@ -44,6 +45,8 @@ _TYPES = {
 
 def ddl_type(type_code: int, release: Release) -> str:
     """Return the type of a DDL message; `QUERY` for all other actions."""
+    if release.simple_first_form:
+        return "DDL"
     if type_code == Action.EXCHANGE_TABLE_PARTITION and release.simple_exchange_alters:
         return "ALTER"
     return {int(code): name for code, name in _TYPES.items()}.get(type_code, "QUERY")
@@ -87,33 +90,32 @@ def build_ts(ts: int, options: CodecOptions) -> int:
 
 def _schema(schema: TableSchema, release: Release) -> bytes:
     write = partial(quoted, short_controls=release.simple_short_escapes)
-    return b'{"schema":%s,"table":%s,"tableID":%d,"version":%d,"columns":[%s],"indexes":[%s]}' % (
+    return b'{"schema":%s,"table":%s%s,"version":%d,"columns":[%s],"indexes":[%s]}' % (
         write(schema.schema),
         write(schema.table),
-        schema.table_id,
+        b"" if release.simple_first_form else b',"tableID":%d' % schema.table_id,
         schema.version,
-        b",".join(_column(column, write) for column in schema.columns),
+        b",".join(_column(column, write, release) for column in schema.columns),
         b",".join(_index(index, write) for index in schema.indexes),
     )
 
 
-def _column(column: ColumnSchema, write: Write) -> bytes:
+def _column(column: ColumnSchema, write: Write, release: Release) -> bytes:
     default = column.default
     text = b"null" if default is None else b"%d" % default if isinstance(default, int) else write(default)
     return b'{"name":%s,"dataType":{%s},"nullable":%s,"default":%s}' % (
         write(column.name),
-        _data_type(column, write),
+        _data_type(column.type, write, release),
         _bool(column.nullable),
         text,
     )
 
 
-def _data_type(column: ColumnSchema, write: Write) -> bytes:
+def _data_type(type: ColumnType | None, write: Write, release: Release) -> bytes:
     """Return the members of `dataType`; lengths of 0, false and empty lists are left out."""
-    type = column.type
     charset, collation = (type.charset, type.collation) if type else ("", "")
     text = b'"mysqlType":%s,"charset":%s,"collate":%s' % (write(type_name(type)), write(charset), write(collation))
-    for name, number in ((b"length", length(type)), (b"decimal", scale(type))):
+    for name, number in ((b"length", length(type)), (b"decimal", scale(type, release))):
         text += b',"%s":%d' % (name, number) if number else b""
     if type is not None and type.elements:
         text += b',"elements":[%s]' % b",".join(map(write, type.elements))

@@ -1,0 +1,110 @@
+"""Reads the first form of Simple's messages in Avro (tiflow v7.6.0 pkg/sink/codec/simple/message.json)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from simulator.consumer.decode.simple.avro import OPERATIONS, AvroReader, read_checksum, read_index, read_texts
+
+KINDS = {5: b"WATERMARK", 6: b"BOOTSTRAP", 7: b"DDL", 8: b""}
+"""Kinds of messages by their branch of the schema, with what says so once more; a row is the last."""
+
+
+def looks_like(content: bytes) -> bool:
+    """Whether it begins with the branch of a message, version 1 and the kind."""
+    kind = KINDS.get(content[0] // 2 if content and content[0] % 2 == 0 else 0)
+    return kind is not None and content[1:2] == b"\2" and content.startswith(kind, 2)
+
+
+def read(content: bytes) -> dict[str, Any]:
+    """Return the members of a message; raises ValueError."""
+    reader = AvroReader(content)
+    branch = reader.long()
+    if branch not in KINDS:
+        raise ValueError(f"branch {branch} of the schema is no message")
+    message: dict[str, Any] = {"version": reader.long()}
+    kind = reader.take(len(KINDS[branch])).decode("utf-8", "replace")
+    if kind.encode() != KINDS[branch]:
+        raise ValueError(f"branch {branch} of the schema has the type {kind!r}")
+    _READ[branch](reader, message)
+    if reader.at != len(content):
+        raise ValueError(f"{len(content) - reader.at} bytes follow the message")
+    return message
+
+
+def _read_watermark(reader: AvroReader, message: dict[str, Any]) -> None:
+    message.update(type="WATERMARK", commitTs=reader.long(), buildTs=reader.long())
+
+
+def _read_bootstrap(reader: AvroReader, message: dict[str, Any]) -> None:
+    message.update(type="BOOTSTRAP", commitTs=0, buildTs=reader.long(), tableSchema=_schema(reader))
+
+
+def _read_ddl(reader: AvroReader, message: dict[str, Any]) -> None:
+    message.update(type="DDL", sql=reader.text(), commitTs=reader.long(), buildTs=reader.long())
+    for name in ("tableSchema", "preTableSchema"):
+        if reader.is_present():
+            message[name] = _schema(reader)
+
+
+def _read_dml(reader: AvroReader, message: dict[str, Any]) -> None:
+    message.update(schema=reader.text(), table=reader.text(), type=reader.symbol(OPERATIONS))
+    message.update(commitTs=reader.long(), buildTs=reader.long(), schemaVersion=reader.long())
+    message.update(claimCheckLocation=reader.text(), handleKeyOnly=reader.boolean())
+    if reader.is_present():
+        message["checksum"] = read_checksum(reader)
+    for name in ("data", "old"):
+        if reader.is_present():
+            message[name] = _map(reader)
+
+
+_READ = {5: _read_watermark, 6: _read_bootstrap, 7: _read_ddl, 8: _read_dml}
+
+
+def _map(reader: AvroReader) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    while count := reader.count():
+        for _ in range(count):
+            name = reader.text()
+            found[name] = _value(reader)
+    return found
+
+
+def _value(reader: AvroReader) -> object:
+    match branch := reader.long():
+        case 0:
+            return None
+        case 1 | 2:
+            return reader.long()
+        case 3:
+            return struct.unpack("<f", reader.take(4))[0]
+        case 4:
+            return struct.unpack("<d", reader.take(8))[0]
+        case 5:
+            return reader.text()
+        case 6:
+            return reader.boolean()
+        case 7:
+            return reader.bytes()
+    raise ValueError(f"branch {branch} of a value")
+
+
+def _schema(reader: AvroReader) -> dict[str, Any]:
+    schema = {"schema": reader.text(), "table": reader.text(), "version": reader.long()}
+    columns, indexes = [], []
+    while count := reader.count():
+        columns += [_column(reader) for _ in range(count)]
+    while count := reader.count():
+        indexes += [read_index(reader) for _ in range(count)]
+    return {**schema, "columns": columns, "indexes": indexes}
+
+
+def _column(reader: AvroReader) -> dict[str, Any]:
+    name = reader.text()
+    type: dict[str, Any] = {"mysqlType": reader.text(), "charset": reader.text(), "collate": reader.text()}
+    type.update(length=reader.long(), decimal=reader.long(), elements=read_texts(reader))
+    type.update(unsigned=reader.boolean(), zerofill=reader.boolean())
+    nullable = reader.boolean()
+    default = reader.text() if reader.is_present() else None
+    return {"name": name, "dataType": type, "nullable": nullable, "default": default}
