@@ -1,7 +1,8 @@
 """Decodes TiCDC's Avro messages (docs: ticdc-avro-protocol; Avro's specification, "Binary Encoding").
 
 A message is one event. Schema, table and columns have the names of the schema, in which characters that Avro does not
-allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts.
+allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts. With
+avro-enable-watermark releases of the new architecture send a byte 3 and the commit-ts as its value.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from simulator.consumer.decode.go_json import integer, parse, text
 from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 HEADER = struct.Struct(">bI")
-DDL, WATERMARK = b"\x01", b"\x02"
-WATERMARK_BYTES = 9
+DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
+TSO_BYTES = 9
 OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
 EXTENSION = (
     "_tidb_op",
@@ -44,15 +45,18 @@ class AvroRecord:
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
     if key is None and value is not None and value[:1] in (DDL, WATERMARK):
-        return value[1:2] == b"{" or len(value) == WATERMARK_BYTES
-    parts = [part for part in (key, value) if part is not None]
-    return bool(parts) and all(part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
+        return value[1:2] == b"{" or len(value) == TSO_BYTES
+    parts = [key] if _is_delete(key, value) else [part for part in (key, value) if part is not None]
+    return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
 
 
 def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
     """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
     if key is None and value is not None and value[:1] in (DDL, WATERMARK):
         return (_statement(value[1:]) if value[:1] == DDL else _watermark(value),)
+    commit_ts = None
+    if value is not None and _is_delete(key, value):
+        commit_ts, value = int.from_bytes(value[1:], "big"), None
     keys, row = (None if part is None else _record(part, schemas) for part in (key, value))
     named = row or keys
     if named is None:
@@ -62,11 +66,18 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
         name: ColumnInfo(info.type, key=name in names, binary=info.binary) for name, info in named.columns.items()
     }
     if row is None:
-        return (RowEvent(None, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),)
+        return (
+            RowEvent(commit_ts, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),
+        )
     operation = OPERATIONS[str(row.extension.get("_tidb_op", "c"))]
     ts = row.extension.get("_tidb_commit_ts")
     commit_ts = None if ts is None else int(ts)
     return (RowEvent(commit_ts, row.schema, row.table, operation, None, row.values, columns),)
+
+
+def _is_delete(key: bytes | None, value: bytes | None) -> bool:
+    """Return whether the value is the commit-ts of a DELETE."""
+    return key is not None and value is not None and value[:1] == DELETE and len(value) == TSO_BYTES
 
 
 def _statement(content: bytes) -> DdlEvent:
@@ -76,8 +87,8 @@ def _statement(content: bytes) -> DdlEvent:
 
 
 def _watermark(value: bytes) -> Watermark:
-    if len(value) != WATERMARK_BYTES:
-        raise ValueError(f"a watermark of {len(value)} bytes: {WATERMARK_BYTES} are expected")
+    if len(value) != TSO_BYTES:
+        raise ValueError(f"a watermark of {len(value)} bytes: {TSO_BYTES} are expected")
     return Watermark(int.from_bytes(value[1:], "big"))
 
 

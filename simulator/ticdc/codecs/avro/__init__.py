@@ -33,10 +33,7 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return key, b"\x09" + value[1:]
 
 
-_NOT_YET = {
-    "unions": "its form before 6.1; accepted: 6.1 to 8.5",
-    "rows": "its form in the new architecture; accepted: 6.1 to 8.5 of the classic one",
-}
+_NOT_YET = {"unions": "its form before 6.1; accepted: 6.1 and later"}
 
 AVRO = Codec(
     protocol=Protocol(
