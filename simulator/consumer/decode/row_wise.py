@@ -3,7 +3,8 @@ by columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -37,15 +38,16 @@ def decode_records(
     layout_index: LayoutIndex,
     read_claim_check: ReadClaimCheck | None = None,
     told: TableSchemas | None = None,
+    schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> pa.RecordBatch:
     """Decode records given as offset, key and value. Without a protocol it is detected for each. Table schemas that
-    they tell are added to `told`."""
+    they tell are added to `told`; `schemas` are those of a registry."""
     told = {} if told is None else told
     rows: list[dict[str, Any]] = []
     for offset, key, value in records:
         head = {"offset": offset, "size": len(key or b"") + len(value or b"")}
         try:
-            events = decode(key, value, protocol, told=told)
+            events = decode(key, value, protocol, schemas, told)
             parts = [event_row(event, protocol, layout_index, read_claim_check, told) for event in events]
         except UserError as error:
             parts = [{"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": arrow_text(str(error))}]

@@ -86,7 +86,9 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
     return StreamStates(before, after, empty, None if truth is None else truth.watermark)
 
 
-def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], restarts: bool) -> ReplayInputs:
+def replay_inputs(
+    known: StreamStates, statements: Iterable[StreamStatement], restarts: bool, in_order: bool = False
+) -> ReplayInputs:
     timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
@@ -94,7 +96,8 @@ def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], re
             sources += snapshot_sources(snapshot, timeline, is_after)
     ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    return ReplayInputs(timeline, table_knowledge(timeline, tuple(ends), restarts), tuple(sources), known.at, size)
+    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order)
+    return ReplayInputs(timeline, known_tables, tuple(sources), known.at, size)
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
@@ -144,13 +147,29 @@ ENDS = frozenset(("row-missing", "row-left", "row-different"))
 """Checks of rows at the end of the stream."""
 
 
-def without_end_checks(outcome: ReplayOutcome) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
-    """Remove findings about the final rows of a stream that has not reached the expected watermark."""
+NOT_REACHED = "the stream does not reach them yet"
+GROWN = "rows moved when a topic got more partitions, and DELETEs do not tell their commit-ts"
+
+
+def without_end_checks(outcome: ReplayOutcome, why: str = NOT_REACHED) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
+    """Remove findings about the final rows, as of a stream that has not reached the expected watermark."""
     counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
     examples = tuple(each for each in outcome.examples if each.check not in ENDS)
-    why = "the stream does not reach them yet"
     left = (NotChecked("the rows that are expected", why),) if outcome.tables else ()
     return replace(outcome, counts=counts, examples=examples, tables=()), left
+
+
+def untimed_changes(untimed: int, timed: bool, restarts: bool) -> Iterator[NotChecked]:
+    """Yield what remains open of a stream with row changes that have no commit-ts; `timed` is whether others have."""
+    if untimed:
+        rows = f"{untimed:,} {'DELETEs' if timed else 'row changes'}"
+        more = "" if timed else " without enable-tidb-extension"
+        yield NotChecked(
+            f"the commit-ts of {rows}", f"messages do not have it{more}: they count where they are in their partition"
+        )
+    if restarts:
+        why = "a repeated change cannot be told from another one: --no-restarts says that nothing comes again"
+        yield NotChecked("whether UPDATEs and DELETEs find their rows, and INSERTs none", why)
 
 
 def expected_in(options: VerifyOptions) -> str:

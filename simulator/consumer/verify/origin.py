@@ -6,8 +6,9 @@ Options take precedence over the truth, and the truth over the messages. What re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from simulator import releases
 from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
@@ -62,22 +63,28 @@ class ProtocolEvidence:
         return self.protocols.most_common(1)[0][0] if self.protocols else ""
 
 
-def inspect_records(records: Iterable[Record]) -> ProtocolEvidence:
-    """Return the properties of the first of these records."""
+def inspect_records(records: Iterable[Record], schemas: Mapping[int, str] = MappingProxyType({})) -> ProtocolEvidence:
+    """Return the properties of the first of these records; `schemas` are those of a registry."""
     protocols: Counter[str] = Counter()
     exact, unrecognised = True, ""
     for record in records:
         try:
             protocol = protocol_of(record.key, record.value)
             protocols[protocol] += 1
-            events = decode(record.key, record.value, protocol)
+            events = decode(record.key, record.value, protocol, schemas)
         except UserError as error:
             unrecognised = unrecognised or f"{record.topic}/{record.partition}@{record.offset} is {error}"
             continue
-        exact = exact and all(is_exact(event) for event in events if isinstance(event, RowEvent))
+        timed = (event for event in events if isinstance(event, RowEvent) and not _never_timed(event, protocol))
+        exact = exact and all(map(is_exact, timed))
         if protocols.total() >= ENOUGH:
             break
     return ProtocolEvidence(protocols, exact, unrecognised)
+
+
+def _never_timed(event: RowEvent, protocol: str) -> bool:
+    """Return whether the message of such a change has no commit-ts, whatever the options are."""
+    return DECODERS[protocol].sequential and event.op == "DELETE"
 
 
 def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence: ProtocolEvidence) -> StreamOrigin:
@@ -92,11 +99,9 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         name = "changefeed.toml" if options.config is None else str(options.config)
         changefeed = load(uri, config, release, name)
         protocol = changefeed.codec.protocol
-        _check_readable(protocol)
         _check_protocol(options, protocol, uri_source, evidence)
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
-        _check_readable(protocol)
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
     restarts = "rows may come again" if options.restarts else "nothing may come again"
     settings = [
@@ -164,17 +169,6 @@ def _check_protocol(options: VerifyOptions, protocol: str, protocol_source: str,
         raise UserError(f"{protocol_source} says {protocol}, and the messages of {source} are {evidence.protocol}")
 
 
-def _check_readable(protocol: str) -> None:
-    """Raise UserError for a protocol whose rows cannot be put in order."""
-    decoder = DECODERS.get(protocol)
-    if decoder is not None and decoder.with_schemas is not None:
-        known = [name for name, each in DECODERS.items() if each.with_schemas is None]
-        raise UserError(
-            f"verify does not read {protocol}: its DELETEs have no commit-ts, so that nothing tells their place among "
-            f"other partitions' rows; accepted: {', '.join(known)}"
-        )
-
-
 def _recognised_protocol(options: VerifyOptions, evidence: ProtocolEvidence) -> str:
     """Return the protocol of the messages; raises UserError if there are none."""
     if evidence.protocols:
@@ -188,7 +182,9 @@ def _recognised_protocol(options: VerifyOptions, evidence: ProtocolEvidence) -> 
 def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence) -> str:
     """Return a sink URI for an unknown changefeed."""
     extended = evidence.exact and CODECS[protocol].protocol.tidb_extension(release)
-    return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{'&enable-tidb-extension=true' if extended else ''}"
+    extension = "&enable-tidb-extension=true" if extended else ""
+    registry = "&schema-registry=http://127.0.0.1:8081" if CODECS[protocol].needs_registry else ""
+    return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{extension}{registry}"
 
 
 def _not_checked(uri: str, release_source: str) -> Iterator[NotChecked]:

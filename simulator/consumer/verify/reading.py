@@ -5,10 +5,11 @@ A partition is read batch by batch; only its summary is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -58,8 +59,11 @@ def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
                 yield Record(*partition.place, row["offset"], row["timestamp"], row["key"], row["value"])
 
 
-def read_statements(partitions: Iterable[StreamPartition], protocol: str) -> list[StreamStatement]:
+def read_statements(
+    partitions: Iterable[StreamPartition], protocol: str, schemas: Mapping[int, str] = MappingProxyType({})
+) -> list[StreamStatement]:
     """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0.
+    `schemas` are those of a registry.
 
     Those of files with one commit-ts, which are renames, are in the order of `StorageDirectory.files`.
     """
@@ -67,12 +71,15 @@ def read_statements(partitions: Iterable[StreamPartition], protocol: str) -> lis
     if partitions and isinstance(files := partitions[0].source, TableFiles):
         return stream_statements(TableFiles(files.directory, files.directory.files).statements())
     return stream_statements(
-        events for partition in partitions if partition.partition == 0 for events in _statements(partition, protocol)
+        events
+        for partition in partitions
+        if partition.partition == 0
+        for events in _statements(partition, protocol, schemas)
     )
 
 
-def _statements(partition: StreamPartition, protocol: str) -> Iterator[pa.RecordBatch]:
-    decoding = StreamDecoder(protocol)
+def _statements(partition: StreamPartition, protocol: str, schemas: Mapping[int, str]) -> Iterator[pa.RecordBatch]:
+    decoding = StreamDecoder(protocol, schemas=schemas)
     return (decoding.decoded(possible_statements(records, protocol)) for records in partition.batches())
 
 
@@ -101,7 +108,8 @@ def _events(
             for events in split_batch(batch):
                 yield events, files.layouts, None
         return
-    decoding = StreamDecoder(settings.spec.protocol, settings.spec.stored)
+    spec = settings.spec
+    decoding = StreamDecoder(spec.protocol, spec.stored, schemas=spec.schemas, tables=spec.all_tables)
     for records in report_reading(partition.batches(), number, settings.driver):
         yield decoding.decoded(records), decoding.layouts, records
 

@@ -10,5 +10,7 @@ DECODER = Decoder(
     "Avro (a byte 0 and the id of a schema)",
     comparable.comparable,
     with_schemas=messages.decode,
+    sequential=True,
+    sent_name=messages.sent_name,
 )
 """A message is one event."""

@@ -8,6 +8,7 @@ avro-enable-watermark releases of the new architecture send a byte 3 and the com
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event,
 HEADER = struct.Struct(">bI")
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
 TSO_BYTES = 9
+UNSIGNED = "BIGINT UNSIGNED"
+"""TiDB's type whose values wrap from 2^63 on."""
+
 OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
 EXTENSION = (
     "_tidb_op",
@@ -41,6 +45,12 @@ class AvroRecord:
     values: Image
     columns: Mapping[str, ColumnInfo]
     extension: Mapping[str, Value]
+
+
+def sent_name(name: str) -> str:
+    """Return a name as Avro allows it: letters, digits and `_`, no digit first."""
+    allowed = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{allowed}" if re.match("[0-9]", name) else allowed
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
@@ -141,7 +151,9 @@ class Reader:
             return None if branch == "null" else self.value(branch)
         name = type if isinstance(type, str) else type["type"]
         if name in ("int", "long"):
-            return str(self.long())
+            number = self.long()
+            wraps = number < 0 and isinstance(type, dict) and type["connect.parameters"]["tidb_type"] == UNSIGNED
+            return str(number + (1 << 64) if wraps else number)
         if name == "boolean":
             return str(self.take(1)[0])
         if name == "float":

@@ -25,7 +25,10 @@ def _sizes(options: CodecOptions, release: Release) -> SizeRules:
 
 
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
-    return Fidelity(old_values=False, hides_unchanged_updates=not avro_options(options, release).enable_tidb_extension)
+    extended = avro_options(options, release).enable_tidb_extension
+    return Fidelity(
+        old_values=False, hides_unchanged_updates=not extended, names_operations=extended, member_names=True
+    )
 
 
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
