@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from simulator import releases
-from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
+from simulator.consumer.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.storage.directory import DataFile, StorageDirectory
 from simulator.consumer.truth_metadata import TruthMetadata
@@ -43,6 +43,8 @@ class StreamOrigin:
     settings: tuple[AssumedSetting, ...]
     not_checked: tuple[NotChecked, ...] = ()
     notes: tuple[str, ...] = ()
+    watermarked: bool = False
+    """Whether the first messages have watermarks."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class ProtocolEvidence:
     exact: bool = True
     """Whether messages have a commit-ts; canal-json without enable-tidb-extension does not."""
 
+    watermarked: bool = False
+    """Whether there are watermarks."""
+
     unrecognised: str = ""
     """Location of the first message of no known protocol, and the reason."""
 
@@ -66,7 +71,7 @@ class ProtocolEvidence:
 def inspect_records(records: Iterable[Record], schemas: Mapping[int, str] = MappingProxyType({})) -> ProtocolEvidence:
     """Return the properties of the first of these records; `schemas` are those of a registry."""
     protocols: Counter[str] = Counter()
-    exact, unrecognised = True, ""
+    exact, watermarked, unrecognised = True, False, ""
     for record in records:
         try:
             protocol = protocol_of(record.key, record.value)
@@ -77,9 +82,10 @@ def inspect_records(records: Iterable[Record], schemas: Mapping[int, str] = Mapp
             continue
         timed = (event for event in events if isinstance(event, RowEvent) and not _never_timed(event, protocol))
         exact = exact and all(map(is_exact, timed))
+        watermarked = watermarked or any(isinstance(event, Watermark) for event in events)
         if protocols.total() >= ENOUGH:
             break
-    return ProtocolEvidence(protocols, exact, unrecognised)
+    return ProtocolEvidence(protocols, exact, watermarked, unrecognised)
 
 
 def _never_timed(event: RowEvent, protocol: str) -> bool:
@@ -115,7 +121,13 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         settings.append(AssumedSetting("changefeed.toml", str(options.config or "as in truth.json"), config_source))
     settings.append(AssumedSetting("restarts", restarts, "the default" if options.restarts else "--no-restarts"))
     return StreamOrigin(
-        protocol, release, changefeed, bool(uri), tuple(settings), tuple(_not_checked(uri, release_source))
+        protocol,
+        release,
+        changefeed,
+        bool(uri),
+        tuple(settings),
+        tuple(_not_checked(uri, release_source)),
+        watermarked=evidence.watermarked,
     )
 
 

@@ -335,6 +335,7 @@ def _stream_spec(
         max_batch_size=UNBOUNDED,
         orders=lambda table: "hash",
         stages=None,
+        watermarks=spec.watermarks or origin.watermarked,
     )
 
 

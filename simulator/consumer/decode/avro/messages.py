@@ -12,7 +12,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,9 @@ from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event,
 HEADER = struct.Struct(">bI")
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
 TSO_BYTES = 9
+DIGITS = Context(prec=65)
+"""Those that a DECIMAL can have."""
+
 UNSIGNED = "BIGINT UNSIGNED"
 """TiDB's type whose values wrap from 2^63 on."""
 
@@ -198,5 +201,5 @@ def _bytes(content: bytes, type: Any) -> Value:
     parameters = type["connect.parameters"]
     if type.get("logicalType") == "decimal":
         unscaled = int.from_bytes(content, "big", signed=True)
-        return format(Decimal(unscaled).scaleb(-type["scale"]), "f")
+        return format(DIGITS.scaleb(unscaled, -type["scale"]), "f")
     return str(int.from_bytes(content, "big")) if parameters["tidb_type"] == "BIT" else content
