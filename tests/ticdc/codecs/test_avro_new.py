@@ -7,7 +7,7 @@ import json
 import pytest
 
 from simulator import TiCDC
-from simulator.consumer.decode import RowEvent
+from simulator.consumer.decode import RowEvent, decode
 from simulator.errors import ChangefeedError, EncodeError
 
 URI = "kafka://127.0.0.1:9092/t?protocol=avro&schema-registry=http://127.0.0.1:8081"
@@ -33,7 +33,7 @@ def test_rows_have_virtual_columns_and_all_bytes_of_bits() -> None:
     with TiCDC("v8.5.7", "new", sink_uri=EXTENDED + "&partition-num=1") as ticdc:
         ticdc.execute(f"USE test; CREATE TABLE t ({columns}); INSERT INTO t (id, b) VALUES (1, 3)")
         (message,) = ticdc.messages()
-        (row,) = ticdc.events()
+        (row,) = decode(message.key, message.value, "avro", {id: entry.text for id, entry in ticdc.schemas.items()})
         value = json.loads(ticdc.schemas[2].text)["fields"][3]
 
     assert isinstance(row, RowEvent)
@@ -77,11 +77,9 @@ def test_a_delete_has_its_commit_ts_beside_watermarks(release: str, uri: str, ti
 
 @pytest.mark.parametrize(
     ("definition", "values", "code"),
-    [("v INT AS (id + 1) VIRTUAL NOT NULL", "(1)", "CDC:ErrAvroEncodeToBinary"), ("INDEX ((id + 1))", "(1)", None)],
+    [("v INT AS (id + 1) VIRTUAL NOT NULL", "(1)", "CDC:ErrAvroEncodeToBinary"), ("INDEX ((id + 1))", "(1)", "")],
 )
-def test_virtual_columns_that_cannot_be_sent_stop_the_changefeed(
-    definition: str, values: str, code: str | None
-) -> None:
+def test_virtual_columns_that_cannot_be_sent_stop_the_changefeed(definition: str, values: str, code: str) -> None:
     with pytest.raises(EncodeError) as caught:
         sent("v8.5.7", f"CREATE TABLE t (id INT PRIMARY KEY, {definition}); INSERT INTO t (id) VALUES {values}")
 
@@ -92,9 +90,9 @@ def test_column_selectors_take_columns_out_of_values() -> None:
     """Not in 9.0.0-beta.2."""
     config = "[sink]\ncolumn-selectors = [{matcher = ['*.*'], columns = ['*', '!v']}]\n"
     sql = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 2)"
-    found = [sent(release, sql, URI, config)[1]["t-value"] for release in ("v8.5.7", "v9.0.0-beta.2.pre")]
+    found = [sent(release, sql, EXTENDED, config)[1]["t-value"] for release in ("v8.5.7", "v9.0.0-beta.2.pre")]
 
-    assert [list(fields) for fields in found] == [["id"], ["id", "v"]]
+    assert [[name for name in fields if not name.startswith("_tidb")] for fields in found] == [["id"], ["id", "v"]]
 
 
 def test_a_schema_stays_when_a_table_gets_another_name() -> None:
