@@ -19,11 +19,13 @@ class AvroBehaviours:
         "cdc/sink/codec/avro.go",
         "pkg/sink/codec/avro/avro.go",
         values={
+            "random": "records with random names, texts in them refused ((up to 4.0.5: %s)); not simulated",
             "unions": "columns outside of the handle key are unions of null and their type, without TiDB's names of "
-            "types ((up to 6.0: %s))",
+            "types ((4.0.6–5.4: there))",
+            "nullable": "the same for columns that may be NULL, with texts for ENUM and SET ((6.0: there))",
             "columns": "columns are fields of their types ((6.1+: %s))",
         },
-        first="unions",
+        first="random",
     )
     avro_key: str = AVRO(
         "Which columns Avro's keys have",
@@ -40,12 +42,33 @@ class AvroBehaviours:
         "cdc/sink/**/avro.go",
         "pkg/sink/codec/avro/arvo.go",
         values={
-            "key": "its key ((classic: %s))",
+            "key": "its key ((classic from 4.0.7: %s))",
+            "no-key": "nothing, as goavro refuses a key without columns ((4.0.6: there))",
             "nothing": "nothing, as TiCDC crashes unless the table has no primary key ((new up to 8.5.6 and 26.3.3: %s))",
             "commit-ts": "its key, and with avro-enable-watermark a byte 3 and the commit-ts ((new 8.5.7+: there))",
             "record": "its key, and with avro-enable-watermark a record of the key ((26.3.4: there)); not simulated",
         },
-        first="key",
+        first="no-key",
+    )
+    avro_json_crashes: bool = AVRO(
+        "Whether Avro crashes on a JSON value ((up to 4.0.15, 5.0.5, 5.1.3, 5.2.3 and in 5.3.0: %s))",
+        "cdc/sink/codec/avro.go columnToAvroNativeData",
+        first=True,
+    )
+    avro_unsigned_crashes: bool = AVRO(
+        "Whether Avro crashes on a value of TINYINT, SMALLINT or MEDIUMINT UNSIGNED ((up to 4.0.14, 5.0.3, 5.1.1, 5.2.1: "
+        "%s))",
+        "cdc/sink/codec/avro.go columnToAvroNativeData",
+        first=True,
+    )
+    avro_refuses_floats: bool = AVRO(
+        "Whether Avro refuses a FLOAT outside of the handle key ((4.0.6–4.0.10: %s))",
+        "cdc/sink/codec/avro.go columnToAvroNativeData",
+        first=True,
+    )
+    avro_zero_dates: bool = AVRO(
+        "Whether Avro has zero dates, as Go's zero time ((4.0.13+, 5.0.3+, 5.1–6.0: %s)); before they are refused",
+        "cdc/sink/codec/avro.go columnToAvroNativeData",
     )
     avro_virtual_columns: bool = AVRO(
         "Whether Avro's values have virtual generated columns, always NULL ((new: %s))",
@@ -92,6 +115,11 @@ class AvroSchemaBehaviours:
         "7.5.5, 7.6 to 8.5.1: %s, %s))",
         "cdc/entry/mounter.go GetDDLDefaultDefinition",
         "cdc/model/schema_storage.go GetColumnDefaultValue",
+        first=True,
+    )
+    avro_registry_tls: bool = SCHEMAS(
+        "Whether `ca`, `cert` and `key` of the sink-uri are for the registry, too ((up to 6.0: %s))",
+        "cdc/sink/codec/avro.go newAvroEventBatchEncoderBuilder",
         first=True,
     )
     avro_sorts_columns: str = SCHEMAS(

@@ -109,6 +109,11 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
+    if not CODECS[protocol].fidelity(changefeed.codec, release).databases:
+        raise UserError(
+            f"verify does not read {protocol} of TiCDC {release.name}: its messages do not say in which database a table "
+            "is"
+        )
     restarts = "rows may come again" if options.restarts else "nothing may come again"
     settings = [
         AssumedSetting("protocol", protocol, uri_source),

@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
@@ -29,6 +30,15 @@ UNSIGNED = "BIGINT UNSIGNED"
 """TiDB's type whose values wrap from 2^63 on."""
 
 OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
+UNKNOWN_DATABASE = "?"
+"""Stands for the database in messages before 6.1."""
+
+EARLY_TYPES = {
+    **{"int": "INT", "long": "BIGINT", "float": "FLOAT", "double": "DOUBLE", "string": "TEXT", "bytes": "BLOB"},
+    **{"timestamp-millis": "DATETIME", "time-millis": "TIME", "decimal": "BIGINT UNSIGNED"},
+}
+"""Types of messages before 6.1, which do not have TiDB's, by Avro's."""
+
 EXTENSION = (
     "_tidb_op",
     "_tidb_commit_ts",
@@ -119,7 +129,7 @@ def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
         raise ValueError(f"{len(message) - reader.place} bytes follow the record")
     columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
     return AvroRecord(
-        schema["namespace"].rpartition(".")[2],
+        schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2],
         schema["name"],
         {name: values[name] for name in columns},
         columns,
@@ -136,8 +146,26 @@ def _parsed(schema: str) -> dict[str, Any]:
 def _info(type: Any) -> ColumnInfo:
     """Return the column of a field, whose type is TiDB's name in the schema."""
     inner = next(each for each in type if each != "null") if isinstance(type, list) else type
+    if isinstance(inner, str) or "connect.parameters" not in inner:
+        kind = inner if isinstance(inner, str) else inner["logicalType"]
+        return ColumnInfo(EARLY_TYPES[kind], binary=kind == "bytes")
     name = inner["connect.parameters"]["tidb_type"]
     return ColumnInfo(name, binary=name == "BLOB")
+
+
+def _date_time(millis: int) -> str:
+    """Return the text of milliseconds since 1970."""
+    found = datetime(1970, 1, 1) + timedelta(milliseconds=millis)
+    return found.isoformat(" ", "milliseconds" if millis % 1000 else "seconds")
+
+
+def _duration(millis: int) -> str:
+    seconds, rest = divmod(abs(millis), 1000)
+    text = f"{'-' if millis < 0 else ''}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{rest:03}" if rest else text
+
+
+TIMES = {"timestamp-millis": _date_time, "time-millis": _duration}
 
 
 @dataclass
@@ -153,6 +181,9 @@ class Reader:
             branch = type[self.long()]
             return None if branch == "null" else self.value(branch)
         name = type if isinstance(type, str) else type["type"]
+        logical = "" if isinstance(type, str) or "connect.parameters" in type else type["logicalType"]
+        if logical in TIMES:
+            return TIMES[logical](self.long())
         if name in ("int", "long"):
             number = self.long()
             wraps = number < 0 and isinstance(type, dict) and type["connect.parameters"]["tidb_type"] == UNSIGNED
@@ -198,8 +229,9 @@ def _same(read: float, number: float, digits: int) -> bool:
 
 
 def _bytes(content: bytes, type: Any) -> Value:
-    parameters = type["connect.parameters"]
+    if type == "bytes":
+        return content
     if type.get("logicalType") == "decimal":
         unscaled = int.from_bytes(content, "big", signed=True)
         return format(DIGITS.scaleb(unscaled, -type["scale"]), "f")
-    return str(int.from_bytes(content, "big")) if parameters["tidb_type"] == "BIT" else content
+    return str(int.from_bytes(content, "big")) if type["connect.parameters"]["tidb_type"] == "BIT" else content

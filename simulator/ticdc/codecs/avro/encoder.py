@@ -18,7 +18,7 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs.avro import numbers, schemas
+from simulator.ticdc.codecs.avro import early, numbers, schemas
 from simulator.ticdc.codecs.avro.columns import value_pieces
 from simulator.ticdc.codecs.avro.schemas import AvroField
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
@@ -36,6 +36,7 @@ from simulator.ticdc.codecs.row_changes import (
 )
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.schema_registry import HEADER
+from simulator.tidb.model.table import Column
 from simulator.tso import LOGICAL_BITS
 
 DDL, CHECKPOINT, DELETE = b"\x01", b"\x02", b"\x03"
@@ -51,6 +52,8 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     Raise EncodeError for a value or a schema that TiCDC refuses, and for a row above max-message-bytes.
     """
     options = avro_options(options, release)
+    if release.avro_records in early.EARLY:
+        return _encode_early(rows, release)
     count = len(table_info.visible_columns(rows.table))
     key_schema, value_schema, keys = schema(rows, False, options, release), None, None
     if key_schema is not None:
@@ -73,6 +76,53 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     return replace(encoded, key_schema=key_schema, value_schema=value_schema)
 
 
+def _encode_early(rows: RowChanges, release: Release) -> EncodedRows:
+    """Return keys and values of releases before 6.1, which check no sizes."""
+    handle = table_info.handle_columns(rows.table, release)
+    columns = list(enumerate(table_info.visible_columns(rows.table)))
+    key_columns = [each for each in columns if each[1].name in handle]
+    value_schema, values = None, pa.nulls(len(rows.after), pa.binary())
+    if rows.after.null_count < len(rows.after):
+        value_schema = _early_schema(rows, True, release)
+        made = encode_by_operation(rows, len(columns), lambda changes: _early_record(changes, columns, handle, release))
+        data, offsets = stored_buffers(made)
+        values = binary(data, offsets, rows.after)
+    if rows.after.null_count and release.avro_delete == "no-key":
+        early.schema_text(rows.table, (), handle, release)
+    key_schema = _early_schema(rows, False, release)
+    keys = encode_by_operation(
+        rows, len(columns), lambda changes: _early_record(changes, key_columns, handle, release, keys=True)
+    )
+    return EncodedRows(keys, values, key_schema=key_schema, value_schema=value_schema)
+
+
+def _early_record(
+    changes: OperationRows,
+    columns: Sequence[tuple[int, Column]],
+    handle: frozenset[str],
+    release: Release,
+    keys: bool = False,
+) -> pa.Array:
+    if changes.operation == "DELETE" and not keys:
+        return pa.repeat(pa.scalar(b"", pa.binary()), len(changes.rows.commit_ts))
+    image = changes.before() if changes.operation == "DELETE" else changes.after()
+    pieces: list[Piece] = [HEADER]
+    for place, column in columns:
+        cells, union = image.cells(place), early.is_union(column, handle, release)
+        if union:
+            pieces.append(_branch(cells, False))
+        pieces += early.value_pieces(cells, column, union, release)
+    return join(*pieces, null=b"")
+
+
+def _early_schema(rows: RowChanges, of_values: bool, release: Release) -> Schema:
+    handle = table_info.handle_columns(rows.table, release)
+    columns = table_info.visible_columns(rows.table)
+    found = [column for column in columns if of_values or column.name in handle]
+    subject = f"{rows.table.schema}_{rows.table.name}{'-value' if of_values else '-key'}"
+    return Schema(subject, early.schema_text(rows.table, found, handle, release), rows.snapshot_version)
+
+
 def _whole(rows: RowChanges, locations: pa.Array | None) -> EncodedRows:
     raise NotImplementedError("TiCDC shortens no rows of Avro")
 
@@ -80,6 +130,8 @@ def _whole(rows: RowChanges, locations: pa.Array | None) -> EncodedRows:
 def schema(rows: RowChanges, of_values: bool, options: CodecOptions, release: Release) -> Schema | None:
     """Return the schema of keys or values; None for keys without columns. Raise EncodeError if goavro refuses it."""
     options = avro_options(options, release)
+    if release.avro_records in early.EARLY:
+        return _early_schema(rows, of_values, release)
     found = schemas.fields(rows.table, options, release, rows.selected, not of_values)
     if not of_values and not (schemas.key_columns(rows.table, release) if release.avro_key == "primary" else found):
         return None
