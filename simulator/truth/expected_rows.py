@@ -23,6 +23,7 @@ from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, Ta
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.sessions.transactions import rollback
@@ -116,6 +117,34 @@ def _silently_created(plan: Plan, rules: ChangefeedRules) -> Iterator[Table]:
     for place, table in plan.positions[-1].catalog.tables.items():
         if place not in known and is_replicated(table, rules):
             yield table
+
+
+EMPTYING = frozenset(
+    {
+        *(Action.DROP_TABLE, Action.TRUNCATE_TABLE),
+        *(Action.DROP_TABLE_PARTITION, Action.TRUNCATE_TABLE_PARTITION, Action.EXCHANGE_TABLE_PARTITION),
+    }
+)
+"""Statements that take rows out of a table, or put others in."""
+
+
+def emptied_tables(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
+    """Return the replicated tables that lost rows by statements which are not sent."""
+    options = rules.changefeed.codec
+    if CODECS[options.protocol].sends_ddl(options, rules.release):
+        return ()
+    emptied = set[Key]()
+    for emitted in plan.jobs:
+        pairs = [(object_key(*old), object_key(*new)) for old, new in renamed_tables(emitted.job).items()]
+        if emitted.job.code in EMPTYING:
+            emptied |= {old for old, _ in pairs}
+            emptied |= {object_key(*emitted.job.exchanged_table)} if emitted.job.exchanged_table else set()
+        if emitted.job.code == Action.DROP_SCHEMA:
+            emptied |= {key for key in emitted.applied.before.tables if key[0] == emitted.job.schema.lower()}
+        emptied |= {new for old, new in pairs if old in emptied}
+    tables = (table for place, table in plan.positions[-1].catalog.tables.items() if place in emptied)
+    names = (as_sent(table, rules) for table in tables if is_replicated(table, rules))
+    return tuple(f"{table.schema}.{table.name}" for table in names)
 
 
 def _empty_at(first: RunPosition, rules: ChangefeedRules) -> tuple[str, ...]:

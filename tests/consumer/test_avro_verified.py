@@ -110,6 +110,25 @@ def test_rows_of_several_partitions_are_not_replayed(tmp_path: Path) -> None:
     assert any("may be in several partitions" in each.why for each in verification.not_checked)
 
 
+@pytest.mark.parametrize("protocol", ["avro&enable-tidb-extension=true", "debezium"])
+def test_rows_that_a_statement_removed_are_no_failure(tmp_path: Path, protocol: str) -> None:
+    """Where the stream has no statements; a table that is created begins without rows."""
+    (tmp_path / "cf.toml").write_text('[sink]\nschema-registry = "http://127.0.0.1:8081"\n')
+    create, insert = "CREATE TABLE test.{} (id INT PRIMARY KEY);", "INSERT INTO test.{} VALUES (1), (2);"
+    emptying = "TRUNCATE TABLE test.a; INSERT INTO test.a VALUES (1); DROP TABLE test.b;"
+    made = "".join((create + insert).format(name, name) for name in "abc")
+    (tmp_path / "s.sql").write_text(f"{made} {emptying} {create.format('b')}")
+    uri = f"kafka://127.0.0.1:9092/t?protocol={protocol}"
+    options = ("--sink-uri", uri, "--config", tmp_path / "cf.toml", "--fixtures", tmp_path / "out")
+    assert play("run", tmp_path / "s.sql", *options, "--truth", tmp_path / "truth") == 0
+    verification = Stream(tmp_path / "out", tmp_path / "truth").verified()
+
+    assert verification.verdict == RIGHT, verification.failures
+    assert [(table.table, table.expected, table.found) for table in verification.compared] == [("test.c", 2, 2)]
+    left = [each.what for each in verification.not_checked if "no message tells" in each.why]
+    assert [what.rpartition(" of ")[2] for what in left] == ["test.a lead to", "test.b lead to"]
+
+
 def test_a_stream_is_verified_without_knowing_how_it_was_made(tmp_path: Path) -> None:
     found = stream(tmp_path, EXTENSION + "&avro-enable-watermark=true")
 

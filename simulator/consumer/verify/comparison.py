@@ -35,7 +35,7 @@ from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.filters.event_filters import event_filters
-from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
 
@@ -66,10 +66,14 @@ class StreamStates:
     at: int | None
     """The TSO of the expected rows; None for the end of the stream."""
 
+    emptied: frozenset[Key] = frozenset()
+    """Tables that lost rows by statements which the stream does not have."""
+
     def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
         before = () if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
-        return table_timeline(statements, before, self.empty if self.before is None else None, after)
+        timeline = table_timeline(statements, before, self.empty if self.before is None else None, after)
+        return timeline.without_rows_of(self.emptied, EMPTIED)
 
     def until(self, statements: Iterable[StreamStatement]) -> list[StreamStatement]:
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]
@@ -82,8 +86,10 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
     after = None if directory is None else snapshots.open(directory)
     if truth is not None and after is not None and options.truth is not None:
         truth_metadata.check_files(options.truth, truth, file_counts(after))
-    empty = () if truth is None else tuple(map(_name, truth.empty))
-    return StreamStates(before, after, empty, None if truth is None else truth.watermark)
+    if truth is None:
+        return StreamStates(before, after, (), None)
+    emptied = frozenset(object_key(*_name(name)) for name in truth.emptied)
+    return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied)
 
 
 def replay_inputs(
@@ -108,6 +114,8 @@ def _name(text: str) -> Name:
     schema, _, table = text.partition(".")
     return schema, table
 
+
+EMPTIED = "a statement took rows out of it, and no message tells"
 
 CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
 """Checks of a row change against earlier ones."""
