@@ -341,6 +341,11 @@ def compare(a: str, b: str, **options: Any) -> int:
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
 @click.option(
+    "--schema-registry",
+    metavar="URL",
+    help="Where the schemas are that messages name (avro from Kafka).  [default: the changefeed's]",
+)
+@click.option(
     "--release", metavar="TAG", help="TiCDC release that wrote the stream.  [default: the truth's, else v8.5.3]"
 )
 @shared.architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")

@@ -22,6 +22,8 @@ of the table in their messages. Columns of EVENT_SCHEMA:
                 an unknown cell. A column that an UPDATE leaves out has the new value. Bytes of a binary column are
                 Latin-1 text, with U+FFFD for lost bytes; in other columns invalid UTF-8 is lone surrogates
     after       the new row in the same form; null for DELETE
+    bound       in protocols whose rows may have no commit-ts (`Decoder.sequential`): no event up to this one is
+                younger; it is commit_ts of a row that has none. Else null
     schema, table, text, type
                 of DDL: database, table, statement and type (digits of a number, or canal's word).
                 `text` of UNREADABLE is the reason; of a row, why the claim-check file cannot be read. `type` of
@@ -75,6 +77,7 @@ EVENT_SCHEMA = pa.schema(
         ("table", pa.string()),
         ("text", pa.string()),
         ("type", pa.string()),
+        ("bound", pa.int64()),
     ]
 )
 

@@ -59,6 +59,9 @@ class TruthMetadata:
     rows: Mapping[str, int] = field(default_factory=dict)
     """`db.table` → number of rows of every table, so that missing files are noticed."""
 
+    emptied: tuple[str, ...] = ()
+    """Tables (`db.table`) that lost rows by statements which the stream does not have."""
+
 
 def write(directory: Path, about: TruthMetadata) -> None:
     document = {"version": VERSION, **asdict(about)}
@@ -97,6 +100,8 @@ def read(directory: Path) -> TruthMetadata:
 
 
 def _about(directory: Path, document: Any) -> TruthMetadata:
+    if isinstance(document, dict):
+        document.setdefault("emptied", [])  # truths of earlier versions do not have it
     names = [each.name for each in fields(TruthMetadata)]
     if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
         raise UserError(
@@ -114,7 +119,7 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
     except UserError as error:
         raise UserError(f"{directory / FILE}: {error}") from None
     values = {name: document[name] for name in names}
-    return TruthMetadata(**{**values, "empty": tuple(values["empty"])})
+    return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
 
 
 LONG = 60

@@ -29,7 +29,10 @@ V4_0_2 = replace(
 )
 
 V4_0_3 = replace(
-    V4_0_2, name="v4.0.3", options=V4_0_2.options | {"?kafka-client-id"}, protocols=V4_0_2.protocols | {"avro"}
+    V4_0_2,
+    name="v4.0.3",
+    options=V4_0_2.options | {"?kafka-client-id", "?registry"},
+    protocols=V4_0_2.protocols | {"avro"},
 )
 
 V4_0_5 = replace(
@@ -58,11 +61,18 @@ V4_0_5 = replace(
 )
 
 V4_0_6 = replace(
-    V4_0_5, name="v4.0.6", float_widened=True, protocols=V4_0_5.protocols | {"maxwell"}, refuses_zero_partitions=False
+    V4_0_5,
+    name="v4.0.6",
+    float_widened=True,
+    avro_records="unions",
+    protocols=V4_0_5.protocols | {"maxwell"},
+    refuses_zero_partitions=False,
 )
 
+V4_0_7 = replace(V4_0_6, name="v4.0.7", avro_delete="key")
+
 V4_0_8 = replace(
-    V4_0_6, name="v4.0.8", options=V4_0_6.options | {"force-replicate"}, force_replicate_needs_old_value=True
+    V4_0_7, name="v4.0.8", options=V4_0_7.options | {"force-replicate"}, force_replicate_needs_old_value=True
 )
 
 V4_0_9 = replace(
@@ -78,15 +88,18 @@ V4_0_9 = replace(
 
 V4_0_10 = replace(V4_0_9, name="v4.0.10", options=V4_0_9.options | {"?auto-create-topic"}, batch_size_sets_bytes=False)
 
-V4_0_13 = replace(V4_0_10, name="v4.0.13", max_batch_size=16)
+V4_0_11 = replace(V4_0_10, name="v4.0.11", avro_refuses_floats=False)
+
+V4_0_13 = replace(V4_0_11, name="v4.0.13", max_batch_size=16, avro_zero_dates=True)
 
 V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_names.SASL)
 
-V4_0_15 = replace(V4_0_14, name="v4.0.15", handle_split="in place")
+V4_0_15 = replace(V4_0_14, name="v4.0.15", handle_split="in place", avro_unsigned_crashes=False)
 
 V4_0_16 = replace(
     V4_0_15,
     name="v4.0.16",
+    avro_json_crashes=False,
     **SIZE_CHECK,
     max_message_bytes=1 << 20,
     new_topic_partitions=3,
@@ -95,6 +108,24 @@ V4_0_16 = replace(
 )
 
 LINES = {
-    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_15, V4_0_16))
+    "v4.0": (
+        16,
+        (
+            V4_0_0,
+            V4_0_2,
+            V4_0_3,
+            V4_0_5,
+            V4_0_6,
+            V4_0_7,
+            V4_0_8,
+            V4_0_9,
+            V4_0_10,
+            V4_0_11,
+            V4_0_13,
+            V4_0_14,
+            V4_0_15,
+            V4_0_16,
+        ),
+    )
 }
 """Last patch of each line, and its releases that changed something."""

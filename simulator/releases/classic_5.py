@@ -16,39 +16,62 @@ TOPIC_LIMIT: dict[str, Any] = dict(max_message_bytes=10 << 20, new_topic_partiti
 """What 5.0.6, 5.1.4, 5.2.4 and 5.3.1 have of topics' limits."""
 
 RESTORED_TEXT: dict[str, Any] = dict(
-    **TOPIC_LIMIT, ddl_text="restored", refuses_zero_partitions=True, canal_forces_old_value=True
+    **TOPIC_LIMIT,
+    avro_json_crashes=False,
+    ddl_text="restored",
+    refuses_zero_partitions=True,
+    canal_forces_old_value=True,
 )
 """What 5.2.4 and 5.3.1 have in common."""
 
 V5_0_0 = replace(
-    V4_0_9, name="v5.0.0", options=V4_0_9.options | {"?auto-create-topic"}, batch_size_sets_bytes=False, old_value=True
+    V4_0_9,
+    name="v5.0.0",
+    options=V4_0_9.options | {"?auto-create-topic"},
+    batch_size_sets_bytes=False,
+    old_value=True,
+    avro_refuses_floats=False,
 )
 
 V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
 
-V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SASL)
+V5_0_3 = replace(V5_0_1, name="v5.0.3", avro_zero_dates=True, options=V5_0_1.options | option_names.SASL)
 
-V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place")
+V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place", avro_unsigned_crashes=False)
 
-V5_0_6 = replace(V5_0_4, name="v5.0.6", **SIZE_CHECK, **TOPIC_LIMIT)
+V5_0_6 = replace(V5_0_4, name="v5.0.6", **SIZE_CHECK, **TOPIC_LIMIT, avro_json_crashes=False)
 V5_1_0 = replace(
-    V5_0_0, name="v5.1.0", quoted_unicode=13, options=V5_0_0.options | option_names.SASL, max_batch_size=16
+    V5_0_0,
+    name="v5.1.0",
+    quoted_unicode=13,
+    avro_zero_dates=True,
+    options=V5_0_0.options | option_names.SASL,
+    max_batch_size=16,
 )
 
 V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
 
-V5_1_4 = replace(V5_1_1, name="v5.1.4", **SIZE_CHECK, **TOPIC_LIMIT, canal_forces_old_value=True)
+V5_1_2 = replace(V5_1_1, name="v5.1.2", avro_unsigned_crashes=False)
+
+V5_1_4 = replace(
+    V5_1_2, name="v5.1.4", **SIZE_CHECK, **TOPIC_LIMIT, canal_forces_old_value=True, avro_json_crashes=False
+)
 
 V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
 
 V5_2_0 = replace(V5_1_1, name="v5.2.0", protocols=V5_1_0.protocols | {"craft"})
 
-V5_2_2 = replace(V5_2_0, name="v5.2.2", **SIZE_CHECK, max_message_bytes=1 << 20)
+V5_2_2 = replace(V5_2_0, name="v5.2.2", **SIZE_CHECK, max_message_bytes=1 << 20, avro_unsigned_crashes=False)
 
 V5_2_4 = replace(V5_2_2, name="v5.2.4", **RESTORED_TEXT, options=V5_2_2.options | option_names.TIMEOUTS)
 
 V5_3_0 = replace(
-    V5_2_0, name="v5.3.0", **SIZE_CHECK, options=V5_2_0.options | {"consistent"}, max_message_bytes=1 << 20
+    V5_2_0,
+    name="v5.3.0",
+    **SIZE_CHECK,
+    avro_unsigned_crashes=False,
+    options=V5_2_0.options | {"consistent"},
+    max_message_bytes=1 << 20,
 )
 
 V5_3_1 = replace(V5_3_0, name="v5.3.1", **RESTORED_TEXT, options=V5_3_0.options | option_names.TIMEOUTS)
@@ -79,7 +102,7 @@ V5_4_1 = replace(
 
 LINES = {
     "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_4, V5_0_6)),
-    "v5.1": (5, (V5_1_0, V5_1_1, V5_1_4, V5_1_5)),
+    "v5.1": (5, (V5_1_0, V5_1_1, V5_1_2, V5_1_4, V5_1_5)),
     "v5.2": (4, (V5_2_0, V5_2_2, V5_2_4)),
     "v5.3": (4, (V5_3_0, V5_3_1)),
     "v5.4": (3, (V5_4_0, V5_4_1)),

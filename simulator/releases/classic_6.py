@@ -32,6 +32,7 @@ SPLIT_OF_ALL_UPDATES: dict[str, Any] = dict(update_split="all", handle_split="as
 V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
+    avro_records="nullable",
     topic_rules="idle",
     flush_rows=2048,
     ddl_text_placement=False,
@@ -51,13 +52,15 @@ V6_1_0 = replace(
     renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
-        V6_0_0.options - {"scheduler"}
+        V6_0_0.options - {"scheduler", "?registry"}
         | option_names.KERBEROS
         | option_names.AVRO_MODES
         | {"sink.schema-registry", "sink.dispatchers.partition"}
     ),
     protocols=V6_0_0.protocols | {"flat-avro"},
     avro_records="columns",
+    avro_zero_dates=False,
+    avro_registry_tls=False,
     tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
 )
 

@@ -188,7 +188,8 @@ V7_5_6 = replace(
     event_filter_rename="old-name",
     simple_origin_defaults=False,
     storage_origin_default=False,
-    avro_null_text=True,
+    avro_origin_defaults=False,
+    avro_null_text="null",
 )
 
 V7_5_7 = replace(
@@ -277,6 +278,7 @@ V8_4_0 = replace(
     vectors=True,
     short_control_escapes=True,
     simple_short_escapes=True,
+    avro_short_escapes=True,
     checksum_version=2,
     options=V8_3_0.options | option_names.RAW_VALUE,
     lone_null_refused=True,
@@ -304,7 +306,14 @@ V8_5_1 = replace(
     debezium_scaled_float_is_double=True,
 )
 
-V8_5_2 = replace(V8_5_1, name="v8.5.2", simple_origin_defaults=False, storage_origin_default=False, avro_null_text=True)
+V8_5_2 = replace(
+    V8_5_1,
+    name="v8.5.2",
+    simple_origin_defaults=False,
+    storage_origin_default=False,
+    avro_origin_defaults=False,
+    avro_null_text="null",
+)
 
 V8_5_3 = replace(V8_5_2, name="v8.5.3", dispatch_ignores_case=True, debezium_selectors="selected")
 

@@ -84,8 +84,13 @@ V8_5_4 = replace(
     debezium_null_enum="empty",
     debezium_stops_at_odd_dates=False,
     debezium_virtual_fields="twice",
-    avro_records="rows",
-    avro_null_text=True,
+    avro_key="primary",
+    avro_delete="nothing",
+    avro_virtual_columns=True,
+    avro_whole_bits=True,
+    avro_keeps_version=True,
+    avro_null_text="text",
+    avro_sorts_columns="mixed-up",
     debezium_statements=True,
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )
@@ -125,6 +130,7 @@ V8_5_7 = replace(
     rename_finds_old_schema=True,
     exchange_keeps_quotes=True,
     create_like_finds_schema=True,
+    avro_delete="commit-ts",
     view_finds_schemas=True,
     canal_null_types=True,
     options=V8_5_6.options | option_names.TABLE_ROUTES | {"?max-retry"},
@@ -149,6 +155,7 @@ V26_3_1 = replace(
     handle_may_be_virtual=False,
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
+    avro_delete="nothing",
     options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES,
 )
 
@@ -156,7 +163,7 @@ V26_3_3 = replace(
     V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"}, debezium_source_extension=True
 )
 
-V26_3_4 = replace(V26_3_3, name="v26.3.4", selectors_want_key=True)
+V26_3_4 = replace(V26_3_3, name="v26.3.4", selectors_want_key=True, avro_delete="record")
 
 V9_0_0_BETA_2 = replace(
     V8_5_4,
@@ -175,6 +182,9 @@ V9_0_0_BETA_2 = replace(
     canal_virtual_columns=True,
     simple_virtual_columns=True,
     simple_bootstrap_ids=False,
+    simple_first_form=True,
+    avro_null_text="refused",
+    avro_selectors=False,
     debezium_virtual_columns=True,
     debezium_selectors="ignored",
     options=V8_5_4.options - option_names.ROW_KEY,
@@ -198,7 +208,8 @@ V9_0_0_BETA_1 = replace(
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     canal_zero_null=True,
     canal_whole_seconds=True,
-    protocols=V9_0_0_BETA_2.protocols - {"debezium", "simple"},  # not built (pkg/sink/codec/encoder_builder.go)
+    # their encoders do not build (pkg/sink/codec/encoder_builder.go)
+    protocols=V9_0_0_BETA_2.protocols - {"debezium", "simple", "avro", "flat-avro"},
 )
 
 LINES = {"v8.5": (8, (V8_5_4, V8_5_5, V8_5_6, V8_5_7, V8_5_8)), "v26.3": (4, (V26_3_1, V26_3_3, V26_3_4))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cache
 
+from simulator.releases.avro import AvroBehaviours, AvroSchemaBehaviours
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.checksums import ChecksumBehaviours
 from simulator.releases.debezium import DebeziumBehaviours
@@ -21,6 +22,7 @@ from simulator.releases.statements import StatementBehaviours
 
 @dataclass(frozen=True, kw_only=True)
 class Release(
+    AvroSchemaBehaviours,
     ChecksumBehaviours,
     SimpleBehaviours,
     SettingBehaviours,
@@ -28,6 +30,7 @@ class Release(
     StatementTextBehaviours,
     MessageBehaviours,
     DebeziumBehaviours,
+    AvroBehaviours,
     RowBehaviours,
 ):
     """The observable behaviours of one TiCDC release. Fields are in the order of the bases, the last base first."""

@@ -9,7 +9,6 @@ from simulator.releases.behaviour import ON_THE_WIRE, section
 ROWS = section(ON_THE_WIRE, "rows")
 OPEN = section(ON_THE_WIRE, "rows in Open Protocol")
 CANAL = section(ON_THE_WIRE, "rows in Canal-JSON")
-AVRO = section(ON_THE_WIRE, "rows in Avro", "avro")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -293,21 +292,4 @@ class RowBehaviours:
         "Whether only-output-updated-columns compares the texts of values ((new: there)), so that a float's -0 "
         "differs from 0; elsewhere numbers are equal by value ((%s))",
         "pkg/sink/codec/encoder.go IsColumnValueEqual",
-    )
-    avro_records: str = AVRO(
-        "What Avro's records are",
-        "cdc/sink/codec/avro.go",
-        "pkg/sink/codec/avro/avro.go",
-        "pkg/sink/codec/avro",
-        values={
-            "unions": "every column a union of null and its type, without TiDB's names of types ((up to 6.0: %s))",
-            "columns": "columns as fields of their types ((6.1+: %s))",
-            "rows": "the same of rows that are read column by column ((new: %s))",
-        },
-        first="unions",
-    )
-    avro_null_text: bool = AVRO(
-        "Whether a nullable column with the default `null`, a text, can be in a schema, null first in its type "
-        "((7.5.6+, 8.5.2+: %s)); elsewhere goavro takes the text for NULL and refuses the schema",
-        "pkg/sink/codec/avro/avro.go columns2AvroSchema",
     )

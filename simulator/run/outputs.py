@@ -146,7 +146,8 @@ def _registered(changefeed: Changefeed) -> SchemaManager:
     """Return the schemas of the changefeed's registry; raise DeliveryError if it does not answer."""
     if not CODECS[changefeed.codec.protocol].needs_registry:
         return SchemaManager()
-    registry = ConfluentRegistry(changefeed.codec.schema_registry)
+    tls = changefeed.kafka.tls if changefeed.codec.schema_registry_tls else None
+    registry = ConfluentRegistry(changefeed.codec.schema_registry, tls)
     registry.check()
     return SchemaManager(registry)
 

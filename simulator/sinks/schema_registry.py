@@ -13,10 +13,12 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote_plus, unquote, urlsplit
-from urllib.request import Request, build_opener
+from urllib.request import HTTPSHandler, Request, build_opener
 
 from simulator.errors import DeliveryError, EncodeError, UserError, mask_secrets, uri_without_secrets
 from simulator.files import parse_error_reason
+from simulator.sinks.tls import tls_context
+from simulator.ticdc.changefeed.model import Tls
 
 CODE = "CDC:ErrAvroSchemaAPIError"
 ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
@@ -35,13 +37,15 @@ SHOWN = 300
 class ConfluentRegistry:
     """A registry behind a URL."""
 
-    def __init__(self, url: str) -> None:
-        """Raises UserError for a URL that is none of HTTP."""
+    def __init__(self, url: str, tls: Tls | None = None) -> None:
+        """Raises UserError for a URL that is none of HTTP. Without `tls` the operating system's certificates are
+        trusted, and the client has none."""
         parts = urlsplit(url.rstrip("/"))
         user, at, place = parts.netloc.rpartition("@")
         self._url = parts._replace(netloc=place).geturl()
         self._credentials = {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
         self.name = f"the schema registry at {uri_without_secrets(self._url)}"
+        self._tls = tls
         if parts.scheme not in ("http", "https") or not place:
             raise UserError(f"{self.name}: the URL is not valid; accepted: http://host:port or https://host:port")
 
@@ -92,9 +96,10 @@ class ConfluentRegistry:
         """Return status and body of an answer; raise DeliveryError if there is none."""
         for name, value in self._credentials.items():
             request.add_header(name, value)
+        handlers = [] if self._tls is None else [HTTPSHandler(context=tls_context(self._tls))]
         for pause in (*RETRIES, None):
             try:
-                with build_opener().open(request, timeout=TIMEOUT) as response:
+                with build_opener(*handlers).open(request, timeout=TIMEOUT) as response:
                     return response.status, response.read()
             except HTTPError as error:
                 with error:

@@ -84,6 +84,7 @@ def about(
     final_watermark: int,
     empty: tuple[str, ...],
     seed: int,
+    emptied: tuple[str, ...] = (),
 ) -> TruthMetadata:
     """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic."""
     sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
@@ -101,6 +102,7 @@ def about(
         final_watermark,
         empty,
         seed,
+        emptied=emptied,
     )
 
 

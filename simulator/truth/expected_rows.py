@@ -5,6 +5,7 @@ A truth has the replicated tables under the names that messages use, without the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
@@ -20,7 +21,9 @@ from simulator.run.steps.ddl_versions import is_replicated
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
+from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.sessions.transactions import rollback
@@ -97,8 +100,54 @@ def last_change(plan: Plan) -> int:
 
 
 def empty_tables(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
-    """Return the replicated tables that have no rows where the stream begins."""
+    """Return the replicated tables that have no rows where the stream begins, with those whose CREATE TABLE is not
+    sent."""
     first = plan.positions[0]
+    created = (as_sent(table, rules) for table in _silently_created(plan, rules))
+    return (*_empty_at(first, rules), *(f"{table.schema}.{table.name}" for table in created))
+
+
+def _silently_created(plan: Plan, rules: ChangefeedRules) -> Iterator[Table]:
+    options = rules.changefeed.codec
+    if CODECS[options.protocol].sends_ddl(options, rules.release):
+        return
+    known = {object_key(*name) for name in plan.positions[0].versions}
+    renames = (pair for job in plan.jobs for pair in renamed_tables(job.job).items())
+    known |= {object_key(*new) for old, new in renames if old != new}
+    for place, table in plan.positions[-1].catalog.tables.items():
+        if place not in known and is_replicated(table, rules):
+            yield table
+
+
+EMPTYING = frozenset(
+    {
+        *(Action.DROP_TABLE, Action.TRUNCATE_TABLE),
+        *(Action.DROP_TABLE_PARTITION, Action.TRUNCATE_TABLE_PARTITION, Action.EXCHANGE_TABLE_PARTITION),
+    }
+)
+"""Statements that take rows out of a table, or put others in."""
+
+
+def emptied_tables(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
+    """Return the replicated tables that lost rows by statements which are not sent."""
+    options = rules.changefeed.codec
+    if CODECS[options.protocol].sends_ddl(options, rules.release):
+        return ()
+    emptied = set[Key]()
+    for emitted in plan.jobs:
+        pairs = [(object_key(*old), object_key(*new)) for old, new in renamed_tables(emitted.job).items()]
+        if emitted.job.code in EMPTYING:
+            emptied |= {old for old, _ in pairs}
+            emptied |= {object_key(*emitted.job.exchanged_table)} if emitted.job.exchanged_table else set()
+        if emitted.job.code == Action.DROP_SCHEMA:
+            emptied |= {key for key in emitted.applied.before.tables if key[0] == emitted.job.schema.lower()}
+        emptied |= {new for old, new in pairs if old in emptied}
+    tables = (table for place, table in plan.positions[-1].catalog.tables.items() if place in emptied)
+    names = (as_sent(table, rules) for table in tables if is_replicated(table, rules))
+    return tuple(f"{table.schema}.{table.name}" for table in names)
+
+
+def _empty_at(first: RunPosition, rules: ChangefeedRules) -> tuple[str, ...]:
     if first.state is None:
         return ()
     known = frozenset(object_key(*name) for name in first.versions)

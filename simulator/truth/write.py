@@ -13,7 +13,7 @@ from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.truth import directory as directories
-from simulator.truth.expected_rows import ExpectedRows, empty_tables
+from simulator.truth.expected_rows import ExpectedRows, emptied_tables, empty_tables
 
 TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
 """Writes all rows into a directory in a format, and returns the counts by table index."""
@@ -52,7 +52,7 @@ def about_run(
 ) -> TruthMetadata:
     """Return the metadata of a plan's truth; `topics` has the number of partitions by topic."""
     start_ts, end_ts = tso.compose(plan.positions[0].now_ms), tso.compose(plan.timeline.end_ms)
-    empty = empty_tables(plan, rules)
+    empty, emptied = empty_tables(plan, rules), emptied_tables(plan, rules)
     return directories.about(
-        command, played, rules.release, changefeed, topics, start_ts, watermark, end_ts, empty, seed
+        command, played, rules.release, changefeed, topics, start_ts, watermark, end_ts, empty, seed, emptied
     )

@@ -43,7 +43,9 @@ def test_the_first_messages_show_the_protocol() -> None:
     """Foreign messages are skipped."""
     assert inspect_records([FOREIGN, CANAL]).protocol == "canal-json"
     assert inspect_records([OPEN, FOREIGN]).protocol == "open-protocol"
-    assert inspect_records([FOREIGN]) == ProtocolEvidence(Counter(), True, inspect_records([FOREIGN]).unrecognised)
+    assert inspect_records([FOREIGN]) == ProtocolEvidence(
+        Counter(), unrecognised=inspect_records([FOREIGN]).unrecognised
+    )
     assert inspect_records([FOREIGN]).unrecognised.startswith("t/0@2 is neither ")
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 from support.playing import play
 from support.registry import Registry, serve
 
 from simulator import TiCDC
 from simulator.broker.processes import free_port
 from simulator.errors import DeliveryError, EncodeError, UserError
+from simulator.releases import find
 from simulator.sinks import schema_registry
 from simulator.sinks.schema_registry import ConfluentRegistry, RegistrySchemas
+from simulator.ticdc.changefeed import load
 
 RECORD = '{"type":"record","name":"a","fields":[]}'
 
@@ -36,6 +40,29 @@ def test_a_schema_is_registered_once(registry: Registry) -> None:
 
     assert [1, 2, 1] == [client.register(subject, RECORD) for subject in ("a b", "c", "a b")]
     assert [("a b", RECORD), ("c", RECORD)] == registry.schemas
+
+
+def test_the_tls_files_of_the_sink_uri_are_for_the_registry_before_6_1(tmp_path: Path) -> None:
+    """Later TiCDC takes none, so that only a certificate that the operating system trusts is good."""
+    authority, context = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.configure_trust(context)
+    context.verify_mode = ssl.CERT_REQUIRED
+    files = {"ca": tmp_path / "ca.pem", "cert": tmp_path / "cert.pem", "key": tmp_path / "key.pem"}
+    authority.cert_pem.write_to_path(files["ca"])
+    client = authority.issue_cert("me@example.com")
+    client.cert_chain_pems[0].write_to_path(files["cert"])
+    client.private_key_pem.write_to_path(files["key"])
+    parameters = "".join(f"&{name}={path}" for name, path in files.items())
+    with serve(Registry(), context) as served:
+        uri = f"kafka://127.0.0.1:9092/t?protocol=avro{parameters}"
+        early = load(f"{uri}&registry={served.url}", "", find("v5.4.3"))
+        later = load(f"{uri}&enable-tls=true&schema-registry={served.url}", "", find("v8.5.3"))
+
+        assert (early.codec.schema_registry_tls, later.codec.schema_registry_tls) == (True, False)
+        ConfluentRegistry(early.codec.schema_registry, early.kafka.tls).check()
+        with pytest.raises(DeliveryError, match="cannot be reached"):
+            ConfluentRegistry(later.codec.schema_registry).check()
 
 
 def test_the_user_of_the_url_is_sent_and_not_shown(registry: Registry) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,8 +47,8 @@ class Registry:
 
 
 @contextmanager
-def serve(registry: Registry) -> Iterator[Registry]:
-    """Serve a registry on a port of 127.0.0.1, which `url` names."""
+def serve(registry: Registry, tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
+    """Serve a registry on a port of 127.0.0.1, which `url` names, with TLS if there is a context for it."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -64,7 +65,9 @@ def serve(registry: Registry) -> Iterator[Registry]:
             """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    registry.url = f"http://127.0.0.1:{server.server_address[1]}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    registry.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

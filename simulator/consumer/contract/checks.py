@@ -24,6 +24,7 @@ from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
 from simulator.consumer.decode import LEAVING, protocol_of
+from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
 from simulator.errors import UserError
@@ -43,6 +44,8 @@ class PartitionChecks:
         self._window, self._newest = ChangeWindow(), RewoundRows()
         self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
         self._low = NEVER
+        self._ordered: Mask = np.zeros(0, np.bool_)
+        self._stages: Ints = np.zeros(0, np.int64)
         self._watermarks: list[Ints] = []
         self._late_head = False
 
@@ -96,6 +99,11 @@ class PartitionChecks:
         if not len(rows) and not len(self._window):
             return is_repeated
         changes = self._row_changes(events, rows)
+        if is_sequential(self.spec.protocol):
+            timed = events.exact[rows]
+            self.summary.untimed += int((~timed).sum())
+            rows, changes = rows[timed], changes.at(timed)
+            self._ordered, self._stages = self._ordered[timed], self._stages[timed]
         tops = self._window.tops(changes.ts)
         repeated = self._window.again(changes, np.flatnonzero(changes.ts <= tops)) & (changes.ts > events.low[rows])
         is_repeated[rows] = repeated
@@ -196,6 +204,7 @@ class PartitionChecks:
         times = events.ts[events.kind != UNREADABLE]
         if len(times):
             summary.low = _lower(summary.low, int(times.min()))
+        rows = rows[events.ts[rows] > 0]
         if len(rows):
             ts = events.ts[rows]
             summary.first_row = _lower(summary.first_row, int(ts.min()))

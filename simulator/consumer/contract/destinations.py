@@ -27,6 +27,7 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch import ROW_ID, Route, Router, choose_partitions, dispatch_hashes, route, router
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS
 from simulator.ticdc.dispatch.routing import matching_rule
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table, row_id_column
 from simulator.tidb.syntax.definitions import TableName
 
@@ -227,6 +228,28 @@ def _order(rules: Router, table: Table | None, release: Release) -> str:
         return route(rules, table).groups_by
     except UserError:
         return "hash"
+
+
+def one_partition(
+    changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()
+) -> Callable[[Table], bool]:
+    """Return whether all changes of a row go to one partition, whatever its columns outside of the handle key are."""
+    rules = router(changefeed, release)
+    source = upstream_table(rules, tables)
+
+    def together(sent: Table) -> bool:
+        table = source(sent)
+        try:
+            to = None if table is None else route(rules, table)
+        except UserError:
+            to = None
+        if to is None or table is None:
+            return False
+        if to.groups_by == "commit_ts":
+            return False
+        return to.dispatcher == ROW_ID or {name for _, name in to.hashed if name} <= set(handle_key(table))
+
+    return together
 
 
 PartitionCountSpans: TypeAlias = "Mapping[str, tuple[PartitionCountSpan, ...]]"

@@ -14,6 +14,7 @@ from simulator.columns.change_frame import ROW, Ints, by_table, ints, picked_val
 from simulator.consumer.contract.destinations import DispatchRows, PartitionCountSpan, RowDestinations
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
@@ -95,6 +96,8 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[
         return None, None
     unknown, topic = destinations.unknown_rows, destinations.topic
     known = np.ones(len(where), np.bool_) if unknown is None else ~unknown
+    if topic in spec.grown and is_sequential(spec.protocol):
+        known &= dispatch_rows.exact  # the number of partitions depends on the time
     right, partitions = _right(destinations, events.place, dispatch_rows.commit_ts, spec)
     wrong = np.flatnonzero(known & ~right)
     belongs = {

@@ -15,6 +15,7 @@ from simulator.consumer.contract.destinations import (
     PartitionCountSpans,
     changefeed_destination,
     layout_destination,
+    one_partition,
     order_by_table,
     order_scope,
 )
@@ -84,9 +85,20 @@ class StreamSpec:
     files: bool = False
     """Whether it consists of files on a storage: rows have no destination, and the only watermark is the last event."""
 
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    """Those of a registry, by id."""
+
+    one_partition: Callable[[Table], bool] = lambda table: True
+    """Whether all changes of a row are in one partition."""
+
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
     """When topics that got more partitions had how many."""
+
+    @property
+    def all_tables(self) -> list[Table]:
+        """All definitions of tables."""
+        return [table for tables in (self.tables, *(tables for _, tables in self.later)) for table in tables.values()]
 
     def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
         """Return the definitions of a table, and the commit-ts above which each but the first one applies,
@@ -118,6 +130,7 @@ def stream_spec_of(
         destination=changefeed_destination(changefeed, release, tables),
         by_layout=layout_destination(changefeed, release),
         orders=order_scope(changefeed, release, tables),
+        one_partition=one_partition(changefeed, release, tables),
         max_message_bytes=sizes.max_message_bytes,
         max_batch_size=sizes.max_batch_size,
         record_overhead=sizes.record_overhead,

@@ -66,6 +66,9 @@ class PartitionSummary:
     repeated: int = 0
     """Number of repeated row changes."""
 
+    untimed: int = 0
+    """Number of row changes without a commit-ts, in protocols where they may have none."""
+
     repeated_statements: int = 0
     low: int = NEVER
     """The lowest commit-ts or watermark."""

@@ -3,7 +3,8 @@ record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -12,14 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Places, lengths
+from simulator.columns.change_frame import ROW, ints
 from simulator.consumer.decode import DECODERS, decode, protocol_of
 from simulator.consumer.decode.by_columns import read_columns
 from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, SchemaMemory
 from simulator.consumer.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
 from simulator.consumer.decode.shapes import TextShape, TokenizedSample, learn_shape
 from simulator.consumer.decode.stream_events import TableSchemas
-from simulator.consumer.frame import EVENT_SCHEMA, Layout
+from simulator.consumer.frame import EVENT_SCHEMA, UNREADABLE, Layout
 from simulator.errors import UserError
+from simulator.tidb.model.table import Table
 
 REMEMBERED = 1 << 15
 """Maximum number of remembered skeletons."""
@@ -38,9 +41,14 @@ class StreamDecoder:
         stored: ReadClaimCheck | None = None,
         told: TableSchemas | None = None,
         schemas: Mapping[int, str] = MappingProxyType({}),
+        tables: Iterable[Table] = (),
     ) -> None:
-        """`told` are table schemas that are known before the first record, `schemas` those of a registry by id."""
+        """`told` are table schemas that are known before the first record, `schemas` those of a registry. Layouts have
+        TiDB's names of those `tables` whose names differ in messages."""
         self.protocol = protocol
+        self._schemas, self._tables = schemas, tuple(tables)
+        self._names: UpstreamNames | None = None
+        self._bound = 0
         self._told = dict(told or {})
         self.layouts: list[Layout] = []
         self._stored = stored
@@ -52,7 +60,21 @@ class StreamDecoder:
         """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
         self.protocol = self.protocol or detect_protocol(records)
         parts = [self._decoded(part) for part in self._parts(records)]
-        return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+        events = parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+        return self._with_bounds(events) if is_sequential(self.protocol) else events
+
+    def _with_bounds(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """Return events with their bounds, which are the commit-ts of rows without one."""
+        kind, ts = ints(events, "kind"), ints(events, "commit_ts")
+        exact = events.column("exact").to_numpy(zero_copy_only=False)
+        # rows are above a statement on their table, and above every watermark
+        times = np.where(kind == ROW, np.where(exact, ts, 0), np.where(kind == UNREADABLE, 0, ts + 1))
+        bounds = np.maximum.accumulate(np.concatenate(([self._bound], times)))[1:]
+        self._bound = int(bounds[-1]) if len(bounds) else self._bound
+        columns = {"commit_ts": np.where((kind == ROW) & ~exact, bounds, ts), "bound": bounds}
+        for name, values in columns.items():
+            events = events.set_column(events.schema.get_field_index(name), EVENT_SCHEMA.field(name), pa.array(values))
+        return events
 
     def _parts(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield the records up to each one that tells a new table schema, which is known from there on."""
@@ -129,6 +151,9 @@ class StreamDecoder:
         return self._shapes[skeleton]
 
     def _layout_index(self, layout: Layout) -> int:
+        if self._tables:
+            self._names = self._names or upstream_names(self._tables, self.protocol)
+            layout = self._names(layout)
         place = self._layout_indexes.setdefault(layout, len(self.layouts))
         if place == len(self.layouts):
             self.layouts.append(layout)
@@ -157,6 +182,41 @@ def detect_protocol(records: pa.RecordBatch) -> str | None:
         except UserError:
             continue
     return None
+
+
+def is_sequential(protocol: str | None) -> bool:
+    """Return whether only the place of rows in their partition tells their order."""
+    decoder = DECODERS.get(protocol or "")
+    return decoder is not None and decoder.sequential
+
+
+UpstreamNames = Callable[[Layout], Layout]
+"""Returns a layout with TiDB's names."""
+
+
+def upstream_names(tables: Iterable[Table], protocol: str | None) -> UpstreamNames:
+    """Return the function for these definitions of tables. A name that several tables have in messages stays."""
+    decoder = DECODERS.get(protocol or "")
+    sent = None if decoder is None else decoder.sent_name
+    if sent is None:
+        return lambda layout: layout
+    known: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    columns: dict[tuple[str, str], dict[str, str]] = {}
+    for table in tables:
+        name = table.schema, table.name
+        known.setdefault((sent(table.schema), sent(table.name)), set()).add(name)
+        columns.setdefault(name, {}).update({sent(column.name): column.name for column in table.columns})
+
+    def named(layout: Layout) -> Layout:
+        names = known.get((layout.schema, layout.table), set())
+        if len(names) != 1:
+            return layout
+        ((schema, table),) = names
+        of = {name: columns[schema, table].get(name, name) for name in layout.names}
+        renamed = tuple(of[name] for name in layout.names)
+        return replace(layout, schema=schema, table=table, names=renamed, keys=tuple(of[name] for name in layout.keys))
+
+    return named
 
 
 def columnar_decoder(protocol: str | None) -> ColumnarDecoder | None:

@@ -123,5 +123,8 @@ class Decoder:
     with_schemas: Callable[[bytes | None, bytes | None, Mapping[int, str]], tuple[Event, ...]] | None = None
     """Decodes with the schemas of a registry, texts by id, as `decode` does; None if messages name no schemas."""
 
-    tells_times: bool = True
-    """Whether every row has a time, by which those of several partitions can be put in order."""
+    sequential: bool = False
+    """Whether rows may have no commit-ts, so that only their place in the partition tells the order."""
+
+    sent_name: Callable[[str], str] | None = None
+    """Returns the name of a database, a table or a column in messages; None if they have TiDB's names."""

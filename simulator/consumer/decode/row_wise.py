@@ -41,7 +41,7 @@ def decode_records(
     schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> pa.RecordBatch:
     """Decode records given as offset, key and value. Without a protocol it is detected for each. Table schemas that
-    they tell are added to `told`; `schemas` are those of a registry by id."""
+    they tell are added to `told`; `schemas` are those of a registry."""
     told = {} if told is None else told
     rows: list[dict[str, Any]] = []
     for offset, key, value in records:

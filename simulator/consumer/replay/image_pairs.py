@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import INSERT, ROW, Ints, by_table, ints
+from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints
 from simulator.consumer.decode.row_texts import table_from_layout
-from simulator.consumer.frame import Layout
+from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.consumer.replay import undefined_tables
 from simulator.consumer.replay.frame import ANY, IMAGE_PAIR_SCHEMA, NEVER, SAME, STRICT, image_pair_batch
 from simulator.consumer.replay.normalize import as_mask, convert_images, has_unknown_cell, is_unknown, normalize_images
@@ -36,6 +36,7 @@ ONLY_CONSISTENCY = "nobody says how it is defined then, so that they are held ag
 ABOVE = "above the TSO at which rows are compared"
 UNKNOWN_KEY = "messages do not tell its handle key"
 UNKNOWN_ROW = "it has no handle key, and messages do not tell its rows wholly"
+SPREAD = "its changes of one row may be in several partitions, and DELETEs do not tell their commit-ts"
 HIDES_UPDATES = "it has no handle key, and messages do not tell UPDATEs from INSERTs"
 
 Images = Callable[[pa.RecordBatch, Layout, Table, Fidelity], tuple[pa.Array, pa.Array]]
@@ -70,6 +71,12 @@ class ImagePairBuilder:
     until: int | None = None
     """The TSO at which rows are compared; later row changes are skipped."""
 
+    restarts: bool = True
+    """Whether row changes may be repeated."""
+
+    one_partition: Callable[[Table], bool] = lambda table: True
+    """As `StreamSpec.one_partition`."""
+
     def image_pairs(
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], partition_index: int, skipped: SkippedChanges
     ) -> Iterator[pa.RecordBatch]:
@@ -79,6 +86,8 @@ class ImagePairBuilder:
             within = pc.less_equal(rows.column("commit_ts"), self.until)
             skipped.add(NO_TABLE, "", ABOVE, int(pc.sum(pc.invert(within)).as_py() or 0))
             rows = rows.filter(within)
+        if len(rows) and rows.column("bound")[0].is_valid:
+            rows = _placed_by_bound(rows)
         for number, places in by_table(ints(rows, "layout")):
             of_layout = rows if len(places) == len(rows) else rows.take(pa.array(places))
             yield from self._pairs_of_layout(of_layout, layouts[number], partition_index, skipped)
@@ -98,6 +107,9 @@ class ImagePairBuilder:
                 continue
             if not history.keyed and (self.fidelity.hides_unchanged_updates or not self.fidelity.old_values):
                 skipped.add(number, name, HIDES_UPDATES, len(places))
+                continue
+            if rows.column("bound")[0].is_valid and not self.one_partition(history.table):
+                skipped.add(number, name, SPREAD, len(places))
                 continue
             for definition, at in by_table(history.definition_at(ts[places])):
                 part = rows.take(pa.array(places[at]))
@@ -163,6 +175,8 @@ class ImagePairBuilder:
         skipped: SkippedChanges,
     ) -> Iterator[pa.RecordBatch]:
         history = self.timeline.tables[number]
+        if self.fidelity.names_operations:
+            before = _keys_of_updates(rows, before, after, history.definitions[definition].table)
         dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
         before, after = (convert_to_last(history, definition, side) for side in (before, after))
         was, now = (row_handles(history.table, side) for side in (before, after))
@@ -196,9 +210,35 @@ class ImagePairBuilder:
         """Return how old images are checked; an INSERT may stand for an UPDATE, which may have no old image."""
         inserts = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
         old_check = np.where(inserts & self.fidelity.hides_unchanged_updates, SAME, STRICT)
-        anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | (not self.fidelity.old_values)
+        blind = not self.fidelity.old_values and not self.fidelity.names_operations
+        anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | blind
+        if self.restarts:  # where the offset is the place, a repeated change is behind others
+            doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
         old_check = np.where(inserts & anything | doubtful, ANY, old_check)
         return pa.array(old_check.astype(np.int8))
+
+
+def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows whose times do not fall, so that they are in the order of offsets, for a protocol whose rows may have
+    no commit-ts."""
+    columns = {"commit_ts": rows.column("bound"), "exact": pa.repeat(pa.scalar(False), len(rows))}
+    for name, values in columns.items():
+        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
+    return rows
+
+
+def _keys_of_updates(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table) -> pa.Array:
+    """Return the old rows, and of UPDATEs without one the handle key of the new row, which is that of the old one."""
+    bare = pa.array((ints(rows, "op") == UPDATE) & as_mask(pc.is_null(before)))
+    if not pc.any(bare).as_py() or not handle_key(table):
+        return before
+    names = [column.name for column in visible_columns(table)]
+    there = after.filter(bare)
+    cut, unknown = row_image.split(there, len(names)), pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
+    keys = row_image.pack(
+        [cut.cells(place) if name in handle_key(table) else unknown for place, name in enumerate(names)]
+    )
+    return pc.replace_with_mask(before, bare, keys)
 
 
 def _unknown_handles(images: pa.Array, handles: pa.Array) -> Mask:

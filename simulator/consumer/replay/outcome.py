@@ -68,8 +68,11 @@ COUNTED = ("expected", "found", "untouched")
 """Counters that are no differences."""
 
 
-def table_knowledge(timeline: TableTimeline, after: Collection[int], restarts: bool = True) -> TableKnowledge:
-    """Return what is known of the tables. `after` has the numbers of tables whose final rows are known."""
+def table_knowledge(
+    timeline: TableTimeline, after: Collection[int], restarts: bool = True, in_order: bool = False
+) -> TableKnowledge:
+    """Return what is known of the tables. `after` has the numbers of tables whose final rows are known; `in_order` is
+    as in TableKnowledge."""
     tables = timeline.tables
     return TableKnowledge(
         np.array([len(visible_columns(history.table)) for history in tables], np.int64),
@@ -77,6 +80,7 @@ def table_knowledge(timeline: TableTimeline, after: Collection[int], restarts: b
         np.array([history.known for history in tables], np.bool_),
         np.array([number in after for number in range(len(tables))], np.bool_),
         restarts,
+        in_order,
     )
 
 

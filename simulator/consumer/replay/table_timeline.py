@@ -133,6 +133,16 @@ class TableTimeline:
         late = ~exact & (tables == NO_TABLE)
         return np.where(late, number[np.searchsorted(since, ts, "right") - 1], tables)
 
+    def without_rows_of(self, names: Collection[Key], why: str) -> TableTimeline:
+        """Return the timeline with tables whose rows cannot be replayed."""
+        tables = tuple(
+            replace(history, odd=history.odd or why)
+            if object_key(history.table.schema, history.table.name) in names
+            else history
+            for history in self.tables
+        )
+        return replace(self, tables=tables)
+
     def last(self) -> dict[Key, int]:
         """Return the tables at the end, by name in lower case."""
         return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NO_TABLE}

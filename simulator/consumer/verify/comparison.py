@@ -35,7 +35,7 @@ from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.filters.event_filters import event_filters
-from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
 
@@ -66,10 +66,14 @@ class StreamStates:
     at: int | None
     """The TSO of the expected rows; None for the end of the stream."""
 
+    emptied: frozenset[Key] = frozenset()
+    """Tables that lost rows by statements which the stream does not have."""
+
     def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
         before = () if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
-        return table_timeline(statements, before, self.empty if self.before is None else None, after)
+        timeline = table_timeline(statements, before, self.empty if self.before is None else None, after)
+        return timeline.without_rows_of(self.emptied, EMPTIED)
 
     def until(self, statements: Iterable[StreamStatement]) -> list[StreamStatement]:
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]
@@ -82,11 +86,15 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
     after = None if directory is None else snapshots.open(directory)
     if truth is not None and after is not None and options.truth is not None:
         truth_metadata.check_files(options.truth, truth, file_counts(after))
-    empty = () if truth is None else tuple(map(_name, truth.empty))
-    return StreamStates(before, after, empty, None if truth is None else truth.watermark)
+    if truth is None:
+        return StreamStates(before, after, (), None)
+    emptied = frozenset(object_key(*_name(name)) for name in truth.emptied)
+    return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied)
 
 
-def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], restarts: bool) -> ReplayInputs:
+def replay_inputs(
+    known: StreamStates, statements: Iterable[StreamStatement], restarts: bool, in_order: bool = False
+) -> ReplayInputs:
     timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
@@ -94,7 +102,8 @@ def replay_inputs(known: StreamStates, statements: Iterable[StreamStatement], re
             sources += snapshot_sources(snapshot, timeline, is_after)
     ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    return ReplayInputs(timeline, table_knowledge(timeline, tuple(ends), restarts), tuple(sources), known.at, size)
+    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order)
+    return ReplayInputs(timeline, known_tables, tuple(sources), known.at, size)
 
 
 def file_counts(snapshot: Snapshot) -> dict[Name, int]:
@@ -105,6 +114,8 @@ def _name(text: str) -> Name:
     schema, _, table = text.partition(".")
     return schema, table
 
+
+EMPTIED = "a statement took rows out of it, and no message tells"
 
 CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
 """Checks of a row change against earlier ones."""
@@ -144,13 +155,29 @@ ENDS = frozenset(("row-missing", "row-left", "row-different"))
 """Checks of rows at the end of the stream."""
 
 
-def without_end_checks(outcome: ReplayOutcome) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
-    """Remove findings about the final rows of a stream that has not reached the expected watermark."""
+NOT_REACHED = "the stream does not reach them yet"
+GROWN = "rows moved when a topic got more partitions, and DELETEs do not tell their commit-ts"
+
+
+def without_end_checks(outcome: ReplayOutcome, why: str = NOT_REACHED) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
+    """Remove findings about the final rows, as of a stream that has not reached the expected watermark."""
     counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
     examples = tuple(each for each in outcome.examples if each.check not in ENDS)
-    why = "the stream does not reach them yet"
     left = (NotChecked("the rows that are expected", why),) if outcome.tables else ()
     return replace(outcome, counts=counts, examples=examples, tables=()), left
+
+
+def untimed_changes(untimed: int, timed: bool, restarts: bool) -> Iterator[NotChecked]:
+    """Yield what remains open of a stream with row changes that have no commit-ts; `timed` is whether others have."""
+    if untimed:
+        rows = f"{untimed:,} {'DELETEs' if timed else 'row changes'}"
+        more = "" if timed else " without enable-tidb-extension"
+        yield NotChecked(
+            f"the commit-ts of {rows}", f"messages do not have it{more}: they count where they are in their partition"
+        )
+    if restarts:
+        why = "a repeated change cannot be told from another one: --no-restarts says that nothing comes again"
+        yield NotChecked("whether UPDATEs and DELETEs find their rows, and INSERTs none", why)
 
 
 def expected_in(options: VerifyOptions) -> str:

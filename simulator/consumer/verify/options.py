@@ -29,6 +29,9 @@ class VerifyOptions:
     jdbc_driver: Path | None = None
     sink_uri: str | None = None
     config: Path | None = None
+    schema_registry: str | None = None
+    """The URL of the registry with the schemas that messages name."""
+
     release: str | None = None
     architecture: str | None = None
     follow: bool = False

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from simulator import releases
-from simulator.consumer.decode import DECODERS, RowEvent, decode, is_exact, protocol_of
+from simulator.consumer.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.schemas import source_schemas
 from simulator.consumer.storage.directory import DataFile, StorageDirectory
@@ -43,6 +44,8 @@ class StreamOrigin:
     settings: tuple[AssumedSetting, ...]
     not_checked: tuple[NotChecked, ...] = ()
     notes: tuple[str, ...] = ()
+    watermarked: bool = False
+    """Whether the first messages have watermarks."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class ProtocolEvidence:
     exact: bool = True
     """Whether messages have a commit-ts; canal-json without enable-tidb-extension does not."""
 
+    watermarked: bool = False
+    """Whether there are watermarks."""
+
     unrecognised: str = ""
     """Location of the first message of no known protocol, and the reason."""
 
@@ -63,22 +69,29 @@ class ProtocolEvidence:
         return self.protocols.most_common(1)[0][0] if self.protocols else ""
 
 
-def inspect_records(records: Iterable[Record]) -> ProtocolEvidence:
-    """Return the properties of the first of these records."""
+def inspect_records(records: Iterable[Record], schemas: Mapping[int, str] = MappingProxyType({})) -> ProtocolEvidence:
+    """Return the properties of the first of these records; `schemas` are those of a registry."""
     protocols: Counter[str] = Counter()
-    exact, unrecognised = True, ""
+    exact, watermarked, unrecognised = True, False, ""
     for record in records:
         try:
             protocol = protocol_of(record.key, record.value)
             protocols[protocol] += 1
-            events = decode(record.key, record.value, protocol)
+            events = decode(record.key, record.value, protocol, schemas)
         except UserError as error:
             unrecognised = unrecognised or f"{record.topic}/{record.partition}@{record.offset} is {error}"
             continue
-        exact = exact and all(is_exact(event) for event in events if isinstance(event, RowEvent))
+        timed = (event for event in events if isinstance(event, RowEvent) and not _never_timed(event, protocol))
+        exact = exact and all(map(is_exact, timed))
+        watermarked = watermarked or any(isinstance(event, Watermark) for event in events)
         if protocols.total() >= ENOUGH:
             break
-    return ProtocolEvidence(protocols, exact, unrecognised)
+    return ProtocolEvidence(protocols, exact, watermarked, unrecognised)
+
+
+def _never_timed(event: RowEvent, protocol: str) -> bool:
+    """Return whether the message of such a change has no commit-ts, whatever the options are."""
+    return DECODERS[protocol].sequential and event.op == "DELETE"
 
 
 def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence: ProtocolEvidence) -> StreamOrigin:
@@ -88,17 +101,20 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     if uri:
         changefeed = _load(uri, config, release, options)
         protocol = changefeed.codec.protocol
-        _check_readable(protocol)
         _check_protocol(options, protocol, uri_source, evidence)
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
-        _check_readable(protocol)
         if not CODECS[protocol].protocol.exists(release):
             raise UserError(
                 f"the messages are {protocol}, which TiCDC {release.title} ({release_source}) does not have: --release or "
                 "--truth tells how they were made"
             )
         changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
+    if not CODECS[protocol].fidelity(changefeed.codec, release).databases:
+        raise UserError(
+            f"verify does not read {protocol} of TiCDC {release.name}: its messages do not say in which database a table "
+            "is"
+        )
     restarts = "rows may come again" if options.restarts else "nothing may come again"
     settings = [
         AssumedSetting("protocol", protocol, uri_source),
@@ -111,7 +127,13 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         settings.append(AssumedSetting("changefeed.toml", str(options.config or "as in truth.json"), config_source))
     settings.append(AssumedSetting("restarts", restarts, "the default" if options.restarts else "--no-restarts"))
     return StreamOrigin(
-        protocol, release, changefeed, bool(uri), tuple(settings), tuple(_not_checked(uri, release_source))
+        protocol,
+        release,
+        changefeed,
+        bool(uri),
+        tuple(settings),
+        tuple(_not_checked(uri, release_source)),
+        watermarked=evidence.watermarked,
     )
 
 
@@ -188,16 +210,6 @@ def _check_protocol(options: VerifyOptions, protocol: str, protocol_source: str,
         raise UserError(f"{protocol_source} says {protocol}, and the messages of {source} are {evidence.protocol}")
 
 
-def _check_readable(protocol: str) -> None:
-    """Raise UserError for a protocol whose rows cannot be put in order."""
-    if protocol in DECODERS and not DECODERS[protocol].tells_times:
-        known = [name for name, each in DECODERS.items() if each.tells_times]
-        raise UserError(
-            f"verify does not read {protocol}: its DELETEs have no commit-ts, so that nothing tells their place among "
-            f"other partitions' rows; accepted: {', '.join(known)}"
-        )
-
-
 def _recognised_protocol(options: VerifyOptions, evidence: ProtocolEvidence) -> str:
     """Return the protocol of the messages; raises UserError if there are none."""
     if evidence.protocols:
@@ -214,7 +226,8 @@ def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence
     extended = evidence.exact and codec.protocol.tidb_extension(release)
     options = (
         "&enable-tidb-extension=true" * extended,
-        "&schema-registry=http://127.0.0.1:8081&avro-enable-watermark=true" * codec.needs_registry,
+        "&schema-registry=http://127.0.0.1:8081" * codec.needs_registry,
+        "&avro-enable-watermark=true" * (codec.needs_registry and evidence.watermarked),
     )
     return f"{DEFAULT_SINK_URI.split('?')[0]}?protocol={protocol}{''.join(options)}"
 

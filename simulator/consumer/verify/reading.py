@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -59,10 +60,10 @@ def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
 
 
 def read_statements(
-    partitions: Iterable[StreamPartition], protocol: str, schemas: Mapping[int, str]
+    partitions: Iterable[StreamPartition], protocol: str, schemas: Mapping[int, str] = MappingProxyType({})
 ) -> list[StreamStatement]:
     """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0.
-    `schemas` are those that messages name, by id.
+    `schemas` are those of a registry.
 
     Those of files with one commit-ts, which are renames, are in the order of `StorageDirectory.files`.
     """
@@ -73,11 +74,12 @@ def read_statements(
         events
         for partition in partitions
         if partition.partition == 0
-        for events in _statements(partition, StreamDecoder(protocol, schemas=schemas), protocol)
+        for events in _statements(partition, protocol, schemas)
     )
 
 
-def _statements(partition: StreamPartition, decoding: StreamDecoder, protocol: str) -> Iterator[pa.RecordBatch]:
+def _statements(partition: StreamPartition, protocol: str, schemas: Mapping[int, str]) -> Iterator[pa.RecordBatch]:
+    decoding = StreamDecoder(protocol, schemas=schemas)
     return (decoding.decoded(possible_statements(records, protocol)) for records in partition.batches())
 
 
@@ -106,7 +108,8 @@ def _events(
             for events in split_batch(batch):
                 yield events, files.layouts, None
         return
-    decoding = StreamDecoder(settings.spec.protocol, settings.spec.stored, schemas=settings.spec.schemas)
+    spec = settings.spec
+    decoding = StreamDecoder(spec.protocol, spec.stored, schemas=spec.schemas, tables=spec.all_tables)
     for records in report_reading(partition.batches(), number, settings.driver):
         yield decoding.decoded(records), decoding.layouts, records
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from simulator import tso
 from simulator.consumer import truth_metadata
@@ -13,12 +14,14 @@ from simulator.consumer.contract import across_partitions
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import merge_violations
+from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
+from simulator.consumer.schemas import source_schemas
 from simulator.consumer.storage.directory import IndexFile, open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
@@ -41,6 +44,8 @@ from simulator.errors import UserError, uri_without_secrets
 from simulator.settings import IN_PROCESS
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.schema_registry import RegistrySchemas
+from simulator.ticdc.codecs import CODECS
 
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
@@ -100,7 +105,8 @@ def _with_consumer_tables(
 
 def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
     stream = _open_stream(options, truth, listener)
-    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts)
+    sequential = is_sequential(stream.spec.protocol)
+    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts, sequential)
     results, outcome = _read_partitions(options, stream, replay, listener)
     _check_rows(options, truth, outcome)
     outcome, excused = comparison.without_filtered_changes(outcome, comparison.filter_check(stream.origin))
@@ -108,6 +114,9 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
     if grown := across_partitions.partition_count_spans(summed, stream.spec):
         listener.stage("reading topics again that got more partitions")
         summed = _read_grown_topics(stream, replace(stream.spec, grown=grown), options.show, summed)
+        if sequential:
+            outcome, moved = comparison.without_end_checks(outcome, comparison.GROWN)
+            excused = (*excused, *moved)
     if truth is not None and options.truth is not None:
         _check_truth(options.truth, truth, stream, summed)
     until, watermark = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
@@ -137,6 +146,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
             *(NotChecked(f"tables of {statement}", MISFIT) for statement in stream.tables.notes),
             *summaries.unchecked(summed),
             *comparison.not_checked(outcome),
+            *(_untimed(summed, stream.spec) if sequential else ()),
             *excused,
         ),
         tuple(_notes(stream, summed, spec, until)),
@@ -144,6 +154,11 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         watermark,
         engine=engine_title(master_of(options.master, stream.size + replay.size)),
     )
+
+
+def _untimed(summed: Sequence[PartitionSummary], spec: StreamSpec) -> Iterable[NotChecked]:
+    untimed = sum(each.untimed for each in summed)
+    return comparison.untimed_changes(untimed, spec.fidelity.names_operations, spec.restarts)
 
 
 def _read_partitions(
@@ -156,7 +171,9 @@ def _read_partitions(
     with Listener(
         lambda progress: listener.records(sum(progress.read.values()), total), driver_host(master)
     ) as task_listener:
-        pair_builder = ImagePairBuilder(replay.timeline, spec.fidelity, row_images, replay.until)
+        pair_builder = ImagePairBuilder(
+            replay.timeline, spec.fidelity, row_images, replay.until, spec.restarts, spec.one_partition
+        )
         settings = reading.ReadSettings(spec, options.show, pair_builder, task_listener.driver)
         batches = engine_of(master, stream.size + replay.size)(
             [*reading.partition_sources(all_partitions, settings), *replay.sources], replay.known, options.show, results
@@ -195,12 +212,15 @@ def _open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: 
         _follow(options, truth, all_partitions, listener)
         all_partitions = partitions(source)
     sample = list(reading.first_records(all_partitions))
-    origin = resolve_origin(options, truth, inspect_records(sample))
+    schemas = source_schemas(source, options.schema_registry)
+    origin = resolve_origin(options, truth, inspect_records(sample, schemas))
+    if options.schema_registry is None and options.to_kafka and CODECS[origin.protocol].needs_registry:
+        schemas = _registry(origin)
     if not sample and truth is None and options.after is None:
         raise UserError(
             f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
-    return _opened(options, truth, origin, all_partitions, _input_size(all_partitions, sample), listener)
+    return _opened(options, truth, origin, all_partitions, _input_size(all_partitions, sample), listener, schemas)
 
 
 def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
@@ -220,10 +240,11 @@ def _opened(
     all_partitions: Sequence[StreamPartition],
     size: int,
     listener: VerifyListener,
+    schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> OpenedStream:
     """Return a stream of approximately `size` bytes, after its statements were read."""
     listener.stage("reading the statements")
-    states, schemas = comparison.open_states(options, truth), stream_schemas(options, truth)
+    states = comparison.open_states(options, truth)
     sent = reading.read_statements(all_partitions, origin.protocol, schemas)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
@@ -237,6 +258,13 @@ def _opened(
         replace(spec, tables=first, later=later, schemas=schemas),
         size,
     )
+
+
+def _registry(origin: StreamOrigin) -> Mapping[int, str]:
+    """Return the schemas of the changefeed's registry; raises UserError if it is not known."""
+    if not origin.known:
+        raise UserError(f"messages of {origin.protocol} name schemas of a registry: --schema-registry URL tells which")
+    return RegistrySchemas(origin.changefeed.codec.schema_registry)
 
 
 def _follow(
@@ -315,6 +343,7 @@ def _stream_spec(
         max_batch_size=UNBOUNDED,
         orders=lambda table: "hash",
         stages=None,
+        watermarks=spec.watermarks or origin.watermarked,
     )
 
 
@@ -325,13 +354,15 @@ def _check_rows(options: VerifyOptions, truth: TruthMetadata | None, outcome: Re
 
 
 def _check_truth(
-    directory: Path, truth: TruthMetadata, stream: OpenedStream, summed: Iterable[PartitionSummary]
+    directory: Path, truth: TruthMetadata, stream: OpenedStream, summed: Sequence[PartitionSummary]
 ) -> None:
     """Raise UserError if the truth belongs to another run."""
-    with_rows = [each for each in summed if each.first_row != NEVER]
-    if with_rows:
-        first, last = min(each.first_row for each in with_rows), max(each.last_row for each in with_rows)
+    with_rows = [each for each in summed if each.rows]
+    timed = [each for each in with_rows if each.first_row != NEVER]
+    if timed:
+        first, last = min(each.first_row for each in timed), max(each.last_row for each in timed)
         truth_metadata.check_times(directory, truth, first, last)
+    if with_rows:
         truth_metadata.check_tables(directory, stream.tables.names, summaries.names(with_rows))
 
 

@@ -46,7 +46,7 @@ from simulator.tidb.partitions import locate_partition
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"
 CANAL = "protocol=canal-json&partition-num=1"
-AVRO = "protocol=avro&partition-num=1"
+AVRO = "protocol=avro&partition-num=1&registry=http://127.0.0.1:8081"
 REGISTRY = '[sink]\nschema-registry = "http://127.0.0.1:8081"'
 DEBEZIUM = "protocol=debezium&partition-num=1"
 SIMPLE = "protocol=simple&partition-num=1"

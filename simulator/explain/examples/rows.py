@@ -22,8 +22,10 @@ from simulator.explain.examples.playback import (
 NO_OLD = "enable-old-value = false"
 UPDATED = "&only-output-updated-columns=true"
 NO_KEY = "CREATE TABLE t (a INT)"
-WITHOUT_A = "[sink]\ncolumn-selectors = [{matcher = ['*.*'], columns = ['*', '!a']}]"
+SELECTORS = "\ncolumn-selectors = [{matcher = ['*.*'], columns = ['*', '!a']}]"
+WITHOUT_A = "[sink]" + SELECTORS
 GENERATED = "CREATE TABLE t (id INT PRIMARY KEY, a INT AS (id) {})"
+AVRO_WATERMARKS = "&enable-tidb-extension=true&avro-enable-watermark=true"
 LARGE = "{}&max-message-bytes=100"
 KEYS = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = 'handle-key-only'"
 CLAIMS = (
@@ -155,7 +157,24 @@ CANAL_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
 }
 
 AVRO_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
-    "avro_records": (ReleaseExample((insert(id=1),), uri=AVRO, config=REGISTRY),),
+    "avro_records": tuple(
+        example
+        for config in ("", REGISTRY)
+        for example in table_with_column("DATE NOT NULL", insert(id=1, a="2024-01-01"), uri=AVRO, config=config)
+    ),
+    "avro_key": (ReleaseExample((insert(a=1),), "CREATE TABLE t (a INT NOT NULL UNIQUE)", AVRO, REGISTRY),),
+    "avro_delete": tuple(
+        ReleaseExample((delete(id=1),), uri=AVRO + more, config=REGISTRY) for more in ("", AVRO_WATERMARKS)
+    )
+    + (ReleaseExample((delete(id=1),), uri=AVRO),),
+    "avro_json_crashes": table_with_column("JSON", insert(id=1, a="1"), uri=AVRO),
+    "avro_unsigned_crashes": table_with_column("TINYINT UNSIGNED", insert(id=1, a=1), uri=AVRO),
+    "avro_refuses_floats": table_with_column("FLOAT", insert(id=1, a=1), uri=AVRO),
+    "avro_zero_dates": table_with_column("DATE", insert(id=1, a="0000-00-00"), uri=AVRO),
+    "avro_virtual_columns": (ReleaseExample((insert(id=1),), GENERATED.format("VIRTUAL"), AVRO, REGISTRY),),
+    "avro_selectors": table_with_column("INT", insert(id=1, a=1), uri=AVRO, config=REGISTRY + SELECTORS),
+    "avro_whole_bits": table_with_column("BIT(16)", insert(id=1, a=1), uri=AVRO, config=REGISTRY),
+    "avro_short_escapes": (ReleaseExample(("CREATE DATABASE `\b`",), uri=AVRO + AVRO_WATERMARKS, config=REGISTRY),),
     "avro_null_text": table_with_column("VARCHAR(9) DEFAULT 'null'", insert(id=1, a="x"), uri=AVRO, config=REGISTRY),
 }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import ssl
 import time
 import urllib.request
 from http.client import HTTPException
@@ -20,13 +19,12 @@ from urllib.parse import quote_plus, urlencode
 from simulator.errors import DeliveryError, SimulatorError, UserError, uri_without_secrets
 from simulator.sinks.kafka.library import AbstractTokenProvider, KafkaError
 from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.tls import tls_context
 from simulator.ticdc.changefeed import Sasl, Tls
 
 Option = object
 """The value of an option of kafka-python: text, number, list of addresses, TLS context, token provider."""
 
-NO_PASSPHRASE = ""
-"""With None, OpenSSL would ask the terminal for an encrypted key's passphrase; TiCDC accepts none either."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 """What it logs comes back as an exception or an acknowledgement; its lines would only break the progress display."""
@@ -85,25 +83,11 @@ def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Option]:
     protocol = ("SASL_" if sasl.mechanism else "") + ("SSL" if tls.enabled else "PLAINTEXT")
     options: dict[str, Option] = {"security_protocol": protocol}
     if tls.enabled:
-        options["ssl_context"] = _tls(tls)
+        options["ssl_context"] = tls_context(tls)
         options["ssl_check_hostname"] = not tls.insecure_skip_verify
     if sasl.mechanism:
         options.update(_sasl(sasl, timeout))
     return options
-
-
-def _tls(tls: Tls) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=tls.ca or None)
-        if tls.cert:
-            context.load_cert_chain(tls.cert, tls.key or None, NO_PASSPHRASE)
-    except OSError as error:
-        files = ", ".join(name for name in (tls.ca, tls.cert, tls.key) if name)
-        raise UserError(f"the TLS files cannot be used ({files}): {error}") from error
-    if tls.insecure_skip_verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _sasl(sasl: Sasl, timeout: float) -> dict[str, Option]:

@@ -28,6 +28,7 @@ BOOTSTRAPS = frozenset(
 
 REGISTRY_OPTIONS = (
     "schema-registry",
+    "registry",
     "avro-decimal-handling-mode",
     "avro-bigint-unsigned-handling-mode",
     "avro-enable-watermark",
@@ -91,7 +92,8 @@ def _options(settings: ChangefeedSettings, protocol: Protocol, old_values: bool)
         avro_decimal_handling_mode=settings.text("avro-decimal-handling-mode", "precise"),
         avro_bigint_unsigned_handling_mode=settings.text("avro-bigint-unsigned-handling-mode", "long"),
         avro_enable_watermark=settings.boolean("avro-enable-watermark"),
-        schema_registry=settings.text("schema-registry"),
+        schema_registry=settings.text("schema-registry") or settings.text("registry"),
+        schema_registry_tls=bool(settings.text("registry")) and settings.release.avro_registry_tls,
         enable_old_value=old_values,
         output_row_key=settings.boolean("output-row-key"),
         terminator=_terminator(settings, protocol),

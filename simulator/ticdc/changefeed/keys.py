@@ -101,6 +101,7 @@ SINK_URI = {
     **AVRO_MODES,
     "avro-enable-watermark": ConfigKey("bool", False),
     "schema-registry": ConfigKey("text"),
+    "registry": ConfigKey("text"),
     "only-output-updated-columns": ConfigKey("bool", False),
     "content-compatible": ConfigKey("bool", False),
     "output-row-key": ConfigKey("bool", False),

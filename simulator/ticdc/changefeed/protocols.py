@@ -77,7 +77,17 @@ def _since(name: str, release: Release) -> str:
     return f" TiCDC has it {releases}." if releases else ""
 
 
+EARLY_REGISTRY = "?registry"
+"""The URL of the registry before 6.1."""
+
+
 def _check_avro(settings: ChangefeedSettings) -> None:
+    if EARLY_REGISTRY in settings.release.options:
+        if not settings.text("registry"):
+            is_oldest = settings.release.avro_records == "unions"
+            code = "CDC:ErrPrepareAvroFailed" if is_oldest else settings.release.codec_error
+            raise ChangefeedError('Avro protocol requires parameter "registry"', code)
+        return
     _check_registry(settings, "Avro")
     modes = (settings.text(f"avro-{name}-handling-mode") for name in ("decimal", "bigint-unsigned"))
     checked = settings.file_value("integrity", "integrity-check-level") == "correctness"

@@ -100,6 +100,12 @@ class Fidelity:
     hides_unchanged_updates: bool = False
     """Whether an UPDATE that changes no column looks like an INSERT, because it has no old values."""
 
+    databases: bool = True
+    """Whether messages name the database of a table."""
+
+    names_operations: bool = False
+    """Whether UPDATEs without old values say that they are UPDATEs."""
+
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""
 

@@ -86,6 +86,9 @@ class CodecOptions:
     schema_registry: str = field(default="", repr=False)
     """Avro only: the URL of the schema registry."""
 
+    schema_registry_tls: bool = False
+    """Avro only: whether the TLS files of the sink-uri are for the registry, too."""
+
     enable_old_value: bool = True
     """`enable-old-value`: without it an UPDATE has only its new values and a DELETE only its handle key."""
 

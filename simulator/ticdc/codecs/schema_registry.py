@@ -173,9 +173,10 @@ def entry_with_ids(
 
 
 def _with_id(cells: pa.Array, number: int) -> pa.Array:
-    """Return the cells with the id in their headers; nulls stay nulls."""
+    """Return the cells with the id in their headers; nulls, and cells without a header, stay as they are."""
     data, offsets = stored_buffers(cells)
     starts = offsets[:-1][offsets[1:] > offsets[:-1]]
+    starts = starts[data[starts] == HEADER[0]]
     written = data.copy()
     for place, byte in enumerate(number.to_bytes(4, "big"), 1):
         written[starts + place] = byte

@@ -112,10 +112,7 @@ def test_a_schema_is_remembered_by_subject_and_version() -> None:
 
 @pytest.mark.parametrize(
     ("release", "architecture", "config", "text"),
-    [
-        ("v8.5.4", "new", "", "its form in the new architecture"),
-        ("v8.0.0", None, '[integrity]\nintegrity-check-level = "correctness"', "row level checksum"),
-    ],
+    [("v8.0.0", None, '[integrity]\nintegrity-check-level = "correctness"', "row level checksum")],
 )
 def test_what_is_not_simulated_is_refused(release: str, architecture: str | None, config: str, text: str) -> None:
     with pytest.raises(ChangefeedError, match=text):
@@ -190,11 +187,6 @@ def test_values_end_with_the_checksum_of_the_row(release: str, version: int) -> 
     assert names[-3:] == ["_tidb_row_level_checksum", "_tidb_corrupted", "_tidb_checksum_version"]
     assert message.value is not None
     assert message.value.endswith(zigzag(len(checksum)) + checksum + b"\0" + zigzag(version))
-
-
-def test_verify_says_that_it_does_not_read_avro(run_to_fixtures: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == play("verify", run_to_fixtures)
-    assert "verify does not read avro: its DELETEs have no commit-ts" in capsys.readouterr().err
 
 
 def test_the_same_messages_come_with_and_without_fixtures(run_to_fixtures: Path) -> None:

@@ -9,7 +9,8 @@ DECODER = Decoder(
     messages.looks_like,
     "Avro (a byte 0 and the id of a schema)",
     comparable.comparable,
-    tells_times=False,
     with_schemas=messages.decode,
+    sequential=True,
+    sent_name=messages.sent_name,
 )
 """A message is one event."""

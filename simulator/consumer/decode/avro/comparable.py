@@ -25,4 +25,4 @@ def comparable(
     hidden = avro_records.TIMES if "commit-ts" in ignored else frozenset()
     shown_key, shown_value = (avro_records.record_text(part, schemas, hidden) for part in (key, value))
     commit_ts = avro_records.commit_ts_of(value, schemas)
-    return ComparableText(commit_ts, f"{record['namespace']}.{record['name']}", shown_key, shown_value)
+    return ComparableText(commit_ts, f"{record.get('namespace', '?')}.{record['name']}", shown_key, shown_value)

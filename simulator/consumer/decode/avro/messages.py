@@ -1,16 +1,19 @@
 """Decodes TiCDC's Avro messages (docs: ticdc-avro-protocol; Avro's specification, "Binary Encoding").
 
 A message is one event. Schema, table and columns have the names of the schema, in which characters that Avro does not
-allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts.
+allow are `_`. A DELETE has only its key, and neither it nor a row without enable-tidb-extension says its commit-ts. With
+avro-enable-watermark releases of the new architecture send a byte 3 and the commit-ts as its value.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from datetime import datetime, timedelta
+from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -18,9 +21,24 @@ from simulator.consumer.decode.go_json import integer, parse, text
 from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 
 HEADER = struct.Struct(">bI")
-DDL, WATERMARK = b"\x01", b"\x02"
-WATERMARK_BYTES = 9
+DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
+TSO_BYTES = 9
+DIGITS = Context(prec=65)
+"""Those that a DECIMAL can have."""
+
+UNSIGNED = "BIGINT UNSIGNED"
+"""TiDB's type whose values wrap from 2^63 on."""
+
 OPERATIONS = {"c": "INSERT", "u": "UPDATE"}
+UNKNOWN_DATABASE = "?"
+"""Stands for the database in messages before 6.1."""
+
+EARLY_TYPES = {
+    **{"int": "INT", "long": "BIGINT", "float": "FLOAT", "double": "DOUBLE", "string": "TEXT", "bytes": "BLOB"},
+    **{"timestamp-millis": "DATETIME", "time-millis": "TIME", "decimal": "BIGINT UNSIGNED"},
+}
+"""Types of messages before 6.1, which do not have TiDB's, by Avro's."""
+
 EXTENSION = (
     "_tidb_op",
     "_tidb_commit_ts",
@@ -42,17 +60,26 @@ class AvroRecord:
     extension: Mapping[str, Value]
 
 
+def sent_name(name: str) -> str:
+    """Return a name as Avro allows it: letters, digits and `_`, no digit first."""
+    allowed = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{allowed}" if re.match("[0-9]", name) else allowed
+
+
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
     if key is None and value is not None and value[:1] in (DDL, WATERMARK):
-        return value[1:2] == b"{" or len(value) == WATERMARK_BYTES
-    parts = [part for part in (key, value) if part is not None]
-    return bool(parts) and all(part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
+        return value[1:2] == b"{" or len(value) == TSO_BYTES
+    parts = [key] if _is_delete(key, value) else [part for part in (key, value) if part is not None]
+    return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
 
 
 def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
     """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
     if key is None and value is not None and value[:1] in (DDL, WATERMARK):
         return (_statement(value[1:]) if value[:1] == DDL else _watermark(value),)
+    commit_ts = None
+    if value is not None and _is_delete(key, value):
+        commit_ts, value = int.from_bytes(value[1:], "big"), None
     keys, row = (None if part is None else _record(part, schemas) for part in (key, value))
     named = row or keys
     if named is None:
@@ -62,11 +89,18 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
         name: ColumnInfo(info.type, key=name in names, binary=info.binary) for name, info in named.columns.items()
     }
     if row is None:
-        return (RowEvent(None, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),)
+        return (
+            RowEvent(commit_ts, named.schema, named.table, "DELETE", named.values, None, columns, only_handle=True),
+        )
     operation = OPERATIONS[str(row.extension.get("_tidb_op", "c"))]
     ts = row.extension.get("_tidb_commit_ts")
     commit_ts = None if ts is None else int(ts)
     return (RowEvent(commit_ts, row.schema, row.table, operation, None, row.values, columns),)
+
+
+def _is_delete(key: bytes | None, value: bytes | None) -> bool:
+    """Return whether the value is the commit-ts of a DELETE."""
+    return key is not None and value is not None and value[:1] == DELETE and len(value) == TSO_BYTES
 
 
 def _statement(content: bytes) -> DdlEvent:
@@ -76,8 +110,8 @@ def _statement(content: bytes) -> DdlEvent:
 
 
 def _watermark(value: bytes) -> Watermark:
-    if len(value) != WATERMARK_BYTES:
-        raise ValueError(f"a watermark of {len(value)} bytes: {WATERMARK_BYTES} are expected")
+    if len(value) != TSO_BYTES:
+        raise ValueError(f"a watermark of {len(value)} bytes: {TSO_BYTES} are expected")
     return Watermark(int.from_bytes(value[1:], "big"))
 
 
@@ -95,7 +129,7 @@ def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
         raise ValueError(f"{len(message) - reader.place} bytes follow the record")
     columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
     return AvroRecord(
-        schema["namespace"].rpartition(".")[2],
+        schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2],
         schema["name"],
         {name: values[name] for name in columns},
         columns,
@@ -112,8 +146,26 @@ def _parsed(schema: str) -> dict[str, Any]:
 def _info(type: Any) -> ColumnInfo:
     """Return the column of a field, whose type is TiDB's name in the schema."""
     inner = next(each for each in type if each != "null") if isinstance(type, list) else type
+    if isinstance(inner, str) or "connect.parameters" not in inner:
+        kind = inner if isinstance(inner, str) else inner["logicalType"]
+        return ColumnInfo(EARLY_TYPES[kind], binary=kind == "bytes")
     name = inner["connect.parameters"]["tidb_type"]
     return ColumnInfo(name, binary=name == "BLOB")
+
+
+def _date_time(millis: int) -> str:
+    """Return the text of milliseconds since 1970."""
+    found = datetime(1970, 1, 1) + timedelta(milliseconds=millis)
+    return found.isoformat(" ", "milliseconds" if millis % 1000 else "seconds")
+
+
+def _duration(millis: int) -> str:
+    seconds, rest = divmod(abs(millis), 1000)
+    text = f"{'-' if millis < 0 else ''}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{rest:03}" if rest else text
+
+
+TIMES = {"timestamp-millis": _date_time, "time-millis": _duration}
 
 
 @dataclass
@@ -129,8 +181,13 @@ class Reader:
             branch = type[self.long()]
             return None if branch == "null" else self.value(branch)
         name = type if isinstance(type, str) else type["type"]
+        logical = "" if isinstance(type, str) or "connect.parameters" in type else type["logicalType"]
+        if logical in TIMES:
+            return TIMES[logical](self.long())
         if name in ("int", "long"):
-            return str(self.long())
+            number = self.long()
+            wraps = number < 0 and isinstance(type, dict) and type["connect.parameters"]["tidb_type"] == UNSIGNED
+            return str(number + (1 << 64) if wraps else number)
         if name == "boolean":
             return str(self.take(1)[0])
         if name == "float":
@@ -172,8 +229,9 @@ def _same(read: float, number: float, digits: int) -> bool:
 
 
 def _bytes(content: bytes, type: Any) -> Value:
-    parameters = type["connect.parameters"]
+    if type == "bytes":
+        return content
     if type.get("logicalType") == "decimal":
         unscaled = int.from_bytes(content, "big", signed=True)
-        return format(Decimal(unscaled).scaleb(-type["scale"]), "f")
-    return str(int.from_bytes(content, "big")) if parameters["tidb_type"] == "BIT" else content
+        return format(DIGITS.scaleb(unscaled, -type["scale"]), "f")
+    return str(int.from_bytes(content, "big")) if type["connect.parameters"]["tidb_type"] == "BIT" else content

@@ -10,8 +10,8 @@ from typing import Any
 
 from simulator.errors import UserError
 
-DDL, WATERMARK = b"\x01", b"\x02"
-"""First bytes of messages that are no rows."""
+DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
+"""First bytes of messages that are no records; DELETE in values with the commit-ts."""
 
 HEADER = 5
 """Bytes before a record: 0, and the schema's id."""
@@ -32,6 +32,8 @@ def record_text(message: bytes | None, schemas: Mapping[int, str], hidden: froze
     """Return a record as JSON: its schema, and the hexadecimal bytes of each field, 0 for hidden ones."""
     if not message:
         return "null"
+    if message.startswith(DELETE):
+        return json.dumps("0" if hidden else message.hex())
     schema = schema_of(message, schemas)
     fields = {name: "0" if name in hidden else piece.hex() for name, piece in pieces(message[HEADER:], schema)}
     return f'{{"schema":{schema},"fields":{json.dumps(fields)}}}'
@@ -41,6 +43,8 @@ def commit_ts_of(message: bytes | None, schemas: Mapping[int, str]) -> int:
     """Return the commit-ts of a record with TiDB's extension, else 0."""
     if not message:
         return 0
+    if message.startswith(DELETE):
+        return int.from_bytes(message[1:], "big")
     schema = schema_of(message, schemas)
     if COMMIT_TS not in schema:
         return 0

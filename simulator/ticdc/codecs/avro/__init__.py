@@ -14,6 +14,7 @@ Sources: tiflow v8.5.7: pkg/sink/codec/avro; docs: ticdc-avro-protocol.
 from __future__ import annotations
 
 from simulator.releases import Release, option_names
+from simulator.ticdc.codecs.avro.early import EARLY
 from simulator.ticdc.codecs.avro.encoder import avro_options, ddl, encode, schema, sends_ddl, watermark
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions
@@ -21,11 +22,18 @@ from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 
 
 def _sizes(options: CodecOptions, release: Release) -> SizeRules:
-    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False)
+    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=release.avro_records in EARLY)
 
 
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
-    return Fidelity(old_values=False, hides_unchanged_updates=not avro_options(options, release).enable_tidb_extension)
+    extended = avro_options(options, release).enable_tidb_extension
+    return Fidelity(
+        databases=release.avro_records not in EARLY,
+        old_values=False,
+        hides_unchanged_updates=not extended,
+        names_operations=extended,
+        member_names=True,
+    )
 
 
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
@@ -33,17 +41,14 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return key, b"\x09" + value[1:]
 
 
-_NOT_YET = {
-    "unions": "its form before 6.1; accepted: 6.1 to 8.5",
-    "rows": "its form in the new architecture; accepted: 6.1 to 8.5 of the classic one",
-}
+_NOT_YET = {"random": "its records have random names, and no texts; accepted: 4.0.6 and later"}
 
 AVRO = Codec(
     protocol=Protocol(
         name="avro",
         title="Avro",
         aliases=frozenset({"flat-avro"}),
-        settings=option_names.AVRO_MODES | option_names.AVRO_WATERMARK | {"sink.schema-registry"},
+        settings=option_names.AVRO_MODES | option_names.AVRO_WATERMARK | {"sink.schema-registry", "?registry"},
         refusals={"force-replicate": "force-replicate must be disabled, when using avro protocol"},
         tidb_extension=lambda release: not release.kafka_refuses_tidb_extension,  # from 6.0
         row_checksums=True,

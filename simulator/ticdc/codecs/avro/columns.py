@@ -50,10 +50,9 @@ class AvroType:
     logical: bytes = b""
     """The members of a logical type."""
 
-    @property
-    def schema(self) -> bytes:
-        """The JSON of the type in a schema."""
-        members = b",".join(quoted(key) + b":" + quoted(text) for key, text in self.parameters)
+    def schema(self, short: bool) -> bytes:
+        """Return the JSON of the type in a schema; `short` is whether control characters have short escapes."""
+        members = b",".join(quoted(key) + b":" + quoted(text, short) for key, text in self.parameters)
         return b'{"type":%s,"connect.parameters":{%s}%s}' % (quoted(self.name), members, self.logical)
 
 
@@ -102,8 +101,11 @@ def _escaped(member: str) -> str:
     return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
-def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType) -> list[Piece]:
-    """Return the pieces of a column's values in binary, for TiDB texts; raise EncodeError for what TiCDC refuses."""
+def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType, whole_bits: bool) -> list[Piece]:
+    """Return the pieces of a column's values in binary, for TiDB texts; raise EncodeError for what TiCDC refuses.
+
+    With `whole_bits` a BIT has all its bytes.
+    """
     family = types.family(type)
     match avro.name:
         case "int" | "long":
@@ -113,7 +115,8 @@ def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType) -> list[Piec
         case "double":
             return [numbers.floats(cells, 8)]
     if family == "bit":
-        return [*numbers.sized(numbers.bit_strings(cells))]
+        width = (max(type.length, BITS) + 7) // 8 if whole_bits else 1
+        return [*numbers.sized(numbers.bit_strings(cells, width))]
     if avro.logical:
         return [*numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))]
     if family == "enum":

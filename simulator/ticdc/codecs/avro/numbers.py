@@ -64,11 +64,13 @@ def sized(cells: pa.Array) -> list[pa.Array]:
     return [longs(lengths(cells), cells), cells]
 
 
-def bit_strings(cells: pa.Array) -> pa.Array:
-    """Return BIT's numbers as their bytes, big-endian and as few as hold the number, at least one."""
+def bit_strings(cells: pa.Array, least: int = 1) -> pa.Array:
+    """Return BIT's numbers as their bytes, big-endian and as few as hold the number, but at least so many."""
     numbers = cells.cast(pa.string()).cast(pa.uint64()).fill_null(0).to_numpy()
     matrix = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
-    return _without_leading(matrix, matrix != 0, cells)
+    needed = matrix != 0
+    needed[:, 8 - least :] = True
+    return _without_leading(matrix, needed, cells)
 
 
 def decimals(cells: pa.Array, scale: int) -> pa.Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pyarrow as pa
@@ -51,8 +51,8 @@ _REFUSED = "CDC:ErrAvroSchemaAPIError"
 class AvroField:
     """A column as a field of records."""
 
-    place: int
-    """Position of the column among the visible columns."""
+    place: int | None
+    """Position of the column among the visible columns; None for a virtual one, which is always NULL."""
 
     column: Column
     name: str
@@ -63,10 +63,16 @@ class AvroField:
     default_first: bool
     """Whether the type is before null in the union of a nullable column, as it has a default."""
 
+    short: bool
+    """Whether control characters have short escapes."""
+
+    problem: str = ""
+    """Why goavro cannot encode the default."""
+
     @property
     def schema(self) -> bytes:
         """The JSON of the field in a schema."""
-        name, type, nullable = quoted(self.name), self.type.schema, not self.column.not_null
+        name, type, nullable = quoted(self.name), self.type.schema(self.short), not self.column.not_null
         if nullable:
             union = b"[%s,%s]" % ((type, b'"null"') if self.default_first else (b'"null"', type))
             default = b"null" if self.default is None else self.default
@@ -91,25 +97,56 @@ def fields(
     table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None, keys: bool
 ) -> tuple[AvroField, ...]:
     """Return the fields of values, or of `keys`, in the order of the table; `selected` is what column selectors leave."""
-    return _fields(table, tuple(column.origin_default for column in table.columns), options, release, selected, keys)
+    details = tuple((column.origin_default, column.id) for column in table.columns)
+    return _fields(table, details, options, release, selected, keys)
 
 
 @lru_cache(maxsize=1024)
 def _fields(
     table: Table,
-    origin_defaults: tuple[str | None, ...],
+    details: tuple[tuple[str | None, int], ...],
     options: CodecOptions,
     release: Release,
     selected: frozenset[str] | None,
     keys: bool,
 ) -> tuple[AvroField, ...]:
-    """Return the fields; `origin_defaults` are not in the equality of tables."""
-    handle = table_info.handle_columns(table, release)
-    return tuple(
-        _field(place, column, options, release)
-        for place, column in enumerate(table_info.visible_columns(table))
-        if (selected is None or column.name in selected) and (not keys or column.name in handle)
-    )
+    """Return the fields; `details` of columns are not in the equality of tables."""
+    if release.avro_virtual_columns and not keys and _has_hidden_columns(table):
+        raise EncodeError(
+            f"TiCDC {release.name} sends the hidden columns of functional indexes in Avro; that is not simulated"
+        )
+    places = {column.name: place for place, column in enumerate(table_info.visible_columns(table))}
+    within = key_columns(table, release) if keys else None
+    columns = [
+        column
+        for column in table.columns
+        if (column.name in places or release.avro_virtual_columns)
+        and (selected is None or column.name in selected or not release.avro_selectors)
+        and (within is None or column.name in within)
+    ]
+    if options.row_checksums and not keys:
+        columns = _sorted(columns, release)
+    return tuple(_field(places.get(column.name), column, options, release) for column in columns)
+
+
+def _has_hidden_columns(table: Table) -> bool:
+    return any(column.expression for index in table.indexes for column in index.columns)
+
+
+def key_columns(table: Table, release: Release) -> frozenset[str]:
+    """Return the columns of keys."""
+    return frozenset(table.primary_key) if release.avro_key == "primary" else table_info.handle_columns(table, release)
+
+
+def _sorted(columns: list[Column], release: Release) -> list[Column]:
+    """Return columns by their ids; raise EncodeError if TiCDC then mixes their values up."""
+    by_id = sorted(columns, key=lambda column: column.id)
+    if by_id != columns and release.avro_sorts_columns == "mixed-up":
+        raise EncodeError(
+            f"with row checksums TiCDC {release.name} mixes up the values of a table whose columns are not in the "
+            "order of their ids, as after ADD COLUMN … FIRST; that is not simulated"
+        )
+    return by_id
 
 
 @lru_cache(maxsize=1024)
@@ -125,18 +162,19 @@ def schema_text(table: Table, found: Sequence[AvroField], extended: bool, checke
     ).decode()
 
 
-def _field(place: int, column: Column, options: CodecOptions, release: Release) -> AvroField:
+def _field(place: int | None, column: Column, options: CodecOptions, release: Release) -> AvroField:
     type, default = avro_type(column.type, options), None
     if not type.logical:
-        default = _default(column, type)
+        default = _default(column, type, release)
     # goavro reads the text "null" as no value (record.go)
-    as_null = default is None or default == b'"null"' and release.avro_null_text
-    return AvroField(place, column, clean(column.name), type, default, not as_null)
+    as_null = default is None or default == b'"null"' and release.avro_null_text == "null"
+    field = AvroField(place, column, clean(column.name), type, default, not as_null, release.avro_short_escapes)
+    return replace(field, problem=_default_problem(field, release))
 
 
-def _default(column: Column, type: AvroType) -> bytes | None:
+def _default(column: Column, type: AvroType, release: Release) -> bytes | None:
     """Return the JSON of a column's default, or None if it has none; expressions are texts."""
-    text = column.origin_default if column.default is None else column.default
+    text = column.origin_default if column.default is None and release.avro_origin_defaults else column.default
     if text is None and column.type.name == "year" and column.not_null and not column.default_dropped:
         text = "0"  # TiDB: pkg/ddl/add_column.go setYearDefaultValue
     if text is None:
@@ -144,7 +182,7 @@ def _default(column: Column, type: AvroType) -> bytes | None:
     if column.default_expression and text.upper().startswith("CURRENT_TIMESTAMP"):
         text = "CURRENT_TIMESTAMP"
     if type.name == "string":
-        return quoted(text)
+        return quoted(text, release.avro_short_escapes)
     if type.name == "bytes":
         return quoted(base64.b64encode(_stored_bytes(column, text)).decode())
     return _number(column, type, text)
@@ -175,6 +213,10 @@ def _number(column: Column, type: AvroType, text: str) -> bytes:
 def _check(table: Table, found: Sequence[AvroField], more: Sequence[str]) -> None:
     """Raise EncodeError for the first field that goavro refuses."""
     record, names = record_name(table), set[str]()
+    if not found and not more:
+        raise EncodeError(
+            f'schema manager API error, %s: Record "{record}" fields ought to be non-nil array: <nil>', _REFUSED
+        )
     for number, (name, problem) in enumerate(_names_and_problems(found, more), 1):
         if name in names:
             raise EncodeError(
@@ -189,15 +231,15 @@ def _check(table: Table, found: Sequence[AvroField], more: Sequence[str]) -> Non
 
 def _names_and_problems(found: Sequence[AvroField], more: Sequence[str]) -> Iterator[tuple[str, str]]:
     for field in found:
-        yield field.name, _default_problem(field)
+        yield field.name, field.problem
     yield from ((name, "") for name in more)
 
 
-def _default_problem(field: AvroField) -> str:
+def _default_problem(field: AvroField, release: Release) -> str:
     """Return why goavro cannot encode the default of a union, or an empty text."""
     if field.column.not_null or not field.default_first:
         return ""
-    if field.default == b'"null"':
+    if field.default == b'"null"' and release.avro_null_text == "refused":
         return "cannot encode binary bytes: expected: string; received: <nil>"
     if field.type.name == "long" and field.default and float(field.default) >= 2.0**63:
         return f"cannot encode binary long: provided Go float64 would lose precision: {float(field.default):f}"
