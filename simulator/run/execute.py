@@ -88,7 +88,7 @@ def work_of(plan: Plan, output: Output, release: Release, seed: int, speed: floa
     spec = TaskSpec(
         plan.tables,
         plan.routes,
-        tuple(event for event, _ in _statements(plan, output)),
+        tuple(event for event, _ in _statements(plan, output, release)),
         marks,
         replace(output.options, claim_check_seed=seed),
         release,
@@ -226,16 +226,16 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
     placed = []
-    for index, (event, topic) in enumerate(_statements(plan, output)):
+    for index, (event, topic) in enumerate(_statements(plan, output, release)):
         receiving = output.ddl_partitions(event, to.of_topic(topic, event.commit_ts), release)
         placed.append(PlacedDdl(event.commit_ts, index, receiving))
     has_watermarks = output.storage is not None or codec.has_watermarks(options, release)
     return ControlEvents(tuple(placed), plan.timeline, has_watermarks, release.watermark_after_ddl, to)
 
 
-def _statements(plan: Plan, output: Output) -> list[tuple[DdlEvent, str]]:
+def _statements(plan: Plan, output: Output, release: Release) -> list[tuple[DdlEvent, str]]:
     """Return the statements with their topics."""
-    return output.with_schema_files(zip(plan.statements, plan.statement_topics, strict=True))
+    return output.with_schema_files(zip(plan.statements, plan.statement_topics, strict=True), release)
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simulator.releases import Release
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.storage import StoredTable
 
@@ -14,6 +15,7 @@ class StorageSettings:
     """The storage, its layout, and the tables of the run."""
 
     storage: Storage
+    release: Release
     extension: str
     """`.csv` or `.json`."""
 
