@@ -128,14 +128,6 @@ def test_the_new_architecture_takes_shorter_intervals_and_smaller_files(tmp_path
     assert [len(TiCDC(release, sink_uri=uri).warnings) for release in (RELEASE, NEW)] == [2, 0]
 
 
-@pytest.mark.parametrize("release", ["new:v9.0.0-beta.1", "new:v26.3.1", "v7.1.0"])
-def test_releases_that_are_not_simulated_are_refused_by_name(tmp_path: Path, release: str) -> None:
-    with pytest.raises(
-        ChangefeedError, match=f"the storage sink of TiCDC {release.rpartition(':')[2]}.* is not simulated yet"
-    ):
-        TiCDC(release, sink_uri=f"{tmp_path.as_uri()}?protocol=csv")
-
-
 def test_strings_without_quotes_are_escaped(tmp_path: Path) -> None:
     insert = r"INSERT INTO shop.item VALUES (1, 'a|b\\c\r\nd')"
     files = played(tmp_path, insert, config="[sink.csv]\nquote = ''\ndelimiter = '|'\n")

@@ -90,7 +90,8 @@ def _csv_events(
     file: DataFile, directory: StorageDirectory, ignored: frozenset[str], first: int
 ) -> Iterator[TextAndEvent]:
     options, table = directory.changefeed.codec, f"{file.schema}.{file.table}"
-    for number, (text, cells) in enumerate(CsvFormat(options).rows(directory.content(file.path)), first):
+    rows = CsvFormat(options).rows(directory.content(file.path))
+    for number, (_, text, cells) in enumerate(rows, first):
         commit_ts, shown = 0, text
         if options.csv.include_commit_ts:
             written = cells[3] if len(cells) > 3 else None

@@ -126,10 +126,13 @@ class TableEvents:
         events = self._by_columns(file, content, columns)
         return self._one_by_one(file_events(file, self._directory)) if events is None else events
 
-    def _by_columns(self, file: DataFile, content: bytes, columns: Sequence[CsvColumn]) -> pa.RecordBatch | None:
+    def _by_columns(
+        self, file: DataFile, content: bytes, choices: Sequence[Sequence[CsvColumn]]
+    ) -> pa.RecordBatch | None:
         """Return the rows of a file of CSV; None if they cannot be read by columns."""
-        cells = _cells(content, self._format, len(columns))
-        if cells is None:
+        columns = _first_columns(content, self._format, choices)
+        cells = None if columns is None else _cells(content, self._format, len(columns))
+        if columns is None or cells is None:
             return None
         operation, table, schema, commit_ts, *_ = cells
         known = pa.array([*OPERATIONS], pa.binary())
@@ -175,6 +178,17 @@ class TableEvents:
         return pa.array(texts, pa.binary()).take(encoded.indices)
 
 
+def _first_columns(
+    content: bytes, format: CsvFormat, choices: Sequence[Sequence[CsvColumn]]
+) -> Sequence[CsvColumn] | None:
+    """Return the columns of the first row; None if there is no such row."""
+    try:
+        first = next(format.rows(content), None)
+    except UserError:
+        return None
+    return None if first is None else format.columns(len(first[2]), choices)
+
+
 def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | None:
     """Return the cells of CSV by column, binary; None if it is not of the form that Arrow reads, or is no UTF-8."""
     options, csv = format.options, format.options.csv
@@ -188,7 +202,7 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
         content.decode()
         read = arrow_csv.read_csv(
             pa.py_buffer(content),
-            arrow_csv.ReadOptions(use_threads=False, column_names=names),
+            arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=format.header_rows),
             arrow_csv.ParseOptions(delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 check_utf8=False,
