@@ -31,7 +31,7 @@ from simulator.errors import DeliveryError
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import MemoryOutput, Output, StorageOutput
+from simulator.run.outputs import MemoryOutput, Output, StorageOutput, resumed
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.memory import Message
@@ -75,6 +75,8 @@ def run(
     checkpoint_writer: CheckpointWriter | None = None,
 ) -> RunResult:
     """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input."""
+    if checkpoint_writer is not None:
+        output = resumed(output, plan.tables, plan.routes, checkpoint_writer.since)
     work = work_of(plan, output, release, seed, speed, listener)
     if checkpoint_writer is not None:
         work = with_checkpoint(work, checkpoint_writer)

@@ -132,6 +132,16 @@ def kafka_settings(
     )
 
 
+def resumed(output: Output, tables: Sequence[PhysicalTable], routes: Sequence[Route], since: int) -> Output:
+    """Return an output to which a run goes on that ended early, at its checkpoint."""
+    if not isinstance(output.settings, StorageSettings):
+        return output
+    settings = replace(output.settings, since=since)
+    return replace(
+        output, settings=replace(settings, tables=tuple(_stored_tables(tables, routes, settings, output.options)))
+    )
+
+
 def codec_options(changefeed: Changefeed) -> CodecOptions:
     """Return the codec's options with an absolute claim-check path, as tasks may run in other directories."""
     codec = changefeed.codec
@@ -174,7 +184,9 @@ def _stored_tables(
     codec, release = CODECS[options.protocol], settings.release
     for physical, to in zip(tables, routes, strict=True):
         table = sent_table(to, physical.table)
-        info = TableInfo(table, physical.table_id, physical.version, physical.snapshot_version)
+        # where schema files are beside rows, a restart begins versions (cdc/processor/processor.go ddlStartTs)
+        begun = physical.snapshot_version if release.storage_schema_names else settings.since
+        info = TableInfo(table, physical.table_id, physical.version, max(physical.snapshot_version, begun))
         header = codec.file_header(table, to.selected, options, release)
         yield stored_table(info, physical.partition_id, settings.storage, release, header)
 

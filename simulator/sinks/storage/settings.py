@@ -21,3 +21,6 @@ class StorageSettings:
 
     tables: Sequence[StoredTable]
     """Parallel to the run's physical tables; a changefeed that stays open appends to it."""
+
+    since: int = 0
+    """The checkpoint from which the changefeed goes on after a restart; 0 if it is new."""
