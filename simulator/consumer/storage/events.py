@@ -24,6 +24,11 @@ class FileEvent:
 
     event: Event | TableSchema | UserError
 
+    @property
+    def place(self) -> str:
+        """The file, and the number of the row."""
+        return f"{self.path}:{self.row}" if self.row else self.path
+
 
 def events(directory: StorageDirectory) -> Iterator[FileEvent]:
     """Yield the events of all files in order."""

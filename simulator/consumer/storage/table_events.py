@@ -5,7 +5,7 @@ A table's statements, rows and checkpoint are one partition of a stream, whose o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,17 +69,32 @@ class TableEvents:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of EVENT_SCHEMA, at last the checkpoint. Raises UserError for files that cannot be opened."""
         for file in self._files:
-            if isinstance(file, IndexFile):
-                continue
-            if not isinstance(file, DataFile):
-                events = self._one_by_one(file_events(file, self._directory))
-            elif file.is_csv:
-                events = self._csv(file)
-            else:
-                events = self._canal_json(file)
-            yield self._numbered(events)
+            if not isinstance(file, IndexFile):
+                yield self._numbered(self._of_file(file))
         if (checkpoint_ts := self._directory.checkpoint_ts()) is not None:
             yield self._numbered(self._one_by_one([FileEvent(METADATA, 0, Watermark(checkpoint_ts))]))
+
+    def places(self, offsets: Collection[int]) -> Iterator[tuple[int, str]]:
+        """Yield the file and row of some of the offsets. Raises UserError for files that cannot be opened."""
+        first = 0
+        for file in self._files:
+            if isinstance(file, IndexFile):
+                continue
+            inside = range(first, first := first + self._of_file(file).num_rows)
+            if not any(offset in inside for offset in offsets):
+                continue
+            shown = (each for each in file_events(file, self._directory) if not isinstance(each.event, TableSchema))
+            for offset, each in zip(inside, shown, strict=True):
+                if offset in offsets:
+                    yield offset, each.place
+        if first in offsets:
+            yield first, METADATA
+
+    def _of_file(self, file: TableSchema | DataFile) -> pa.RecordBatch:
+        """Return the events of a file."""
+        if not isinstance(file, DataFile):
+            return self._one_by_one(file_events(file, self._directory))
+        return self._csv(file) if file.is_csv else self._canal_json(file)
 
     def _numbered(self, events: pa.RecordBatch) -> pa.RecordBatch:
         """Return the events with their offsets, each as a message of its own."""
@@ -95,8 +110,7 @@ class TableEvents:
         rows = []
         for each in events:
             if isinstance(each.event, UserError):
-                where = f"{each.path}:{each.row}" if each.row else each.path
-                rows.append(_unreadable(f"{where}: {each.event}"))
+                rows.append(_unreadable(str(each.event)))
             elif not isinstance(each.event, TableSchema):
                 rows.append(event_row(each.event, "csv", self._index, None, {}))
         heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
@@ -113,7 +127,7 @@ class TableEvents:
         events = self._json.decoded(records)
         if rest:
             unreadable = {"offset": count, "number": 0, "events": 1, "size": 0}
-            why = _unreadable(f"{file.path}:{count + 1}: the file ends inside a row")
+            why = _unreadable("the file ends inside a row")
             events = pa.concat_batches([events, pa.RecordBatch.from_pylist([{**unreadable, **why}], EVENT_SCHEMA)])
         return events
 
