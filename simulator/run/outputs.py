@@ -12,10 +12,11 @@ from pathlib import Path
 
 from simulator import signals
 from simulator.channel import DriverAddress
+from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
-from simulator.sinks.external_storage import ExternalStorage
+from simulator.sinks.external_storage import ExternalStorage, NotWritable
 from simulator.sinks.files.directory import begin, commit, discard, write_schemas
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
@@ -162,13 +163,20 @@ def _registered(changefeed: Changefeed) -> SchemaManager:
 
 
 def to_storage(plan: Plan, changefeed: Changefeed, release: Release) -> Output:
-    """Write to the changefeed's storage; raises UserError if it cannot be written to."""
+    """Write to the changefeed's storage; raises DeliveryError if it cannot be written to."""
     settings = storage_settings(changefeed, release)
-    ExternalStorage(settings.storage.uri, "sink-uri").require_writable("sink-uri")
+    _require_writable(settings)
     counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
     options = codec_options(changefeed)
     tables = tuple(_stored_tables(plan.tables, plan.routes, settings, options))
     return Output("storage", replace(settings, tables=tables), _destinations(plan, counts), options)
+
+
+def _require_writable(settings: StorageSettings) -> None:
+    try:
+        ExternalStorage(settings.storage.uri, "sink-uri").require_writable("sink-uri")
+    except NotWritable as error:
+        raise DeliveryError(*error.args) from error
 
 
 def storage_settings(changefeed: Changefeed, release: Release) -> StorageSettings:
@@ -303,14 +311,14 @@ class KafkaOutput(MemoryOutput):
 class StorageOutput(MemoryOutput):
     """Writes files to the changefeed's storage, at DDL and at checkpoints; keeps no messages in memory.
 
-    Raises UserError if the storage cannot be written to.
+    Raises DeliveryError if the storage cannot be written to.
     """
 
     def __init__(self, changefeed: Changefeed, release: Release) -> None:
         super().__init__(changefeed, [])
         self._tables: list[StoredTable] = []
         self._stored = replace(storage_settings(changefeed, release), tables=self._tables)
-        ExternalStorage(self._stored.storage.uri, "sink-uri").require_writable("sink-uri")
+        _require_writable(self._stored)
         self.name = "storage"
         self.sink = SINKS["storage"](self._stored, self.topics)
 

@@ -97,5 +97,5 @@ def test_options_about_kafka_are_refused(
 def test_a_storage_that_cannot_be_written_to_is_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (plan.parent / "file").touch()
     uri = f"{(plan.parent / 'file').as_uri()}/out?protocol=csv"
-    assert play("load", plan, "--duration", "1s", "--master", "none", "--sink-uri", uri) == 2
+    assert play("load", plan, "--duration", "1s", "--master", "none", "--sink-uri", uri) == 3
     assert "cannot be written to: Not a directory" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from simulator import TiCDC
 from simulator.cli import run
 from simulator.consumer.decode import RowEvent
-from simulator.errors import ChangefeedError, UserError
+from simulator.errors import ChangefeedError, DeliveryError, UserError
 
 RELEASE = "v8.0.0"
 TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))"
@@ -159,7 +159,7 @@ def test_settings_that_ticdc_refuses(uri: str, config: str, expected: str) -> No
 def test_a_storage_that_cannot_be_written_to_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(UserError, match="cannot be written to: Not a directory"):
+    with pytest.raises(DeliveryError, match="cannot be written to: Not a directory"):
         TiCDC(RELEASE, sink_uri=f"{(tmp_path / 'file').as_uri()}/below?protocol=csv")
 
 

@@ -7,7 +7,8 @@ cdc/sink/dmlsink/cloudstorage/dml_worker.go; ticdc v8.5.7: downstreamadapter/sin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -94,7 +95,7 @@ class StorageSink:
         """Keep the rows, write schema files and checkpoints."""
         for topic, partition, places in positions_by_partition(records):
             counter = self._counters[topic, partition]
-            if counter.error is None:
+            if not self.failed:
                 try:
                     self._take(records, places, (topic, partition))
                 except OSError as error:
@@ -106,7 +107,7 @@ class StorageSink:
         """Write the files of all rows."""
         for table, waiting in self._waiting.items():
             counter = self._counters[self._partitions[table]]
-            if waiting.size and counter.error is None:
+            if waiting.size and not self.failed:
                 try:
                     self._store(table, waiting.take())
                 except OSError as error:
@@ -209,7 +210,8 @@ class StorageSink:
         If there is none, it is written (tiflow: CheckOrWriteSchema).
         """
         directory, _, name = table.schema_path.rpartition("/")
-        names = self._files.names(directory)
+        with self._named(directory, "listed"):
+            names = self._files.names(directory)
         if name in names:
             return table.version
         versions = () if table.keeps_version else map(SCHEMA_FILE.fullmatch, names)
@@ -241,13 +243,15 @@ class StorageSink:
         if self._release.storage_next_number in ("named", "index"):
             return frozenset()
         if directory not in self._earlier:
-            self._earlier[directory] = self._files.names(directory)
+            with self._named(directory, "listed"):
+                self._earlier[directory] = self._files.names(directory)
         return self._earlier[directory]
 
     def _last_number(self, directory: str, dispatcher: str) -> int:
         """Return the number of the last file of a directory, by its index; 0 without any."""
         path = index_path(directory, self._release, dispatcher)
-        index = None if self._release.storage_index == "none" else self._files.read(path)
+        with self._named(path, "read"):
+            index = None if self._release.storage_index == "none" else self._files.read(path)
         if index is None:
             return 0
         name = index.decode("utf-8", "replace").removesuffix("\n")
@@ -257,10 +261,17 @@ class StorageSink:
             raise OSError(f"{path}: {error}") from error
         if self._release.storage_next_number != "named":
             return number
-        return number if self._files.read(f"{directory}/{name}", 1) else number - 1
+        with self._named(name, "read"):
+            return number if self._files.read(f"{directory}/{name}", 1) else number - 1
 
     def _write(self, path: str, parts: Sequence[bytes | memoryview | pa.Buffer]) -> None:
-        try:
+        with self._named(path, "written"):
             self._files.write(path, parts)
+
+    @contextmanager
+    def _named(self, path: str, done: str) -> Iterator[None]:
+        """Name the storage and the file in an error."""
+        try:
+            yield
         except Exception as error:  # each driver has errors of its own
-            raise OSError(f"sink-uri {self._files.shown}: {path} cannot be written: {reason(error)}") from error
+            raise OSError(f"sink-uri {self._files.shown}: {path} cannot be {done}: {reason(error)}") from error
