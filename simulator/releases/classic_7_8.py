@@ -116,6 +116,7 @@ V7_1_6 = replace(
 V7_2_0 = replace(
     V7_1_1,
     name="v7.2.0",
+    storage_empty_terminator=True,
     delete_without_old_value=False,
     open_needs_columns=True,
     options=(

@@ -130,6 +130,10 @@ class StorageBehaviours:
     csv_short_delimiters: bool = STORAGE(
         "Whether a delimiter of CSV has at most three bytes ((7.6+: %s))", "pkg/config/sink.go CSVConfig"
     )
+    storage_empty_terminator: bool = STORAGE(
+        "Whether an empty terminator is one ((7.2+: %s)); elsewhere it is as none, CR and LF",
+        "pkg/config/sink.go validateAndAdjust",
+    )
     csv_disables_old_value: bool = STORAGE(
         "Whether CSV turns enable-old-value off ((6.5.3+, 7.1.1 to 7.3: %s))",
         "pkg/config/sink.go ForceDisableOldValueProtocols",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulator import TiCDC, releases
+from simulator.consumer.compare.stored import compare_storages
 from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.lines import lines
 from simulator.consumer.verify import verify
@@ -28,13 +29,15 @@ SQL = (
 )
 
 
-def written(directory: Path, release: str, config: str = "", protocol: str = "csv") -> dict[str, str]:
+def written(
+    directory: Path, release: str, config: str = "", protocol: str = "csv", start_ts: str | None = None
+) -> dict[str, str]:
     """The files of statements, and beside them their truth and changefeed.toml."""
     out = directory / "out"
     extension = "" if protocol == "csv" else "&enable-tidb-extension=true"
     uri = f"{out.as_uri()}?protocol={protocol}&flush-interval=2s{extension}"
     (directory / "changefeed.toml").write_text(config)
-    with TiCDC(release, sink_uri=uri, config=config or None, databases=("shop",)) as ticdc:
+    with TiCDC(release, sink_uri=uri, config=config or None, databases=("shop",), start_ts=start_ts) as ticdc:
         for statement in SQL:
             ticdc.execute(statement)
         ticdc.truth(directory / "truth")
@@ -91,6 +94,19 @@ def test_the_files_of_every_release_lead_to_the_truth(tmp_path: Path, release: s
     }
 
 
+@pytest.mark.parametrize("release", ["v6.5.2", "new:v8.5.7"])
+def test_two_runs_at_different_times_have_equal_files(tmp_path: Path, release: str) -> None:
+    """With a header and ids where the release has them."""
+    config = TIMED + (HEADER + IDS if release.startswith("new") else "")
+    for start_ts in ("2025-01-01", "2025-02-03"):
+        (tmp_path / start_ts).mkdir()
+        written(tmp_path / start_ts, release, config, start_ts=start_ts)
+
+    first, second = (str(tmp_path / start_ts / "out") for start_ts in ("2025-01-01", "2025-02-03"))
+    found = compare_storages(first, second, tmp_path / "2025-01-01/changefeed.toml")
+    assert not found.differences and found.messages[0] == found.messages[1] > 8
+
+
 HANDLES_ALONE = ['"I","item","shop",1,"a"', '"I","item","shop",2,"b"', '"I","item","shop",1,"c"', '"D","item","shop",2']
 WHOLE = ['"I","item","shop",1,"a"', '"I","item","shop",2,"b"', '"U","item","shop",1,"c"', '"D","item","shop",2,"b"']
 VIRTUAL = [f"{row},\\N" for row in WHOLE]
@@ -130,6 +146,25 @@ def test_schema_files_have_defaults_from_6_5_3_and_7_1_1_on(tmp_path: Path, rele
         if column["ColumnName"] == "name"
     ]
     assert [default] * 2 == [column.get("ColumnDefault") for column in columns]
+
+
+@pytest.mark.parametrize(("release", "files"), [("v7.1.0", 1), ("v7.1.1", 2)])
+def test_a_file_that_has_just_the_size_is_complete_from_7_1_1_on(tmp_path: Path, release: str, files: int) -> None:
+    size = 1 << 20
+    letters = size - len('"I","page","shop",1,""\r\n')
+    with TiCDC(release, sink_uri=f"{tmp_path.as_uri()}?protocol=csv&file-size={size}", databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.page (id INT PRIMARY KEY, t MEDIUMTEXT)")
+        ticdc.execute(
+            f"INSERT INTO shop.page VALUES (1, REPEAT('x', {letters})); INSERT INTO shop.page VALUES (2, 'y')"
+        )
+
+    assert len([*tmp_path.rglob("CDC*.csv")]) == files
+
+
+@pytest.mark.parametrize(("release", "end"), [("v7.1.6", "\r\n"), ("v7.2.0", "")])
+def test_an_empty_terminator_is_one_from_7_2_on(release: str, end: str) -> None:
+    found = load("file:///x?protocol=csv", "[sink]\nterminator = ''\n", releases.find(release))
+    assert found.codec.terminator == end
 
 
 IDS = "[sink.cloud-storage-config]\nuse-table-id-as-path = true\n"

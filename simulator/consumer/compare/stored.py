@@ -18,7 +18,7 @@ from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDir
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
-from simulator.ticdc.storage import METADATA
+from simulator.ticdc.storage import METADATA, SCHEMA_JSON
 
 TABLE_VERSION = re.compile(r'(?<="TableVersion": )\d+')
 
@@ -82,7 +82,7 @@ def _schema_event(file: TableSchema, directory: StorageDirectory, ignored: froze
     text = directory.content(file.path).decode("utf-8", "surrogateescape")
     table = f"{file.schema}.{file.table}"
     shown = TABLE_VERSION.sub("0", text) if "commit-ts" in ignored else text
-    checksum = file.path[-len("0123456789.json") :]
+    checksum = "" if file.path.endswith(f"/{SCHEMA_JSON}") else file.path[-len("0123456789.json") :]
     return text, ComparedEvent(table, 0, number, file.version, table, checksum, shown)
 
 

@@ -141,7 +141,8 @@ def csv_options(settings: ChangefeedSettings) -> CsvOptions:
 def terminator(settings: ChangefeedSettings) -> str:
     """Return the end of a row."""
     written = settings.file.values.get(("sink", "terminator"))
-    return "\r\n" if written is None else str(written)
+    is_none = written is None or written == "" and not settings.release.storage_empty_terminator
+    return "\r\n" if is_none else str(written)
 
 
 def warnings(settings: ChangefeedSettings, storage: Storage) -> Iterator[str]:
