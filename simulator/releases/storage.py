@@ -78,7 +78,8 @@ class StorageBehaviours:
         first=True,
     )
     storage_one_partition: bool = STORAGE(
-        "Whether the rows of all partitions are in one directory, that of the table's id ((6.5.0, 6.5.1, 6.6: %s))",
+        "Whether the rows of all partitions are in the same files, in the directory of the table's id ((6.5.0, 6.5.1, "
+        "6.6: %s))",
         "cdc/sinkv2/eventsink/cloudstorage/cloud_storage_dml_sink.go",
         first=True,
     )

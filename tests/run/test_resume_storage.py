@@ -79,7 +79,7 @@ def test_a_run_that_is_killed_at_any_file_goes_on_in_the_next_files(
     (whole := Story(tmp_path, release, "whole")).play()
     expected, again, number = whole.events(), 0, 0
     files = sum(1 for path in whole.out.rglob("*") if path.is_file())
-    for number in range(4, files, 3):
+    for number in range(4, files, 2):
         story = Story(tmp_path, release, f"killed at {number}")
         with killed_at(monkeypatch, number):
             story.play()

@@ -74,6 +74,7 @@ def test_a_release_puts_files_where_its_sources_say(tmp_path: Path, release: str
 
     assert ROWS[release] <= found
     assert any(path.endswith(".index") for path in found) == (release != "v6.5.0")
+    assert any("CDC000002" in path for path in found) == (release == "v7.0.0"), "that of the second partition"
     assert any(path.startswith("other/") for path in found) == (release == "v6.5.3")
 
 

@@ -130,8 +130,8 @@ class StorageSink:
         controls = np.flatnonzero(table == NO_TABLE)
         start = 0
         for end in (*controls.tolist(), len(places)):
-            for number, at in by_table(table[start:end]):
-                rows = places[start + at]
+            for physical, at in by_table(table[start:end]):
+                number, rows = self._file_owner(physical), places[start + at]
                 self._partitions[number] = partition
                 waiting = self._waiting.setdefault(number, WaitingRows(self._file_size))
                 if records.file_fault is not None:
@@ -143,6 +143,12 @@ class StorageSink:
             if end < len(places):
                 self._write_control(records, int(places[end]), partition[1])
             start = end + 1
+
+    def _file_owner(self, number: int) -> int:
+        """Return the physical table in whose files the rows of one are: its own, or the first of its partitions."""
+        if not self._release.storage_one_partition:
+            return number
+        return self._settings.tables.index(self._settings.tables[number])
 
     def _write_control(self, records: Records, place: int, partition: int) -> None:
         """Write a schema file or the checkpoint, after all rows of this task; other tasks wait at barriers."""
