@@ -1,4 +1,7 @@
-"""Golden files: recorded messages to compare with, one JSON line each, with all their bytes and their decoded events."""
+"""Golden files: recorded messages or files to compare with, one JSON line each.
+
+A message has all its bytes and its decoded events, a file its path and content.
+"""
 
 from __future__ import annotations
 
@@ -38,25 +41,32 @@ class Golden:
     """Calls without a name."""
 
     def __call__(
-        self, messages: Iterable[Message], name: str | None = None, schemas: Mapping[int, Schema] = MappingProxyType({})
+        self,
+        messages: Iterable[Message] | Mapping[str, bytes],
+        name: str | None = None,
+        schemas: Mapping[int, Schema] = MappingProxyType({}),
     ) -> None:
-        """Compare the messages with the file of that name, or write it.
+        """Compare messages, or the files of a storage (`TiCDC.files`), with the file of that name, or write it.
 
         `schemas` are those that messages name (`TiCDC.schemas`), by which their events are decoded.
         Raises AssertionError with the difference, and UserError for a name outside the directory.
         """
         path = self._path(name)
         texts = {id: schema.text for id, schema in schemas.items()}
-        lines = [golden_line(message, texts) for message in messages]
+        what = "files" if isinstance(messages, Mapping) else "messages"
+        if isinstance(messages, Mapping):
+            lines = [printable_json({"file": file, "content": _text(data)}) for file, data in messages.items()]
+        else:
+            lines = [golden_line(message, texts) for message in messages]
         if self.rewrite:
-            self._write(path, "".join(f"{line}\n" for line in lines))
+            self._write(path, "".join(f"{line}\n" for line in lines), what)
             return
         if not path.exists():
             raise AssertionError(f"there is no golden file {path}: pytest --rewrite-golden writes it")
         expected = read_text(path).splitlines()
         if expected != lines:
             shown = "\n".join(islice(_difference(expected, lines), MOST))
-            raise AssertionError(f"the messages differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
+            raise AssertionError(f"the {what} differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
 
     def _path(self, name: str | None) -> Path:
         if not name:
@@ -66,9 +76,9 @@ class Golden:
             raise UserError(f"the name {name!r} leads out of {self.directory}; expected is one such as 'after-update'")
         return self.directory / f"{name}.jsonl"
 
-    def _write(self, path: Path, text: str) -> None:
+    def _write(self, path: Path, text: str, what: str) -> None:
         if self.written.setdefault(path, text) != text:
-            raise AssertionError(f"{path} has other messages, just written by another call: give one another name")
+            raise AssertionError(f"{path} has other {what}, just written by another call: give one another name")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
 
@@ -89,13 +99,15 @@ def golden_line(message: Message, schemas: Mapping[int, str] = MappingProxyType(
 
 
 def _difference(expected: Sequence[str], actual: Sequence[str]) -> Iterable[str]:
-    """Return a diff of the decoded events, or of the bytes if the events are equal."""
+    """Return a diff of the decoded events, or of the bytes if the events are equal; of files of their lines."""
     events = [[event for line in side for event in _events(json.loads(line))] for side in (expected, actual)]
     before, after = (expected, actual) if events[0] == events[1] else events
     return difflib.unified_diff(before, after, "golden", "now", lineterm="", n=1)
 
 
 def _events(line: dict[str, Any]) -> list[str]:
+    if "file" in line:
+        return [f"{line['file']}:{number} {text}" for number, text in enumerate(line["content"].splitlines(), 1)]
     return [f"{line['topic']}/{line['partition']}@{line['offset']} {event}" for event in line["events"]]
 
 

@@ -1,4 +1,5 @@
-"""The pytest plugin: fixtures `ticdc`, `ticdc_kafka`, `ticdc_server` and `ticdc_golden`, the marker `ticdc`, and `--rewrite-golden`.
+"""The pytest plugin: fixtures `ticdc`, `ticdc_kafka`, `ticdc_storage`, `ticdc_server` and `ticdc_golden`, the marker
+`ticdc`, and `--rewrite-golden`.
 
 It imports only pytest until a fixture is used.
 """
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 MARKER = (
     "ticdc(release=, architecture=, sink_uri=, config=, start_ts=, resolved_interval=, seed=, databases=, releases=): "
-    "what the fixtures ticdc and ticdc_kafka simulate; releases=[…] runs the test once for each."
+    "what the fixtures ticdc, ticdc_kafka and ticdc_storage simulate; releases=[…] runs the test once for each."
 )
 
 KAFKA = "TICDC_SIM_KAFKA"
@@ -141,6 +142,21 @@ def ticdc_shared_server() -> Iterator[TiCDCServer]:
         yield server
 
 
+@pytest.fixture
+def ticdc_storage(request: pytest.FixtureRequest, ticdc_release: str | None, tmp_path: Path) -> Iterator[TiCDC]:
+    """Like `ticdc`, but writes files to `tmp_path / "storage"`, with the parameters of the marker's `sink_uri`.
+
+    Without one it writes CSV.
+    """
+    from simulator.api.session import TiCDC
+
+    arguments = _marker_arguments(request, ticdc_release)
+    query = arguments.get("sink_uri", "?protocol=csv").partition("?")[2]
+    arguments["sink_uri"] = f"{(tmp_path / 'storage').as_uri()}?{query}"
+    with TiCDC(**arguments) as session:
+        yield session
+
+
 @pytest.fixture(scope="session")
 def ticdc_broker() -> Iterator[str]:
     """`host:port` of a Kafka: that of TICDC_SIM_KAFKA, or one that is started for the session.
@@ -168,7 +184,7 @@ def ticdc_broker() -> Iterator[str]:
 
 @pytest.fixture
 def ticdc_golden(request: pytest.FixtureRequest) -> Golden:
-    """Compares messages with a recorded file: `ticdc_golden(ticdc.messages())`."""
+    """Compares messages or files with recorded ones: `ticdc_golden(ticdc.messages())`, `ticdc_golden(ticdc.files())`."""
     from simulator.api.golden import Golden
 
     directory = request.path.parent / "golden" / request.path.stem

@@ -204,6 +204,20 @@ class TiCDC:
         schemas = {number: schema.text for number, schema in self.schemas.items()}
         return [event for message in messages for event in self._reader.events(message, schemas)]
 
+    def files(self, watermark: bool = True) -> dict[str, bytes]:
+        """Return the files of the storage by their paths, sorted.
+
+        They have all rows so far, and `metadata` is above them, unless `watermark` is false.
+        Raises UserError for a changefeed that sends messages.
+        """
+        live = self._open()
+        if self._changefeed.storage is None:
+            raise UserError("there are no files: the changefeed sends messages to Kafka; `messages` returns them")
+        if watermark:
+            live.resolve()
+        storage = ExternalStorage(self._changefeed.storage.uri, "sink-uri")
+        return {path: storage.read(path) or b"" for path in storage.paths()}
+
     def _new_file_events(self, watermark: bool) -> list[Event]:
         live = self._open()
         if watermark:

@@ -50,7 +50,7 @@ def check_client(options: Mapping[str, Any]) -> None:
         raise UserError("--plain-producer is about kafka-python: --driver confluent has one way to send")
 
 
-KAFKA_ONLY = ("console", "fixtures", "driver", "plain_producer", "checkpoint", "resume", "consumer_group")
+KAFKA_ONLY = ("console", "fixtures", "driver", "plain_producer", "consumer_group")
 
 
 def check_storage(changefeed: Changefeed, options: Mapping[str, Any]) -> None:

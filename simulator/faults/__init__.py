@@ -43,5 +43,6 @@ FAULTS: dict[str, FaultKind] = {
     "unknown-schema": damaged_messages.UNKNOWN_SCHEMA,
     "index-before-data": stored_files.INDEX_BEFORE_DATA,
     "truncated-file": stored_files.TRUNCATED_FILE,
+    "truncated-row": damaged_messages.TRUNCATED_ROW,
 }
 """The kinds by the name that scenario steps, `TiCDC.fault` and the shell use."""

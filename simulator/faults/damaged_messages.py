@@ -1,4 +1,4 @@
-"""Illegal faults of messages, which test decoders. No other message is affected."""
+"""Illegal faults of messages and of rows in files, which test decoders. No other message or row is affected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from simulator.engines.tasks.messages import FlushMessages
 from simulator.faults.active import ActiveFault, FaultContext, matching_rows
-from simulator.faults.kind import illegal_fault, release_and_protocol
+from simulator.faults.kind import KAFKA, STORAGE, illegal_fault, release_and_protocol
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import KeyValue
 from simulator.ticdc.codecs.schema_registry import HEADER
@@ -70,6 +70,20 @@ def _truncate_value(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return key, value[: len(value) // 2]
 
 
+def _cut_row(entry: KeyValue, options: CodecOptions) -> KeyValue:
+    """Leave out the second half of the row, but not its end."""
+    key, value = entry
+    end = options.terminator.encode()
+    row = value.removesuffix(end)
+    return key, row[: len(row) // 2] + end
+
+
+def _refuse_csv(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    if rules.changefeed.storage is None or CODECS[rules.changefeed.codec.protocol].file_extension == ".json":
+        return ""
+    return f"{release_and_protocol(rules)} writes no JSON; truncated-row breaks a row of it"
+
+
 def _refuse_without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     if CODECS[rules.changefeed.codec.protocol].batches:
         return ""
@@ -91,9 +105,17 @@ def _refuse_without_registry(values: Mapping[str, Any], rules: ChangefeedRules) 
 
 
 CORRUPT_JSON = illegal_fault(
-    says="The next message of rows is no JSON.",
+    says="The next message of rows, or the next row of a file, is no JSON.",
     source="tiflow#11707, tiflow#11652",
     active=partial(DamagedMessage, damage=_corrupt_json),
+    refuse=_refuse_csv,
+    sinks=(KAFKA, STORAGE),
+)
+TRUNCATED_ROW = illegal_fault(
+    says="The next row of a file ends in its middle; other rows follow it.",
+    source="ticdc#3784, where a consumer read files that were not complete",
+    active=partial(DamagedMessage, damage=_cut_row),
+    sinks=(STORAGE,),
 )
 TRUNCATED_BATCH = illegal_fault(
     says="The next message of rows ends in the middle of its value, which is shorter than its lengths say.",
@@ -102,11 +124,12 @@ TRUNCATED_BATCH = illegal_fault(
     refuse=_refuse_without_batches,
 )
 UNKNOWN_TYPE = illegal_fault(
-    says="The next message of rows has a type that there is not.",
+    says="The next message of rows, or the next row of a file, has a type that there is not.",
     source="flink: CanalJsonDeserializationSchema, `Unknown type value`",
     active=partial(
         DamagedMessage, damage=lambda entry, options: CODECS[options.protocol].with_unknown_type(entry, options)
     ),
+    sinks=(KAFKA, STORAGE),
 )
 UNKNOWN_SCHEMA = illegal_fault(
     says="The next message of rows names a schema that the registry does not know.",

@@ -111,4 +111,5 @@ MOVE_TABLE = FaultKind(
     active=MoveTable,
     keys={"table": replace(TABLE_KEY, says="The table, such as shop.item.")},
     needs=("table",),
+    sinks=(KAFKA, STORAGE),
 )

@@ -64,9 +64,9 @@ def _with_file_fault(made: FlushMessages, rows: Mask, fault: int) -> FlushMessag
 
 
 def _refuse_index_last(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    if rules.release.storage_index_last:
+    if rules.release.storage_index == "last":
         return f"{release_and_protocol(rules)} writes the index after the file that it names"
-    return ""
+    return "" if rules.release.storage_index != "none" else f"{release_and_protocol(rules)} writes no index"
 
 
 INDEX_BEFORE_DATA = FaultKind(

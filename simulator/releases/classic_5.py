@@ -79,6 +79,7 @@ V5_3_1 = replace(V5_3_0, name="v5.3.1", **RESTORED_TEXT, options=V5_3_0.options 
 V5_4_0 = replace(
     V5_3_1,
     name="v5.4.0",
+    storage_sink="none",
     allowed_ddl=V5_3_1.allowed_ddl | {47},
     canal_ddl_in_partition_0=True,
     tidb_extension=True,

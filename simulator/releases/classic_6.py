@@ -29,6 +29,9 @@ NO_DISCARDED_DDL: dict[str, Any] = dict(
 SPLIT_OF_ALL_UPDATES: dict[str, Any] = dict(update_split="all", handle_split="as any", update_without_old_value=False)
 """The split of UPDATEs from 6.5.5, 7.1.2 and 7.4.0."""
 
+FILES_IN_META: dict[str, Any] = dict(storage_defaults=("day", True), storage_schema_names=True, storage_index="first")
+"""The layout of a storage from 6.5.3 and 7.1.0."""
+
 V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
@@ -105,6 +108,7 @@ V6_4_0 = replace(
     V6_3_0,
     name="v6.4.0",
     canal_column_order="escaped-name",
+    storage_sink="experiment",
     options=V6_3_0.options | {"sink.csv"},
     protocols=V6_3_0.protocols | {"csv"},
 )
@@ -115,6 +119,7 @@ V6_5_0 = replace(
     canal_old_first=True,
     canal_ends_rows=True,
     foreign_key_index=True,
+    storage_sink="files",
     options=V6_4_0.options | option_names.STORAGE | {"sink.encoder-concurrency"},
 )
 
@@ -125,6 +130,10 @@ V6_5_2 = replace(
     name="v6.5.2",
     updates_before_inserts=True,
     float_widened=False,
+    storage_defaults=("none", True),
+    storage_old_errors=False,
+    storage_index="beside",
+    storage_one_partition=False,
     ddl_text_charset=True,
     single_table_ddl=frozenset({*range(4, 9), 11, 12, 13, 15, *range(17, 26), 32, 33, 41, 61, 64, 65, 67, 71, 72}),
     tidb_extension_refusal="",
@@ -133,6 +142,11 @@ V6_5_2 = replace(
 V6_5_3 = replace(
     V6_5_2,
     name="v6.5.3",
+    **FILES_IN_META,
+    storage_exceeds_size=False,
+    storage_column_defaults=True,
+    storage_origin_default=True,
+    csv_disables_old_value=True,
     options=V6_5_2.options | option_names.OAUTH | option_names.SKIP_VERIFY | {"sink.kafka-config"},
     force_replicate_needs_old_value=False,
 )
@@ -143,7 +157,7 @@ V6_5_4 = replace(
     update_split="several",
     **RENAME_BY_OLD_NAME,
     rebuilds_exchange=True,
-    options=V6_5_3.options | option_names.LARGE_MESSAGES | {"sink.advance-timeout-in-sec"},
+    options=V6_5_3.options | option_names.CSV_BINARY | option_names.LARGE_MESSAGES | {"sink.advance-timeout-in-sec"},
 )
 
 V6_5_5 = replace(V6_5_4, name="v6.5.5", **SPLIT_OF_ALL_UPDATES)
@@ -156,6 +170,8 @@ V6_5_6 = replace(
     options=(
         V6_5_5.options
         | option_names.COMPATIBLE
+        | option_names.COLUMN_ID
+        | option_names.CLEANUP
         | {"changefeed-error-stuck-duration", "sql-mode", "sink.cloud-storage-config"}
     ),
     case_sensitive=False,
@@ -175,10 +191,12 @@ V6_5_10 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
-    options=V6_5_9.options | {"sink.kafka-config.output-raw-change-event"},
+    options=V6_5_9.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 
-V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False, event_filter_rename="old-name")
+V6_5_12 = replace(
+    V6_5_10, name="v6.5.12", canal_ends_rows=False, storage_origin_default=False, event_filter_rename="old-name"
+)
 
 V6_6_0 = replace(
     V6_5_0,

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.releases import option_names
-from simulator.releases.classic_6 import NO_DISCARDED_DDL, RENAME_BY_OLD_NAME, SPLIT_OF_ALL_UPDATES, V6_5_2, V6_6_0
+from simulator.releases.classic_6 import (
+    FILES_IN_META,
+    NO_DISCARDED_DDL,
+    RENAME_BY_OLD_NAME,
+    SPLIT_OF_ALL_UPDATES,
+    V6_5_2,
+    V6_6_0,
+)
 
 V7_0_0 = replace(
     V6_6_0,
@@ -17,6 +24,9 @@ V7_0_0 = replace(
     size_error="CDC:ErrMessageTooLarge",
     canal_size_limit=True,
     float_widened=False,
+    storage_old_errors=False,
+    storage_index="beside",
+    storage_one_partition=False,
     allowed_ddl=V6_6_0.allowed_ddl | {64, 65, 67},
     ddl_text_ttl_off=True,
     single_table_ddl=V6_5_2.single_table_ddl,
@@ -28,6 +38,7 @@ V7_1_0 = replace(
     name="v7.1.0",
     updates_before_inserts=True,
     canal_ends_rows=False,
+    **FILES_IN_META,
     ddl_text_charset=True,
     options=(
         V7_0_0.options
@@ -50,10 +61,12 @@ V7_1_0 = replace(
 V7_1_1 = replace(
     V7_1_0,
     name="v7.1.1",
-    storage_sink=True,
+    storage_exceeds_size=False,
+    storage_column_defaults=True,
+    csv_disables_old_value=True,
     storage_origin_default=True,
     rebuilds_exchange=True,
-    options=V7_1_0.options | option_names.OAUTH,
+    options=V7_1_0.options | option_names.OAUTH | option_names.CSV_BINARY,
     force_replicate_needs_old_value=False,
 )
 
@@ -72,7 +85,11 @@ V7_1_3 = replace(
     name="v7.1.3",
     canal_zerofill_types=True,
     options=(
-        V7_1_2.options | option_names.COMPATIBLE | {"sink.content-compatible", "sql-mode", "consistent.memory-usage"}
+        V7_1_2.options
+        | option_names.COMPATIBLE
+        | option_names.COLUMN_ID
+        | option_names.CLEANUP
+        | {"sink.content-compatible", "sql-mode", "consistent.memory-usage"}
     ),
     case_sensitive=False,
 )
@@ -93,15 +110,21 @@ V7_1_6 = replace(
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
-    options=V7_1_4.options | {"sink.kafka-config.output-raw-change-event"},
+    options=V7_1_4.options | option_names.RAW_FILES | {"sink.kafka-config.output-raw-change-event"},
 )
 
 V7_2_0 = replace(
     V7_1_1,
     name="v7.2.0",
+    storage_empty_terminator=True,
     delete_without_old_value=False,
     open_needs_columns=True,
-    options=(V7_1_1.options | option_names.DELETE_ONLY | option_names.LARGE_MESSAGES_7_2 | option_names.AVRO_WATERMARK),
+    options=(
+        V7_1_1.options - option_names.CSV_BINARY
+        | option_names.DELETE_ONLY
+        | option_names.LARGE_MESSAGES_7_2
+        | option_names.AVRO_WATERMARK
+    ),
 )
 V7_3_0 = replace(
     V7_2_0,
@@ -112,6 +135,8 @@ V7_3_0 = replace(
         | option_names.LARGE_MESSAGES
         | option_names.CLAIM_CHECK
         | option_names.CLAIM_CHECK_7_3
+        | option_names.CSV_BINARY
+        | option_names.COLUMN_ID
     ),
 )
 
@@ -121,6 +146,7 @@ V7_4_0 = replace(
     mysql_version="8.0.11",
     claim_check_by_row=False,
     quoted_unicode=15,
+    csv_disables_old_value=False,
     **SPLIT_OF_ALL_UPDATES,
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
     default_dispatcher="table",
@@ -152,7 +178,7 @@ V7_5_1 = replace(
     name="v7.5.1",
     **NO_DISCARDED_DDL,
     cdc_schemas=frozenset({"tidb_cdc"}),
-    options=V7_5_0.options | {"consistent.memory-usage", "synced-status"},
+    options=V7_5_0.options | option_names.CLEANUP | {"consistent.memory-usage", "synced-status"},
 )
 
 V7_5_2 = replace(
@@ -176,6 +202,7 @@ V7_5_3 = replace(
     options=(
         V7_5_2.options
         | option_names.COMPATIBLE
+        | option_names.RAW_FILES
         | {"sink.content-compatible", "sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"}
     ),
 )
@@ -203,12 +230,15 @@ V7_5_7 = replace(
 V7_6_0 = replace(
     V7_5_0,
     name="v7.6.0",
+    csv_short_delimiters=True,
     canal_zerofill_types=True,
     options=(
         V7_5_0.options
         | option_names.COMPATIBLE
         | option_names.SIMPLE - {"sink.send-bootstrap-to-all-partition"}
         | option_names.DEBEZIUM_SCHEMA
+        | option_names.CLEANUP
+        | option_names.CSV_OLD
         | {"sink.content-compatible", "consistent.memory-usage", "synced-status", "enable-table-monitor"}
     ),
     protocols=V7_5_0.protocols | {"debezium", "simple"},
@@ -232,7 +262,7 @@ V8_0_0 = replace(
     cdc_schemas=frozenset({"tidb_cdc"}),
     event_filter_names=option_names.EVENTS_BY_ACTION,
     event_type_from_sql=False,
-    options=V7_6_0.options | option_names.SIMPLE,
+    options=V7_6_0.options | option_names.SIMPLE | option_names.CSV_HANDLE,
 )
 
 V8_1_0 = replace(
@@ -252,7 +282,9 @@ V8_1_1 = replace(
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,
-    options=V8_1_0.options | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
+    options=V8_1_0.options
+    | option_names.RAW_FILES
+    | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
 
 V8_1_2 = replace(V8_1_1, name="v8.1.2", simple_partition_ids=True)
@@ -266,7 +298,9 @@ V8_2_0 = replace(
     allowed_ddl=V8_1_0.allowed_ddl | {60},
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     create_tables_code=60,
-    options=V8_1_0.options | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
+    options=V8_1_0.options
+    | option_names.RAW_FILES
+    | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
 
 V8_3_0 = replace(V8_2_0, name="v8.3.0", checksum_version=1)

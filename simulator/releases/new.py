@@ -24,7 +24,7 @@ V8_5_4 = replace(
     simple_start_bootstraps="partitions",
     storage_minimums=(100, 1 << 10),
     storage_elements=True,
-    storage_handle_key=False,
+    csv_handle_key=False,
     short_control_escapes=False,
     generated_get_key_bits=False,
     handle_joins_unique=True,
@@ -92,13 +92,14 @@ V8_5_4 = replace(
     avro_null_text="text",
     avro_sorts_columns="mixed-up",
     debezium_statements=True,
-    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
+    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY | option_names.CSV_HEADER,
 )
 
 V8_5_5 = replace(
     V8_5_4,
     name="v8.5.5",
-    storage_index_last=True,
+    storage_index="last",
+    storage_next_number="index",
     storage_dispatcher_names=True,
     handle_joins_unique=False,
     canal_text_null=False,
@@ -109,6 +110,7 @@ V8_5_5 = replace(
 V8_5_6 = replace(
     V8_5_5,
     name="v8.5.6",
+    storage_next_number="hangs",
     simple_float_exponents=False,
     simple_bootstrap_ids=False,
     handle_may_be_virtual=True,
@@ -122,18 +124,20 @@ V8_5_6 = replace(
     rename_quotes_names=True,
     rename_keeps_schemas=True,
     escapes_rebuilt_names=True,
+    options=V8_5_5.options | option_names.TABLE_IDS,
 )
 
 V8_5_7 = replace(
     V8_5_6,
     name="v8.5.7",
+    storage_next_number="free",
     rename_finds_old_schema=True,
     exchange_keeps_quotes=True,
     create_like_finds_schema=True,
     avro_delete="commit-ts",
     view_finds_schemas=True,
     canal_null_types=True,
-    options=V8_5_6.options | option_names.TABLE_ROUTES | {"?max-retry"},
+    options=V8_5_6.options | option_names.TABLE_ROUTES | option_names.SPOOL | {"?max-retry"},
 )
 
 # As its branch stood ten days before the tag (ticdc release-8.5, 799216ba3 of 17 August 2026).
@@ -151,24 +155,40 @@ V8_5_8 = replace(
 V26_3_1 = replace(
     V8_5_7,
     name="v26.3.1",
-    storage_sink=False,
+    storage_next_number="hangs",
     handle_may_be_virtual=False,
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
     avro_delete="nothing",
-    options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES,
+    options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES - option_names.SPOOL,
 )
 
 V26_3_3 = replace(
-    V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"}, debezium_source_extension=True
+    V26_3_1,
+    name="v26.3.3",
+    storage_next_number="free",
+    protocols=V26_3_1.protocols | {"debezium-avro"},
+    debezium_source_extension=True,
+    options=V26_3_1.options | option_names.SPOOL,
 )
 
-V26_3_4 = replace(V26_3_3, name="v26.3.4", selectors_want_key=True, avro_delete="record")
+V26_3_4 = replace(
+    V26_3_3,
+    name="v26.3.4",
+    selectors_want_key=True,
+    avro_delete="record",
+    storage_selectors=True,
+    csv_header_lists_all=False,
+)
 
 V9_0_0_BETA_2 = replace(
     V8_5_4,
     name="v9.0.0-beta.2.pre",
-    storage_sink=False,
+    storage_minimums=(2000, 1 << 20),
+    storage_elements=False,
+    storage_exchange_of_plain=True,
+    storage_version_is_update_ts=True,
+    csv_virtual_columns=True,
     selectors_checked=False,
     raw_change_events=False,
     filters_halves=False,
@@ -208,6 +228,8 @@ V9_0_0_BETA_1 = replace(
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     canal_zero_null=True,
     canal_whole_seconds=True,
+    storage_version_is_update_ts=False,
+    options=V9_0_0_BETA_2.options - option_names.CSV_HEADER,
     # their encoders do not build (pkg/sink/codec/encoder_builder.go)
     protocols=V9_0_0_BETA_2.protocols - {"debezium", "simple", "avro", "flat-avro"},
 )

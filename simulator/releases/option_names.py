@@ -59,6 +59,37 @@ STORAGE = frozenset(
 )
 """6.5+."""
 
+CSV_BINARY = frozenset({"sink.csv.binary-encoding-method"})
+"""6.5.4+, 7.1.1+, 7.3+."""
+
+CSV_OLD = frozenset({"sink.csv.output-old-value"})
+"""7.6+."""
+
+CSV_HANDLE = frozenset({"sink.csv.output-handle-key"})
+"""8.0+."""
+
+CSV_HEADER = frozenset({"sink.csv.output-field-header"})
+"""The new architecture, from 8.5.4, and 9.0.0-beta.2.pre."""
+
+CLOUD = "sink.cloud-storage-config"
+
+COLUMN_ID = frozenset({f"{CLOUD}.output-column-id"})
+"""6.5.6+, 7.1.3+, 7.3+."""
+
+CLEANUP = frozenset(
+    {f"{CLOUD}.{name}" for name in ("file-expiration-days", "file-cleanup-cron-spec", "flush-concurrency")}
+)
+"""6.5.6+, 7.1.3+, 7.5.1+, 7.6+."""
+
+RAW_FILES = frozenset({f"{CLOUD}.output-raw-change-event"})
+"""6.5.10+, 7.1.6+, 7.5.3+, 8.1.1+."""
+
+TABLE_IDS = frozenset({"?use-table-id-as-path", f"{CLOUD}.use-table-id-as-path"})
+"""The new architecture, 8.5.6+."""
+
+SPOOL = frozenset({f"{mark}{name}" for mark in ("?", f"{CLOUD}.") for name in ("spool-disk-quota", "spool-base-dir")})
+"""The new architecture, 8.5.7+ and 26.3.3+."""
+
 SKIP_VERIFY = frozenset({"?insecure-skip-verify", "sink.file-index-digit"})
 """6.5.3+, 7.1+."""
 

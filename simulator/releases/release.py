@@ -18,6 +18,7 @@ from simulator.releases.settings import SettingBehaviours
 from simulator.releases.simple import SimpleBehaviours
 from simulator.releases.statement_texts import StatementTextBehaviours
 from simulator.releases.statements import StatementBehaviours
+from simulator.releases.storage import StorageBehaviours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class Release(
     AvroSchemaBehaviours,
     ChecksumBehaviours,
     SimpleBehaviours,
+    StorageBehaviours,
     SettingBehaviours,
     StatementBehaviours,
     StatementTextBehaviours,

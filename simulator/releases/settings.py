@@ -56,37 +56,6 @@ class SettingBehaviours:
         # TiCDC has the second from 4.0.5 and the third from 4.0.3 (ddl-white-list before); we accept them from 4.0.0.
         first=frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"}),
     )
-    storage_sink: bool = SETTING(
-        "Whether the storage sink is simulated: its files have schema files in `meta` ((7.1.1+, new 8.5.4 to 8.5.8: %s)); "
-        "earlier releases have `schema.json`",
-        "pkg/sink/cloudstorage/path.go",
-    )
-    storage_minimums: tuple[int, int] = SETTING(
-        "The least flush-interval of a storage sink in ms, and the least file-size ((%s))",
-        "pkg/sink/cloudstorage/config.go",
-        first=(2000, 1 << 20),
-    )
-    storage_index_last: bool = SETTING(
-        "Whether the index of a directory is written after the file that it names ((new 8.5.5+: %s)); elsewhere before it",
-        "downstreamadapter/sink/cloudstorage/writer.go",
-    )
-    storage_dispatcher_names: bool = SETTING(
-        "Whether names of files have the dispatcher with enable-table-across-nodes ((new 8.5.5+: %s))",
-        "pkg/sink/cloudstorage/path.go generateDataFileName",
-    )
-    storage_elements: bool = SETTING(
-        "Whether schema files have the members of ENUM and SET ((new: %s))", "pkg/sink/cloudstorage/table_definition.go"
-    )
-    storage_handle_key: bool = SETTING(
-        "Whether CSV has the handle with output-handle-key ((classic: %s)); elsewhere the setting has no effect",
-        "pkg/sink/codec/csv/csv_message.go",
-        first=True,
-    )
-    storage_origin_default: bool = SETTING(
-        "Whether a column without a default has that of rows older than the column in schema files ((7.1.1 to 7.5.5, 7.6 to 8.5.1: %s, %s))",
-        "cdc/entry/mounter.go GetDDLDefaultDefinition",
-        "cdc/model/schema_storage.go GetColumnDefaultValue",
-    )
     protocols: frozenset[str] = SETTING(
         "Names that `protocol` takes, in any case ((canal-json from 4.0.9, open-protocol by that name from 5.4: %s, "
         "%s))",

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import pyarrow as pa
 
 from simulator import files, tso
-from simulator.errors import DeliveryError, UserError
+from simulator.errors import DeliveryError, UserError, uri_without_secrets
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.run.plan import Plan
@@ -269,10 +269,13 @@ def _file_content(snapshot: Snapshot) -> Iterable[str | bytes]:
 
 
 def changefeed_identity(release: Release, changefeed: Changefeed, partitions: Mapping[str, int]) -> dict[str, str]:
-    """Return the part of a run's identity that its changefeed decides; the address of Kafka does not count."""
+    """Return the part of a run's identity that its changefeed decides; the address of Kafka does not count, and that
+    of a storage does."""
     kafka = Kafka((), changefeed.kafka.partition_num)
+    storage = {} if changefeed.storage is None else {"sink-uri": uri_without_secrets(changefeed.storage.uri)}
     return {
         "--release": full_name(release),
+        **storage,
         "topic": changefeed.topic,
         "protocol": changefeed.codec.protocol,
         "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(partitions.items())),

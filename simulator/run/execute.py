@@ -31,7 +31,7 @@ from simulator.errors import DeliveryError
 from simulator.faults.pipeline import InjectedFaults, Injection
 from simulator.releases import Release
 from simulator.run.checkpoint import CheckpointWriter
-from simulator.run.outputs import MemoryOutput, Output, StorageOutput
+from simulator.run.outputs import MemoryOutput, Output, StorageOutput, resumed
 from simulator.run.plan import Plan, SnapshotPair
 from simulator.run.plan.present import present_tables
 from simulator.sinks.external_storage import ExternalStorage
@@ -77,6 +77,8 @@ def run(
 ) -> RunResult:
     """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input."""
     since = 0 if checkpoint_writer is None else checkpoint_writer.since
+    if checkpoint_writer is not None:
+        output = resumed(output, plan.tables, plan.routes, since)
     work = work_of(plan, output, release, seed, speed, listener, since)
     if checkpoint_writer is not None:
         work = with_checkpoint(work, checkpoint_writer)
@@ -92,7 +94,7 @@ def work_of(
     spec = TaskSpec(
         plan.tables,
         plan.routes,
-        tuple(event for event, _ in _statements(plan, output)),
+        tuple(event for event, _ in _statements(plan, output, release)),
         marks,
         replace(output.options, claim_check_seed=seed),
         release,
@@ -231,16 +233,16 @@ def _marks(plan: Plan, output: Output, release: Release) -> ControlEvents:
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
     placed = []
-    for index, (event, topic) in enumerate(_statements(plan, output)):
+    for index, (event, topic) in enumerate(_statements(plan, output, release)):
         receiving = output.ddl_partitions(event, to.of_topic(topic, event.commit_ts), release)
         placed.append(PlacedDdl(event.commit_ts, index, receiving))
     has_watermarks = output.storage is not None or codec.has_watermarks(options, release)
     return ControlEvents(tuple(placed), plan.timeline, has_watermarks, release.watermark_after_ddl, to)
 
 
-def _statements(plan: Plan, output: Output) -> list[tuple[DdlEvent, str]]:
+def _statements(plan: Plan, output: Output, release: Release) -> list[tuple[DdlEvent, str]]:
     """Return the statements with their topics."""
-    return output.with_schema_files(zip(plan.statements, plan.statement_topics, strict=True))
+    return output.with_schema_files(zip(plan.statements, plan.statement_topics, strict=True), release)
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:

@@ -14,10 +14,11 @@ import numpy as np
 
 from simulator import signals
 from simulator.channel import DriverAddress
+from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.plan import Plan
 from simulator.sinks import SINKS, claim_check
-from simulator.sinks.external_storage import ExternalStorage
+from simulator.sinks.external_storage import ExternalStorage, NotWritable
 from simulator.sinks.files.directory import begin, commit, discard, write_schemas
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.sinks.memory import MemorySink, Message
@@ -27,7 +28,7 @@ from simulator.sinks.schema_registry import ConfluentRegistry
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Changefeed, Storage
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager
 from simulator.ticdc.dispatch import Destinations, Route, sent_table
 from simulator.ticdc.storage import StoredTable, schema_events, stored_table
@@ -51,11 +52,13 @@ class Output:
         """The layout of a storage sink; None for another one."""
         return self.settings.storage if isinstance(self.settings, StorageSettings) else None
 
-    def with_schema_files(self, statements: Iterable[tuple[DdlEvent, str]]) -> list[tuple[DdlEvent, str]]:
-        """Return statements and their topics; a storage has one of its own for the other table of an exchange."""
+    def with_schema_files(
+        self, statements: Iterable[tuple[DdlEvent, str]], release: Release
+    ) -> list[tuple[DdlEvent, str]]:
+        """Return statements and their topics; a storage has those that are in files."""
         if self.storage is None:
             return list(statements)
-        return [(each, topic) for event, topic in statements for each in schema_events([event])]
+        return [(each, topic) for event, topic in statements for each in schema_events([event], self.storage, release)]
 
     def ddl_partitions(self, event: DdlEvent, topic: range, release: Release) -> range:
         """Return which partitions of a topic receive a statement; of a storage, where it is a file, the first one."""
@@ -67,7 +70,7 @@ class Output:
         """Return the settings of the sink for other physical tables than those of its plan."""
         if not isinstance(self.settings, StorageSettings):
             return self.settings
-        return replace(self.settings, tables=tuple(_stored_tables(tables, routes, self.settings.storage, release)))
+        return replace(self.settings, tables=tuple(_stored_tables(tables, routes, self.settings, self.options)))
 
 
 @contextmanager
@@ -132,6 +135,16 @@ def kafka_settings(
     )
 
 
+def resumed(output: Output, tables: Sequence[PhysicalTable], routes: Sequence[Route], since: int) -> Output:
+    """Return an output to which a run goes on that ended early, at its checkpoint."""
+    if not isinstance(output.settings, StorageSettings):
+        return output
+    settings = replace(output.settings, since=since)
+    return replace(
+        output, settings=replace(settings, tables=tuple(_stored_tables(tables, routes, settings, output.options)))
+    )
+
+
 def codec_options(changefeed: Changefeed) -> CodecOptions:
     """Return the codec's options with an absolute claim-check path, as tasks may run in other directories."""
     codec = changefeed.codec
@@ -153,27 +166,40 @@ def _registered(changefeed: Changefeed) -> SchemaManager:
 
 
 def to_storage(plan: Plan, changefeed: Changefeed, release: Release) -> Output:
-    """Write to the changefeed's storage; raises UserError if it cannot be written to."""
-    settings = storage_settings(changefeed)
-    ExternalStorage(settings.storage.uri, "sink-uri").require_writable("sink-uri")
+    """Write to the changefeed's storage; raises DeliveryError if it cannot be written to."""
+    settings = storage_settings(changefeed, release)
+    _require_writable(settings)
     counts = dict.fromkeys(plan.topics, changefeed.kafka.partitions)
-    tables = tuple(_stored_tables(plan.tables, plan.routes, settings.storage, release))
-    return Output("storage", replace(settings, tables=tables), _destinations(plan, counts), codec_options(changefeed))
+    options = codec_options(changefeed)
+    tables = tuple(_stored_tables(plan.tables, plan.routes, settings, options))
+    return Output("storage", replace(settings, tables=tables), _destinations(plan, counts), options)
 
 
-def storage_settings(changefeed: Changefeed) -> StorageSettings:
+def _require_writable(settings: StorageSettings) -> None:
+    try:
+        ExternalStorage(settings.storage.uri, "sink-uri").require_writable("sink-uri")
+    except NotWritable as error:
+        raise DeliveryError(*error.args) from error
+
+
+def storage_settings(changefeed: Changefeed, release: Release) -> StorageSettings:
     """Return the settings of the storage sink, without tables."""
     assert changefeed.storage is not None
-    return StorageSettings(changefeed.storage, CODECS[changefeed.codec.protocol].file_extension, ())
+    return StorageSettings(changefeed.storage, release, CODECS[changefeed.codec.protocol].file_extension, ())
 
 
 def _stored_tables(
-    tables: Sequence[PhysicalTable], routes: Sequence[Route], storage: Storage, release: Release
+    tables: Sequence[PhysicalTable], routes: Sequence[Route], settings: StorageSettings, options: CodecOptions
 ) -> Iterator[StoredTable]:
     """Yield where the rows of physical tables are stored."""
+    codec, release = CODECS[options.protocol], settings.release
     for physical, to in zip(tables, routes, strict=True):
         table = sent_table(to, physical.table)
-        yield stored_table(table, physical.snapshot_version, physical.partition_id, storage, release)
+        # where schema files are beside rows, a restart begins versions (cdc/processor/processor.go ddlStartTs)
+        begun = physical.snapshot_version if release.storage_schema_names else settings.since
+        info = TableInfo(table, physical.table_id, physical.version, max(physical.snapshot_version, begun))
+        header = codec.file_header(table, to.selected, options, release)
+        yield stored_table(info, physical.partition_id, settings.storage, release, header)
 
 
 class MemoryOutput:
@@ -300,15 +326,14 @@ class KafkaOutput(MemoryOutput):
 class StorageOutput(MemoryOutput):
     """Writes files to the changefeed's storage, at DDL and at checkpoints; keeps no messages in memory.
 
-    Raises UserError if the storage cannot be written to.
+    Raises DeliveryError if the storage cannot be written to.
     """
 
     def __init__(self, changefeed: Changefeed, release: Release) -> None:
         super().__init__(changefeed, [])
         self._tables: list[StoredTable] = []
-        self._release = release
-        self._stored = replace(storage_settings(changefeed), tables=self._tables)
-        ExternalStorage(self._stored.storage.uri, "sink-uri").require_writable("sink-uri")
+        self._stored = replace(storage_settings(changefeed, release), tables=self._tables)
+        _require_writable(self._stored)
         self.name = "storage"
         self.sink = SINKS["storage"](self._stored, self.topics)
 
@@ -319,5 +344,5 @@ class StorageOutput(MemoryOutput):
 
     def _settings_for(self, plan: Plan) -> object:
         known = len(self._tables)
-        self._tables += _stored_tables(plan.tables[known:], plan.routes[known:], self._stored.storage, self._release)
+        self._tables += _stored_tables(plan.tables[known:], plan.routes[known:], self._stored, self.options)
         return self._stored

@@ -37,6 +37,10 @@ OPTIONS = {
 Part: TypeAlias = "bytes | memoryview | pa.Buffer"
 
 
+class NotWritable(UserError):
+    """The storage takes no files."""
+
+
 class ExternalStorage:
     """An opened storage."""
 
@@ -99,13 +103,13 @@ class ExternalStorage:
         return sorted(path.removeprefix(root) for path in self._driver.find(self._root))
 
     def require_writable(self, setting: str) -> None:
-        """Write and remove a small file; raise UserError, one line, if that fails."""
+        """Write and remove a small file; raise NotWritable, one line, if that fails."""
         probe = f".ticdc-sim-{uuid.uuid4()}"
         try:
             self.write(probe, [b"probe"])
             self._driver.rm_file(self._path(probe))
         except Exception as error:  # each driver has errors of its own
-            raise UserError(f"{setting} {self.shown} cannot be written to: {reason(error)}") from error
+            raise NotWritable(f"{setting} {self.shown} cannot be written to: {reason(error)}") from error
 
     def _path(self, name: str) -> str:
         if posixpath.normpath(name).startswith(("/", "../")):

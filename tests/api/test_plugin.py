@@ -190,6 +190,27 @@ def test_golden_files_are_written_compared_and_shown_where_they_differ(project: 
     )
 
 
+def test_files_of_a_storage_are_written_compared_and_shown_where_they_differ(project: pytest.Pytester) -> None:
+    test = """
+        import pytest
+
+        @pytest.mark.ticdc(release="v8.0.0", sink_uri="file:///anywhere?protocol=csv&flush-interval=2s")
+        def test_one(ticdc_storage, ticdc_golden, tmp_path):
+            ticdc_storage.execute("CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (%s)")
+            ticdc_golden(ticdc_storage.files())
+            assert (tmp_path / "storage" / "metadata").exists()
+        """
+    project.makepyfile(test_files=test % 1)
+    passed(project, 1, "--rewrite-golden")
+    passed(project, 1)
+    project.makepyfile(test_files=test % 2)
+    failed = run(project)
+    failed.assert_outcomes(failed=1)
+    failed.stdout.fnmatch_lines(
+        ["*the files differ from *test_one.jsonl*", '*-shop/item/*.csv:1 "I","item","shop",1', '*+*:1 "I",*,2']
+    )
+
+
 def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
     """Nothing but pytest itself is imported."""
     project.makepyfile("""

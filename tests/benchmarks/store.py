@@ -27,7 +27,7 @@ from simulator.sinks.records import Records
 from simulator.sinks.storage.settings import StorageSettings
 from simulator.sinks.storage.sink import StorageSink
 from simulator.ticdc.changefeed import Storage
-from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs import CODECS, TableInfo
 from simulator.ticdc.storage import stored_table
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -43,8 +43,8 @@ def write(directory: Path, case: str, columns: int, rows: int, number: int) -> i
     table = create_table(statement)
     changes = batch(table, made, "INSERT", ROWS)
     storage = Storage((directory / str(number)).as_uri())
-    table_files = stored_table(table, 1, None, storage, V8_5)
-    sink = StorageSink(StorageSettings(storage, EXTENSIONS[case], [table_files]), ["topic"])
+    table_files = stored_table(TableInfo(table, 1, 1, 1), None, storage, V8_5)
+    sink = StorageSink(StorageSettings(storage, V8_5, EXTENSIONS[case], [table_files]), ["topic"])
     options = replace(CASES[case], terminator="\r\n")
     zeros, keys = pa.array(np.zeros(ROWS, np.int32)), pa.nulls(ROWS, pa.binary())
     for turn in range(-(-rows // ROWS)):

@@ -117,14 +117,14 @@ CAUGHT = {
 }
 """For each fault, the checks; at least one must fail. `old-row-after-new` needs two changes of a row close together,
 `lose-bootstrap` Simple (tests/faults/test_lost_bootstraps.py), `unknown-schema` Avro, which `verify` does not read, and
-`truncated-file` a storage (tests/consumer/test_storage_verified.py)."""
+`truncated-file` and `truncated-row` a storage (tests/consumer/test_storage_verified.py,
+tests/faults/test_stored_files.py)."""
 
 
 def test_what_no_ticdc_shows_is_known_here() -> None:
     """A new fault needs a check that catches it."""
-    assert CAUGHT.keys() | {"old-row-after-new", "lose-bootstrap", "unknown-schema", "truncated-file"} == {
-        name for name, kind in FAULTS.items() if not kind.legal
-    }
+    elsewhere = {"old-row-after-new", "lose-bootstrap", "unknown-schema", "truncated-file", "truncated-row"}
+    assert CAUGHT.keys() | elsewhere == {name for name, kind in FAULTS.items() if not kind.legal}
 
 
 @pytest.mark.slow

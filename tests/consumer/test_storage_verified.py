@@ -115,6 +115,31 @@ def test_what_a_fault_breaks_is_found(tmp_path: Path, fault: str, check: str) ->
     verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
 
     assert check in {failure.check for failure in verification.failures}
+    places = [example.place for failure in verification.failures for example in failure.examples]
+    assert all(place.startswith("shop/item/4") and ".csv:" in place for place in places if place)
+    assert any(places) == (fault != "lose-row")
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_a_failure_names_its_file_and_row(tmp_path: Path, header: bool) -> None:
+    """As `inspect` shows it: a header is the first row of its file."""
+    uri, config = (
+        f"{(tmp_path / 'out').as_uri()}?protocol=csv",
+        TIMED + f"output-field-header = {str(header).lower()}\n",
+    )
+    with TiCDC("new:v8.5.7", sink_uri=uri, config=config, databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, n INT); INSERT INTO shop.item VALUES (1, 1)")
+        ticdc.fault("unknown-type")
+        ticdc.execute("INSERT INTO shop.item VALUES (2, 2); INSERT INTO shop.item VALUES (3, 3)")
+        ticdc.truth(tmp_path / "truth")
+
+    verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+
+    (unreadable,) = (failure for failure in verification.failures if failure.check == "unreadable")
+    (example,) = unreadable.examples
+    version = next((tmp_path / "out/shop/item").glob("4*")).name
+    assert example.place == f"shop/item/{version}/2025-01-01/CDC{1:020d}.csv:{2 + header}"
+    assert example.what.startswith("no row as [sink.csv] says: it does not begin with I, U or D")
 
 
 def test_a_missing_file_that_an_index_names_is_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

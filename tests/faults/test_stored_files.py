@@ -10,6 +10,8 @@ import pytest
 from simulator import TiCDC
 from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.lines import lines
+from simulator.consumer.verify import verify
+from simulator.consumer.verify.options import VerifyOptions
 from simulator.errors import UserError
 
 TIMED = "[sink.csv]\ninclude-commit-ts = true\n"
@@ -98,6 +100,38 @@ def test_a_restart_writes_rows_above_the_checkpoint_again(tmp_path: Path) -> Non
     assert [line.partition(" ")[2] for line in shown(directory)] == [
         f"INSERT shop.item id={number}" for number in (1, 2, 2)
     ]
+
+
+@pytest.mark.parametrize("protocol", ["csv", "canal-json"])
+@pytest.mark.parametrize("fault", ["truncated-row", "corrupt-json", "unknown-type"])
+def test_a_row_in_the_middle_of_a_file_is_broken(tmp_path: Path, protocol: str, fault: str) -> None:
+    """The rows beside it are as they should be."""
+    uri = f"{tmp_path.as_uri()}/out?protocol={protocol}&enable-tidb-extension=true"
+    with TiCDC("v8.5.3", sink_uri=uri, config=TIMED if protocol == "csv" else None, databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name TEXT); INSERT INTO shop.item VALUES (1, 'a')")
+        if (protocol, fault) == ("csv", "corrupt-json"):
+            with pytest.raises(UserError, match="writes no JSON; truncated-row breaks a row of it"):
+                ticdc.fault(fault)
+            return
+        ticdc.fault(fault)
+        ticdc.execute("INSERT INTO shop.item VALUES (2, 'pen'); INSERT INTO shop.item VALUES (3, 'ink')")
+        ticdc.truth(tmp_path / "truth")
+
+    first, broken, last = shown(tmp_path / "out")
+    assert first.endswith(":1 INSERT shop.item id=1 name=a") and last.endswith(":3 INSERT shop.item id=3 name=ink")
+    assert ":2 UNREADABLE " in broken
+    checked = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+    assert {"unreadable", "row-missing"} <= {failure.check for failure in checked.failures}
+
+
+def test_a_table_that_moves_repeats_its_rows_above_the_checkpoint(tmp_path: Path) -> None:
+    directory = tmp_path / "out"
+    with opened(directory) as ticdc:
+        ticdc.execute("INSERT INTO shop.item VALUES (2)")
+        ticdc.fault("move-table", table="shop.item")
+        ticdc.execute("INSERT INTO shop.item VALUES (3)")
+
+    assert sorted(line.rpartition("=")[2] for line in shown(directory)) == ["1", "2", "2", "3"]
 
 
 def test_a_release_that_writes_the_index_last_cannot_have_it_before_the_file(tmp_path: Path) -> None:

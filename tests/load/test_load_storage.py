@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.killed_writes import killed_at
 from support.playing import play
 
 from simulator.consumer.verify import verify
@@ -40,7 +41,8 @@ def loaded(plan: Path, name: str, master: str, *more: object) -> tuple[Path, Pat
     out, truth = plan.parent / name, plan.parent / f"{name}-truth"
     rate = ("--rate", "1000", "--duration", "2s", "--master", master)
     sink = ("--sink-uri", f"{out.as_uri()}?protocol=csv&flush-interval=2s", "--config", plan.parent / "changefeed.toml")
-    assert play("load", plan, *rate, *sink, "--release", "v8.5.3", "--truth", truth, *more) == 0
+    stands = ("--checkpoint", plan.parent / f"{name}-stands")
+    assert play("load", plan, *rate, *sink, *stands, "--release", "v8.5.3", "--truth", truth, *more) == 0
     return out, truth
 
 
@@ -64,9 +66,24 @@ def test_spark_writes_the_same_files(plan: Path) -> None:
     assert in_process == on_spark
 
 
+def test_a_run_that_is_killed_goes_on_in_the_next_files(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed twice: a run that went on is killed as well."""
+    with killed_at(monkeypatch, 40):
+        loaded(plan, "out", "none")
+    before = {path: path.read_bytes() for path in (plan.parent / "out").rglob("CDC*.csv")}
+    with killed_at(monkeypatch, 25):
+        loaded(plan, "out", "none", "--resume")
+    out, truth = loaded(plan, "out", "none", "--resume")
+
+    assert before and before.items() <= {path: path.read_bytes() for path in out.rglob("CDC*.csv")}.items()
+    assert not (plan.parent / "out-stands").exists()
+    verification = verify(VerifyOptions(str(out), truth=truth, master="none"))
+    assert not verification.failures and verification.compared
+
+
 @pytest.mark.parametrize(
     "option",
-    [("--fixtures", "out"), ("--console",), ("--driver", "confluent"), ("--resume",), ("--consumer-group", "g")],
+    [("--fixtures", "out"), ("--console",), ("--driver", "confluent"), ("--consumer-group", "g")],
     ids=lambda option: option[0],
 )
 def test_options_about_kafka_are_refused(
@@ -80,5 +97,5 @@ def test_options_about_kafka_are_refused(
 def test_a_storage_that_cannot_be_written_to_is_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (plan.parent / "file").touch()
     uri = f"{(plan.parent / 'file').as_uri()}/out?protocol=csv"
-    assert play("load", plan, "--duration", "1s", "--master", "none", "--sink-uri", uri) == 2
+    assert play("load", plan, "--duration", "1s", "--master", "none", "--sink-uri", uri) == 3
     assert "cannot be written to: Not a directory" in capsys.readouterr().err

@@ -67,8 +67,9 @@ class LoadRequest:
     """As it was given."""
 
     @property
-    def to_kafka(self) -> bool:
-        return not (self.options["fixtures"] or self.options["console"] or self.changefeed.storage)
+    def can_resume(self) -> bool:
+        """Whether what was sent stays where another run can go on: in Kafka or a storage."""
+        return not (self.options["fixtures"] or self.options["console"])
 
     @property
     def master(self) -> str:
@@ -134,6 +135,8 @@ def _run(
 ) -> Stopped | None:
     """Send and show the run; return the signal that stopped it at a watermark."""
     store, begun = _checkpoint(request, output)
+    if begun.acknowledged_ms:
+        output = outputs.resumed(output, (), (), begun.watermark)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
     shown = show_progress(
         _setup(request, output), report_options, metrics, kafka, request.search, output.sink == "console"
@@ -242,7 +245,7 @@ def _checkpoint(request: LoadRequest, output: Output) -> tuple[CheckpointFile | 
         dict(zip(to.topics, to.counts, strict=True)),
     )
     first = LoadCheckpoint(identity, prepared.start_ms)
-    if not request.to_kafka:
+    if not request.can_resume:
         return None, first
     if request.options["resume"]:
         return checkpoint.resume(request.checkpoint, identity, LoadCheckpoint)

@@ -49,7 +49,10 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "of": failure.of or None,
         "count": failure.count,
         "tables": dict(failure.tables),
-        "examples": [{name: getattr(example, name) for name in EXAMPLE} for example in failure.examples],
+        "examples": [
+            {**{name: getattr(example, name) for name in EXAMPLE}, **({"file": example.at} if example.at else {})}
+            for example in failure.examples
+        ],
     }
 
 

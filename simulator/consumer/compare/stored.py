@@ -18,7 +18,7 @@ from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDir
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
-from simulator.ticdc.storage import METADATA
+from simulator.ticdc.storage import METADATA, SCHEMA_JSON
 
 TABLE_VERSION = re.compile(r'(?<="TableVersion": )\d+')
 
@@ -82,7 +82,7 @@ def _schema_event(file: TableSchema, directory: StorageDirectory, ignored: froze
     text = directory.content(file.path).decode("utf-8", "surrogateescape")
     table = f"{file.schema}.{file.table}"
     shown = TABLE_VERSION.sub("0", text) if "commit-ts" in ignored else text
-    checksum = file.path[-len("0123456789.json") :]
+    checksum = "" if file.path.endswith(f"/{SCHEMA_JSON}") else file.path[-len("0123456789.json") :]
     return text, ComparedEvent(table, 0, number, file.version, table, checksum, shown)
 
 
@@ -90,7 +90,8 @@ def _csv_events(
     file: DataFile, directory: StorageDirectory, ignored: frozenset[str], first: int
 ) -> Iterator[TextAndEvent]:
     options, table = directory.changefeed.codec, f"{file.schema}.{file.table}"
-    for number, (text, cells) in enumerate(CsvFormat(options).rows(directory.content(file.path)), first):
+    rows = CsvFormat(options).rows(directory.content(file.path))
+    for number, (_, text, cells) in enumerate(rows, first):
         commit_ts, shown = 0, text
         if options.csv.include_commit_ts:
             written = cells[3] if len(cells) > 3 else None

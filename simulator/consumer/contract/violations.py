@@ -77,13 +77,18 @@ class Violation:
     table: str = ""
     """`db.table`, if the violation concerns one."""
 
+    at: str = ""
+    """The file and row, as `shop/item/…/CDC….csv:2`; empty for a message."""
+
     @property
     def rule(self) -> int:
         return CHECKS[self.check].point
 
     @property
     def place(self) -> str:
-        """Return `topic/partition@offset`, as far as known."""
+        """Return `topic/partition@offset`, as far as known, or the file and row."""
+        if self.at:
+            return self.at
         if self.partition is None:
             return ""
         return f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")

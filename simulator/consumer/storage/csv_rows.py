@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from simulator.consumer.decode.stream_events import ColumnInfo, Image, RowEvent, Value
 from simulator.consumer.storage.schema_files import CsvColumn
@@ -24,8 +25,20 @@ class CsvFormat:
 
     options: CodecOptions
 
-    def rows(self, content: bytes) -> Iterator[tuple[str, list[str | None]]]:
-        """Yield the text of each row and its cells, None for NULL. Raises UserError if the file ends inside a row."""
+    def rows(self, content: bytes) -> Iterator[tuple[int, str, list[str | None]]]:
+        """Yield the number, the text and the cells of each row, None for NULL.
+
+        The rows of a file are numbered from 1, a header included. Raises UserError if the file ends inside a row.
+        """
+        numbered = ((number, *row) for number, row in enumerate(self._split(content), 1))
+        return islice(numbered, self.header_rows, None)
+
+    @property
+    def header_rows(self) -> int:
+        """How many rows of a file are a header."""
+        return int(self.options.csv.output_field_header)
+
+    def _split(self, content: bytes) -> Iterator[tuple[str, list[str | None]]]:
         text, quote = content.decode("utf-8", "surrogateescape"), self.options.csv.quote
         cells: list[str | None] = []
         start = 0
@@ -41,10 +54,14 @@ class CsvFormat:
             yield text[start : match.start("end")], cells
             cells, start = [], match.end()
 
-    def event(self, cells: Sequence[str | None], columns: Sequence[CsvColumn]) -> tuple[RowEvent, bool]:
-        """Return the event of a row of a table with these columns, and whether it is one side of an UPDATE.
+    def columns(self, count: int, choices: Sequence[Sequence[CsvColumn]]) -> Sequence[CsvColumn] | None:
+        """Return the first of the choices that a row of `count` cells has; None if there is none."""
+        return next((columns for columns in choices if len(columns) == count - self.head), None)
 
-        Raises UserError for a row of another form.
+    def event(self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]]) -> tuple[RowEvent, bool]:
+        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE its key.
+
+        Returns also whether it is one side of an UPDATE. Raises UserError for a row of another form.
         """
         csv = self.options.csv
         texts = iter([text or "" for text in cells])
@@ -53,15 +70,19 @@ class CsvFormat:
             commit_ts = int(next(texts)) if csv.include_commit_ts else None
             is_side = csv.output_old_value and next(texts) == "true"
             values = cells[self.head :]
-            if len(values) != len(columns):
-                raise ValueError(f"it has {len(values)} values, and the schema file {len(columns)} columns")
+            keys = [[column for column in choices[0] if column.is_key]]
+            whole = self.columns(len(cells), choices)
+            columns = self.columns(len(cells), keys) if whole is None and operation == "DELETE" else whole
+            if columns is None:
+                raise ValueError(f"it has {len(values)} values, and the schema file {len(choices[0])} columns")
             pairs = zip(columns, values, strict=True)
             image: Image = {column.name: self.value(cell, column.type) for column, cell in pairs}
         except (ValueError, KeyError, StopIteration) as error:
             why = str(error) if isinstance(error, ValueError) else "it does not begin with I, U or D, table and schema"
             raise UserError(f"no row as [sink.csv] says: {why}") from error
         before, after = (image, None) if operation == "DELETE" else (None, image)
-        return RowEvent(commit_ts, schema, table, operation, before, after, column_infos(columns)), is_side
+        row = RowEvent(commit_ts, schema, table, operation, before, after, column_infos(columns))
+        return replace(row, only_handle=whole is None), is_side
 
     @property
     def head(self) -> int:

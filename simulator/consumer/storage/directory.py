@@ -16,23 +16,28 @@ from pathlib import Path
 from typing import TypeAlias
 
 from simulator.consumer.storage.schema_files import CsvColumn, TableSchema, table_schema, virtual_columns
-from simulator.errors import DdlError, SqlError, UserError
+from simulator.errors import ChangefeedError, DdlError, SqlError, UserError
 from simulator.files import parse_error_reason
-from simulator.releases import V8_5
+from simulator.releases import V8_5, find
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.dispatch.selectors import Selector, compile_selectors
 from simulator.ticdc.storage import METADATA
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.ddl import RenameTable
 
-SCHEMA = re.compile(r"(?P<schema>[^/]+)/((?P<table>[^/]+)/)?meta/schema_(?P<version>\d+)_\d{10}\.json")
-INDEX = re.compile(
-    r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?meta/CDC(_\w+)?\.index"
-)
-DATA = re.compile(
-    r"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?(\d{4}(-\d\d){0,2}/)?CDC(_\w+_)?\d+\.(?P<format>csv|json)"
-)
+SCHEMA = re.compile(r"([^/]+/){1,2}meta/schema_\d+_\d{10}\.json|[^/]+/[^/]+/\d+/schema\.json")
+DATE = r"(\d{4}(-\d\d){0,2}/)?"
+NAMED = rf"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?{DATE}"
+BY_ID = rf"(?P<table>\d+)/(?P<version>\d+)/{DATE}"
+"""The directories of rows, by names or, with use-table-id-as-path, by ids."""
+
+FILE = r"(CDC(_\w+_)?\d+\.(?P<format>csv|json)|(meta/)?CDC(_\w+)?\.index)"
+"""A file of rows, or an index."""
+
+READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
+"""Releases that together know the settings of files."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +94,25 @@ class StorageDirectory:
         assert self.changefeed.storage is not None
         return re.sub(r"(?<=[?&]protocol=)csv(?=&|$)", protocol, self.changefeed.storage.uri)
 
-    def csv_columns(self, file: DataFile) -> Sequence[CsvColumn]:
-        """Return the columns that the rows of a file have. Raises UserError if there is no schema file."""
+    def csv_columns(self, file: DataFile) -> Sequence[Sequence[CsvColumn]]:
+        """Return the columns that the rows of a file may have: the first of them with as many as a row has.
+
+        A release writes virtual columns or not, heeds column selectors or not, and writes the key alone of a DELETE or
+        not. Raises UserError if there is no schema file.
+        """
         version = file.schema, file.table, file.version
         schema = self.schemas.get(version)
         if schema is None:
             raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
         virtual = self.virtual_columns.get(version, frozenset())
-        return [column for column in schema.columns if column.name not in virtual]
+        stored = [column for column in schema.columns if column.name not in virtual]
+        selector = next((each for each in self._selectors if each.tables.match(file.schema, file.table)), None)
+        selected = [column for column in stored if selector is not None and selector.columns.match(column.name)]
+        return [each for each in (stored, selected, schema.columns) if each]
+
+    @cached_property
+    def _selectors(self) -> Sequence[Selector]:
+        return compile_selectors(self.changefeed.column_selectors, self.changefeed.case_sensitive)
 
     def checkpoint_ts(self) -> int | None:
         """Return the checkpoint; None if none was written. Raises UserError."""
@@ -130,18 +146,28 @@ class StorageDirectory:
     def missing_file(self, index: IndexFile) -> str:
         """Return the name of the file that an index names and that is not there; empty if it is there."""
         name = self.content(index.path).decode("utf-8", "replace").rstrip("\n")
-        directory = index.path.rpartition("/meta/")[0]
+        directory = index.path.rpartition("/")[0].removesuffix("/meta")
         return "" if self._has(f"{directory}/{name}") else name
 
     def _files(self) -> Iterator[StorageFile]:
+        named: dict[tuple[str, int], tuple[str, str]] = {}
         for path in self._paths:
-            if match := SCHEMA.fullmatch(path):
-                yield table_schema(path, self.content(path))
-            elif match := DATA.fullmatch(path):
-                place = int(match["version"]), match["schema"], match["table"]
-                yield DataFile(path, *place, match["format"] == "csv")
-            elif match := INDEX.fullmatch(path):
-                yield IndexFile(path, int(match["version"]), match["schema"], match["table"])
+            if SCHEMA.fullmatch(path):
+                schema = table_schema(path, self.content(path))
+                named[path.partition("/")[0], schema.version] = schema.schema, schema.table
+                yield schema
+        for path in self._paths:
+            by_id, match = re.fullmatch(BY_ID + FILE, path), re.fullmatch(NAMED + FILE, path)
+            names = named.get((by_id["table"], int(by_id["version"]))) if by_id else None
+            if by_id and names:
+                yield _file(path, by_id, *names)
+            elif match:
+                yield _file(path, match, match["schema"], match["table"])
+
+
+def _file(path: str, match: re.Match[str], schema: str, table: str) -> DataFile | IndexFile:
+    place = int(match["version"]), schema, table
+    return DataFile(path, *place, match["format"] == "csv") if match["format"] else IndexFile(path, *place)
 
 
 def open_directory(source: str, config: str | Path | None = None) -> StorageDirectory:
@@ -149,13 +175,24 @@ def open_directory(source: str, config: str | Path | None = None) -> StorageDire
 
     Raises UserError if there are no such files, ChangefeedError for a config that TiCDC rejects.
     """
-    changefeed = load_file(_with_protocol(source, "csv"), config)  # refuses what is no URI
+    changefeed = _changefeed(_with_protocol(source, "csv"), config)  # refuses what is no URI
     directory = StorageDirectory(ExternalStorage(source, "the storage"), changefeed)
     if not directory.files:
         raise UserError(
             f"{directory.storage.shown} has no files of a changefeed: no schema_*.json, no CDC*.csv or .json"
         )
     return directory
+
+
+def _changefeed(sink_uri: str, config: str | Path | None) -> Changefeed:
+    """Return the changefeed in the first release that accepts the file; raises ChangefeedError if none does."""
+    errors = []
+    for release in READERS:
+        try:
+            return load_file(sink_uri, config, release)
+        except ChangefeedError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _with_protocol(source: str, protocol: str) -> str:

@@ -24,6 +24,11 @@ class FileEvent:
 
     event: Event | TableSchema | UserError
 
+    @property
+    def place(self) -> str:
+        """The file, and the number of the row."""
+        return f"{self.path}:{self.row}" if self.row else self.path
+
 
 def events(directory: StorageDirectory) -> Iterator[FileEvent]:
     """Yield the events of all files in order."""
@@ -58,7 +63,7 @@ def _numbered(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent
 def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[int, Event | UserError]]:
     columns, format = directory.csv_columns(file), CsvFormat(directory.changefeed.codec)
     first_side = None
-    for row, (_, cells) in enumerate(format.rows(directory.content(file.path)), 1):
+    for row, _, cells in format.rows(directory.content(file.path)):
         try:
             event, is_side = format.event(cells, columns)
         except UserError as error:

@@ -23,10 +23,9 @@ def lines(directory: StorageDirectory, as_json: bool = False) -> Iterator[str]:
 
 
 def _line(event: FileEvent) -> str:
-    place = f"{event.path}:{event.row}" if event.row else event.path
     if isinstance(event.event, UserError):
-        return f"{place} UNREADABLE {event.event}"
-    return f"{place} {_time(event.event)} {_description(event.event)}"
+        return f"{event.place} UNREADABLE {event.event}"
+    return f"{event.place} {_time(event.event)} {_description(event.event)}"
 
 
 def _time(event: Event | TableSchema) -> str:

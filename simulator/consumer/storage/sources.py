@@ -12,7 +12,6 @@ def is_storage(source: str) -> bool:
     if "://" in source:
         return source.partition("://")[0] in STORAGE_SCHEMES
     directory = Path(source)
-    schema_files = (
-        path for pattern in ("*/meta/schema_*.json", "*/*/meta/schema_*.json") for path in directory.glob(pattern)
-    )
+    patterns = ("*/meta/schema_*.json", "*/*/meta/schema_*.json", "*/*/*/schema.json")
+    schema_files = (path for pattern in patterns for path in directory.glob(pattern))
     return (directory / "metadata").is_file() or next(schema_files, None) is not None

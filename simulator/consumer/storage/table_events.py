@@ -5,7 +5,7 @@ A table's statements, rows and checkpoint are one partition of a stream, whose o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,17 +69,32 @@ class TableEvents:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield batches of EVENT_SCHEMA, at last the checkpoint. Raises UserError for files that cannot be opened."""
         for file in self._files:
-            if isinstance(file, IndexFile):
-                continue
-            if not isinstance(file, DataFile):
-                events = self._one_by_one(file_events(file, self._directory))
-            elif file.is_csv:
-                events = self._csv(file)
-            else:
-                events = self._canal_json(file)
-            yield self._numbered(events)
+            if not isinstance(file, IndexFile):
+                yield self._numbered(self._of_file(file))
         if (checkpoint_ts := self._directory.checkpoint_ts()) is not None:
             yield self._numbered(self._one_by_one([FileEvent(METADATA, 0, Watermark(checkpoint_ts))]))
+
+    def places(self, offsets: Collection[int]) -> Iterator[tuple[int, str]]:
+        """Yield the file and row of some of the offsets. Raises UserError for files that cannot be opened."""
+        first = 0
+        for file in self._files:
+            if isinstance(file, IndexFile):
+                continue
+            inside = range(first, first := first + self._of_file(file).num_rows)
+            if not any(offset in inside for offset in offsets):
+                continue
+            shown = (each for each in file_events(file, self._directory) if not isinstance(each.event, TableSchema))
+            for offset, each in zip(inside, shown, strict=True):
+                if offset in offsets:
+                    yield offset, each.place
+        if first in offsets:
+            yield first, METADATA
+
+    def _of_file(self, file: TableSchema | DataFile) -> pa.RecordBatch:
+        """Return the events of a file."""
+        if not isinstance(file, DataFile):
+            return self._one_by_one(file_events(file, self._directory))
+        return self._csv(file) if file.is_csv else self._canal_json(file)
 
     def _numbered(self, events: pa.RecordBatch) -> pa.RecordBatch:
         """Return the events with their offsets, each as a message of its own."""
@@ -95,8 +110,7 @@ class TableEvents:
         rows = []
         for each in events:
             if isinstance(each.event, UserError):
-                where = f"{each.path}:{each.row}" if each.row else each.path
-                rows.append(_unreadable(f"{where}: {each.event}"))
+                rows.append(_unreadable(str(each.event)))
             elif not isinstance(each.event, TableSchema):
                 rows.append(event_row(each.event, "csv", self._index, None, {}))
         heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
@@ -113,7 +127,7 @@ class TableEvents:
         events = self._json.decoded(records)
         if rest:
             unreadable = {"offset": count, "number": 0, "events": 1, "size": 0}
-            why = _unreadable(f"{file.path}:{count + 1}: the file ends inside a row")
+            why = _unreadable("the file ends inside a row")
             events = pa.concat_batches([events, pa.RecordBatch.from_pylist([{**unreadable, **why}], EVENT_SCHEMA)])
         return events
 
@@ -126,10 +140,13 @@ class TableEvents:
         events = self._by_columns(file, content, columns)
         return self._one_by_one(file_events(file, self._directory)) if events is None else events
 
-    def _by_columns(self, file: DataFile, content: bytes, columns: Sequence[CsvColumn]) -> pa.RecordBatch | None:
+    def _by_columns(
+        self, file: DataFile, content: bytes, choices: Sequence[Sequence[CsvColumn]]
+    ) -> pa.RecordBatch | None:
         """Return the rows of a file of CSV; None if they cannot be read by columns."""
-        cells = _cells(content, self._format, len(columns))
-        if cells is None:
+        columns = _first_columns(content, self._format, choices)
+        cells = None if columns is None else _cells(content, self._format, len(columns))
+        if columns is None or cells is None:
             return None
         operation, table, schema, commit_ts, *_ = cells
         known = pa.array([*OPERATIONS], pa.binary())
@@ -175,6 +192,17 @@ class TableEvents:
         return pa.array(texts, pa.binary()).take(encoded.indices)
 
 
+def _first_columns(
+    content: bytes, format: CsvFormat, choices: Sequence[Sequence[CsvColumn]]
+) -> Sequence[CsvColumn] | None:
+    """Return the columns of the first row; None if there is no such row."""
+    try:
+        first = next(format.rows(content), None)
+    except UserError:
+        return None
+    return None if first is None else format.columns(len(first[2]), choices)
+
+
 def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | None:
     """Return the cells of CSV by column, binary; None if it is not of the form that Arrow reads, or is no UTF-8."""
     options, csv = format.options, format.options.csv
@@ -188,7 +216,7 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
         content.decode()
         read = arrow_csv.read_csv(
             pa.py_buffer(content),
-            arrow_csv.ReadOptions(use_threads=False, column_names=names),
+            arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=format.header_rows),
             arrow_csv.ParseOptions(delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 check_utf8=False,

@@ -139,8 +139,8 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
 
 def stream_schemas(options: VerifyOptions, truth: TruthMetadata | None) -> Mapping[int, str]:
     """Return the schemas that messages may name, by id: those of the changefeed's registry, or those beside fixtures."""
-    if not options.to_kafka:
-        return source_schemas(options.source or "")
+    if not options.to_kafka or options.schema_registry is not None:
+        return source_schemas(options.source or "", options.schema_registry)
     uri, _, config = _configured(options, truth)
     registry = _load(uri, config, _release(options, truth)[0], options).codec.schema_registry if uri else ""
     return source_schemas(options.source or "", registry or None)

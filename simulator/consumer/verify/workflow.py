@@ -27,6 +27,7 @@ from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries
 from simulator.consumer.verify.engine import engine_of, engine_title, master_of
+from simulator.consumer.verify.file_places import in_files
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
 from simulator.consumer.verify.origin import (
@@ -129,6 +130,10 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         [*(each.found for each in summed), across_partitions.check_across_partitions(summed, spec, options.show)],
         options.show,
     )
+    failures = (
+        *summaries.failures(violations.counts, violations.shown, options.show),
+        *summaries.failures(outcome.counts, outcome.examples),
+    )
     return Verification(
         uri_without_secrets(options.source or ""),
         "",
@@ -136,10 +141,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         stream.origin.settings,
         tuple(map(summaries.partition_read, summed)),
         summaries.by_table(summed),
-        (
-            *summaries.failures(violations.counts, violations.shown, options.show),
-            *summaries.failures(outcome.counts, outcome.examples),
-        ),
+        tuple(in_files(failures, stream.partitions)),
         outcome.tables,
         (
             *stream.origin.not_checked,

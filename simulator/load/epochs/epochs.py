@@ -236,7 +236,8 @@ def _schema_epoch(
     tables, routes = tuple(versions.tables), tuple(state.context.routes)
     to, options = output.destinations, replace(output.options, claim_check_seed=prepared.load.model.seed)
     codec = CODECS[options.protocol]
-    pairs = output.with_schema_files(pair for job in state.jobs for pair in zip(job.events, job.topics, strict=True))
+    sent = (pair for job in state.jobs for pair in zip(job.events, job.topics, strict=True))
+    pairs = output.with_schema_files(sent, release)
     events = [event for event, _ in pairs]
     placed = tuple(
         PlacedDdl(event.commit_ts, index, output.ddl_partitions(event, to.of_topic(topic), release))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simulator.releases import Release
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.storage import StoredTable
 
@@ -14,8 +15,12 @@ class StorageSettings:
     """The storage, its layout, and the tables of the run."""
 
     storage: Storage
+    release: Release
     extension: str
     """`.csv` or `.json`."""
 
     tables: Sequence[StoredTable]
     """Parallel to the run's physical tables; a changefeed that stays open appends to it."""
+
+    since: int = 0
+    """The checkpoint from which the changefeed goes on after a restart; 0 if it is new."""

@@ -7,7 +7,8 @@ cdc/sink/dmlsink/cloudstorage/dml_worker.go; ticdc v8.5.7: downstreamadapter/sin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -38,8 +39,8 @@ from simulator.ticdc.storage import (
     index_path,
 )
 
-Directory = tuple[str, str, int, int | None]
-"""Schema, table, version and partition."""
+Directory = tuple[str, int, int | None]
+"""The directory of a table, version and partition."""
 
 NO_TABLE = -1
 
@@ -50,7 +51,7 @@ class StorageSink:
     resent = 0
 
     def __init__(self, settings: StorageSettings, topics: Sequence[str]) -> None:
-        self._settings, self._layout = settings, settings.storage
+        self._settings, self._layout, self._release = settings, settings.storage, settings.release
         self._files = ExternalStorage(settings.storage.uri, "sink-uri")
         self._counters = PartitionCounters()
         self._waiting: dict[int, WaitingRows] = {}
@@ -65,6 +66,9 @@ class StorageSink:
 
         self._late: dict[int, tuple[str, list[RowsFile]]] = {}
         """The path of each table's file whose index alone is written, and its rows with those of later files."""
+
+        self._earlier: dict[str, frozenset[str]] = {}
+        """The names of files that were in a directory before this sink wrote to it."""
 
     def use(self, settings: StorageSettings) -> None:
         """Use the tables of other settings from now on, after `drain`."""
@@ -91,7 +95,7 @@ class StorageSink:
         """Keep the rows, write schema files and checkpoints."""
         for topic, partition, places in positions_by_partition(records):
             counter = self._counters[topic, partition]
-            if counter.error is None:
+            if not self.failed:
                 try:
                     self._take(records, places, (topic, partition))
                 except OSError as error:
@@ -103,7 +107,7 @@ class StorageSink:
         """Write the files of all rows."""
         for table, waiting in self._waiting.items():
             counter = self._counters[self._partitions[table]]
-            if waiting.size and counter.error is None:
+            if waiting.size and not self.failed:
                 try:
                     self._store(table, waiting.take())
                 except OSError as error:
@@ -126,10 +130,10 @@ class StorageSink:
         controls = np.flatnonzero(table == NO_TABLE)
         start = 0
         for end in (*controls.tolist(), len(places)):
-            for number, at in by_table(table[start:end]):
-                rows = places[start + at]
+            for physical, at in by_table(table[start:end]):
+                number, rows = self._file_owner(physical), places[start + at]
                 self._partitions[number] = partition
-                waiting = self._waiting.setdefault(number, WaitingRows(self._layout.file_size))
+                waiting = self._waiting.setdefault(number, WaitingRows(self._file_size))
                 if records.file_fault is not None:
                     waiting.fault = int(np.asarray(records.file_fault)[rows].max())
                 for file in waiting.add(picked_values(records.value, rows), commit_ts[start + at]):
@@ -139,6 +143,12 @@ class StorageSink:
             if end < len(places):
                 self._write_control(records, int(places[end]), partition[1])
             start = end + 1
+
+    def _file_owner(self, number: int) -> int:
+        """Return the physical table in whose files the rows of one are: its own, or the first of its partitions."""
+        if not self._release.storage_one_partition:
+            return number
+        return self._settings.tables.index(self._settings.tables[number])
 
     def _write_control(self, records: Records, place: int, partition: int) -> None:
         """Write a schema file or the checkpoint, after all rows of this task; other tasks wait at barriers."""
@@ -164,14 +174,19 @@ class StorageSink:
             self._late[number][1].append(file)
             return
         path, index = self._next_paths(number, file)
-        if not self._layout.index_last:
+        if self._release.storage_index in ("beside", "first"):
             self._write_index(index, path)
         if file.fault == INDEX_ONLY:
             self._late[number] = path, [file]
             return
         self._write_rows(number, path, file)
-        if self._layout.index_last:
+        if self._release.storage_index == "last":
             self._write_index(index, path)
+
+    @property
+    def _file_size(self) -> int:
+        """The bytes from which on a file is complete."""
+        return self._layout.file_size + self._release.storage_exceeds_size
 
     def _next_paths(self, number: int, file: RowsFile) -> tuple[str, str]:
         """Return the paths of a table's next file and of its index; write its schema file first if there is none."""
@@ -181,9 +196,9 @@ class StorageSink:
         date = date_text(self._layout.date_separator, tso.physical(file.last_commit_ts))
         version = self._versions[number]
         directory = data_directory(table, version, date)
-        place = table.schema, table.name, version, table.partition_id
+        place = table.table_directory, version, table.partition_id
         name = self._next_name(place, directory, date, table.dispatcher)
-        return f"{directory}/{name}", index_path(directory, table.dispatcher)
+        return f"{directory}/{name}", index_path(directory, self._release, table.dispatcher)
 
     def _write_index(self, index: str, path: str) -> None:
         """Write the index that names the file at a path."""
@@ -191,7 +206,8 @@ class StorageSink:
 
     def _write_rows(self, number: int, path: str, file: RowsFile) -> None:
         file = file.cut_short() if file.fault == CUT_SHORT else file
-        self._write(path, file.parts)
+        header = self._settings.tables[number].header
+        self._write(path, [header, *file.parts] if header else file.parts)
         self._counters[self._partitions[number]].delivered(1, file.size, None, file.last_commit_ts)
 
     def _schema_version(self, table: StoredTable) -> int:
@@ -200,10 +216,12 @@ class StorageSink:
         If there is none, it is written (tiflow: CheckOrWriteSchema).
         """
         directory, _, name = table.schema_path.rpartition("/")
-        names = self._files.names(directory)
+        with self._named(directory, "listed"):
+            names = self._files.names(directory)
         if name in names:
             return table.version
-        same = [match for match in map(SCHEMA_FILE.fullmatch, names) if match and match[0].endswith(table.checksum)]
+        versions = () if table.keeps_version else map(SCHEMA_FILE.fullmatch, names)
+        same = [match for match in versions if match and match[0].endswith(table.checksum)]
         if same:
             return max(int(match[1]) for match in same)
         self._write(table.schema_path, [table.schema_text])
@@ -212,13 +230,34 @@ class StorageSink:
     def _next_name(self, place: Directory, directory: str, date: str, dispatcher: str) -> str:
         """Return the name of the next file; numbers begin anew at a new date, and go on after files of earlier runs."""
         last_date, last = self._numbers.get(place) or (date, self._last_number(directory, dispatcher))
-        self._numbers[place] = (date, number := (last if last_date == date else 0) + 1)
+        number = (last if last_date == date else 0) + 1
+        while (name := self._name(number, dispatcher)) in self._taken(directory):
+            if self._release.storage_next_number == "hangs":
+                raise OSError(
+                    f"TiCDC {self._release.name} hangs: {directory} has {name}, which its index does not name "
+                    "(pkg/sink/cloudstorage/path.go GenerateDataFilePath)"
+                )
+            number += 1
+        self._numbers[place] = date, number
+        return name
+
+    def _name(self, number: int, dispatcher: str) -> str:
         return data_name(number, self._layout.file_index_width, self._settings.extension, dispatcher)
+
+    def _taken(self, directory: str) -> frozenset[str]:
+        """Return the names of files that were there before this sink, in a release that heeds them."""
+        if self._release.storage_next_number in ("named", "index"):
+            return frozenset()
+        if directory not in self._earlier:
+            with self._named(directory, "listed"):
+                self._earlier[directory] = self._files.names(directory)
+        return self._earlier[directory]
 
     def _last_number(self, directory: str, dispatcher: str) -> int:
         """Return the number of the last file of a directory, by its index; 0 without any."""
-        path = index_path(directory, dispatcher)
-        index = self._files.read(path)
+        path = index_path(directory, self._release, dispatcher)
+        with self._named(path, "read"):
+            index = None if self._release.storage_index == "none" else self._files.read(path)
         if index is None:
             return 0
         name = index.decode("utf-8", "replace").removesuffix("\n")
@@ -226,10 +265,19 @@ class StorageSink:
             number = data_number(name, self._settings.extension)
         except ValueError as error:
             raise OSError(f"{path}: {error}") from error
-        return number if self._files.read(f"{directory}/{name}", 1) else number - 1
+        if self._release.storage_next_number != "named":
+            return number
+        with self._named(name, "read"):
+            return number if self._files.read(f"{directory}/{name}", 1) else number - 1
 
     def _write(self, path: str, parts: Sequence[bytes | memoryview | pa.Buffer]) -> None:
-        try:
+        with self._named(path, "written"):
             self._files.write(path, parts)
+
+    @contextmanager
+    def _named(self, path: str, done: str) -> Iterator[None]:
+        """Name the storage and the file in an error."""
+        try:
+            yield
         except Exception as error:  # each driver has errors of its own
-            raise OSError(f"sink-uri {self._files.shown}: {path} cannot be written: {reason(error)}") from error
+            raise OSError(f"sink-uri {self._files.shown}: {path} cannot be {done}: {reason(error)}") from error

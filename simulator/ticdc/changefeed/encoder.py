@@ -117,7 +117,7 @@ def _check_sink(settings: ChangefeedSettings, protocol: Protocol) -> None:
     """Raise ChangefeedError if no encoder of the protocol is for the sink (pkg/sink/codec/builder)."""
     text = f"unknown '{protocol.name}' message protocol for sink"
     if storage.is_storage(settings) and "storage" not in protocol.sinks:
-        raise ChangefeedError(f"storage sink config invalid: {text}", storage.INVALID)
+        raise storage.invalid(text, settings)
     if not storage.is_storage(settings) and "kafka" not in protocol.sinks:
         raise ChangefeedError(f"{text}; it is for storage sinks", "CDC:ErrSinkUnknownProtocol")
 
@@ -211,8 +211,11 @@ def warnings(settings: ChangefeedSettings, options: CodecOptions, kafka_settings
         yield "sink.terminator has no effect: it concerns storage sinks only"
     yield from kafka.warnings(kafka_settings)
     yield from protocols.fallback_warnings(settings)
-    if not _old_values_chosen(settings) and old_values_enabled(settings, protocol):
+    old_values, written = old_values_enabled(settings, protocol), ("(top level)", "enable-old-value")
+    if not _old_values_chosen(settings) and old_values:
         yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
+    if settings.file.values.get(written) and not old_values:
+        yield f"enable-old-value = true has no effect: {protocol.name} turns it off"
     yield from large_messages.warnings(settings, protocol)
     yield from security.warnings(settings, kafka_settings.sasl, kafka_settings.tls)
 
@@ -271,7 +274,7 @@ def old_values_enabled(settings: ChangefeedSettings, protocol: Protocol) -> bool
         raise ChangefeedError(text, "CDC:ErrOldValueNotEnabled")
     if not chosen and rule == "required":
         raise ChangefeedError(f"Canal requires old value to be enabled; {REQUIRED}", "CDC:ErrKafkaInvalidConfig")
-    return chosen or rule == "forced"
+    return rule != "disabled" and (chosen or rule == "forced")
 
 
 def _old_values_chosen(settings: ChangefeedSettings) -> bool:

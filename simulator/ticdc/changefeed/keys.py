@@ -111,9 +111,14 @@ SINK_URI = {
     "worker-count": ConfigKey("int", 16),
     "flush-interval": ConfigKey("text", "5s"),
     "file-size": ConfigKey("int", 67108864),
+    "use-table-id-as-path": ConfigKey("bool", False),
+    "spool-disk-quota": ConfigKey("int", 10 << 30, INSIDE),
+    "spool-base-dir": ConfigKey("text", None, INSIDE),
 }
 STORAGE_SCHEMES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
-STORAGE_PARAMETERS = frozenset(("worker-count", "flush-interval", "file-size"))
+STORAGE_PARAMETERS = frozenset(
+    ("worker-count", "flush-interval", "file-size", "use-table-id-as-path", "spool-disk-quota", "spool-base-dir")
+)
 """Parameters that storage sinks alone have, beside those of the storage itself."""
 
 SINK = {
@@ -188,8 +193,7 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "quote": ConfigKey("text", '"', STORAGE),
         "null": ConfigKey("text", "\\N", STORAGE),
         "binary-encoding-method": ConfigKey("text", "base64", STORAGE),
-        **keys_of("bool", "include-commit-ts output-old-value output-handle-key", STORAGE, False),
-        "output-field-header": ConfigKey("bool", False, NOT_YET),
+        **keys_of("bool", "include-commit-ts output-old-value output-handle-key output-field-header", STORAGE, False),
     },
     "sink.open": {"output-old-value": ConfigKey("bool", True)},
     "sink.debezium": {"output-old-value": ConfigKey("bool", True)},
@@ -236,7 +240,8 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "flush-interval": ConfigKey("text", None, STORAGE),
         "file-cleanup-cron-spec": ConfigKey("text", None, NOT_YET),
         "file-expiration-days": ConfigKey("int", None, NOT_YET),
-        "flush-concurrency": ConfigKey("int", None, INSIDE),
+        **keys_of("int", "flush-concurrency spool-disk-quota", INSIDE),
+        "spool-base-dir": ConfigKey("text", None, INSIDE),
         **keys_of("bool", "output-column-id output-raw-change-event use-table-id-as-path", STORAGE),
     },
     "consistent": {
@@ -299,6 +304,8 @@ def default(place: str, name: str, release: Release) -> Value:
         ("sink-uri", "max-batch-size"): release.max_batch_size or NO_LIMIT,
         ("(top level)", "case-sensitive"): release.case_sensitive,
         ("(top level)", "enable-old-value"): release.old_value,
+        ("sink", "date-separator"): release.storage_defaults[0],
+        ("sink", "enable-partition-separator"): release.storage_defaults[1],
     }
     return release_defaults.get((place, name), KEYS[place][name].default)
 

@@ -165,8 +165,8 @@ class Storage:
     dispatcher_names: bool = False
     """Whether the names of files have the dispatcher of their rows."""
 
-    index_last: bool = False
-    """Whether an index is written after the file that it names."""
+    use_table_id_as_path: bool = False
+    """Whether directories have the ids of tables and partitions instead of names."""
 
 
 @dataclass(frozen=True)

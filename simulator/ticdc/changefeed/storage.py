@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
+from simulator.releases import availability
 from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import STORAGE, STORAGE_SCHEMES
 from simulator.ticdc.changefeed.model import Kafka, Storage
@@ -32,23 +33,22 @@ def is_storage(settings: ChangefeedSettings) -> bool:
 
 def storage(settings: ChangefeedSettings) -> Storage:
     """Return the settings of the sink; raise ChangefeedError for those that TiCDC rejects."""
-    if not settings.release.storage_sink:
-        raise ChangefeedError(f"the storage sink of TiCDC {settings.release.name} is not simulated yet")
-    if settings.get("use-table-id-as-path") or settings.file_value(CLOUD, "use-table-id-as-path"):
-        raise ChangefeedError("use-table-id-as-path is not simulated yet: directories have the names of tables")
+    _require_sink(settings)
     if settings.uri.scheme == "noop":
         raise ChangefeedError("the scheme noop is not simulated: it writes nothing; accepted: file, s3, gcs, azure")
     workers = settings.number("worker-count", Storage.worker_count)
     if workers <= 0:
-        raise _invalid(f"invalid worker-count {workers}, it must be greater than 0")
+        raise invalid(f"invalid worker-count {workers}, it must be greater than 0", settings)
     interval = settings.text("flush-interval")
     try:
         seconds = go.parse_duration(interval) if interval else Storage.flush_interval_ms / 1000
     except ValueError as error:
-        raise _invalid(str(error)) from error
+        raise invalid(str(error), settings) from error
+    _check_spool(settings)
     size, release = settings.get("file-size"), settings.release
     least_flush_ms, least_file_size = release.storage_minimums
-    width = settings.file_value("sink", "file-index-digit")
+    has_width = availability.has(release, "sink.file-index-digit")
+    width = settings.file_value("sink", "file-index-digit") if has_width else INDEX_WIDTHS[0]
     return Storage(
         settings.uri.text,
         min(workers, MAX_WORKERS),
@@ -59,8 +59,29 @@ def storage(settings: ChangefeedSettings) -> Storage:
         width if isinstance(width, int) and INDEX_WIDTHS[0] <= width <= INDEX_WIDTHS[1] else INDEX_WIDTHS[1],
         bool(settings.file_value(CLOUD, "output-column-id")),
         release.storage_dispatcher_names and bool(settings.file_value("scheduler", "enable-table-across-nodes")),
-        release.storage_index_last,
+        settings.boolean("use-table-id-as-path"),
     )
+
+
+def _require_sink(settings: ChangefeedSettings) -> None:
+    """Raise ChangefeedError if the release writes no files to such a sink-uri, or others than are simulated."""
+    release, scheme = settings.release, settings.uri.scheme
+    if release.storage_sink == "experiment":
+        raise ChangefeedError(
+            f"the storage sink of TiCDC {release.name}, an experiment, is not simulated; accepted: v6.5.0 and later"
+        )
+    if release.storage_sink == "cdclog" and scheme == "s3":
+        raise ChangefeedError(f"cdclog, which TiCDC {release.name} writes to s3, is not simulated")
+    if release.storage_sink != "files":
+        raise ChangefeedError(f"the sink scheme ({scheme}) is not supported", "CDC:ErrSinkURIInvalid")
+
+
+def _check_spool(settings: ChangefeedSettings) -> None:
+    quota, directory = settings.get("spool-disk-quota"), settings.text("spool-base-dir")
+    if isinstance(quota, int) and quota <= 0:
+        raise invalid(f"invalid spool-disk-quota {quota}, it must be greater than 0", settings)
+    if directory and not directory.startswith("/"):
+        raise invalid(f'invalid spool-base-dir "{directory}", it must be an absolute path', settings)
 
 
 def workers_as_kafka(storage: Storage) -> Kafka:
@@ -73,7 +94,7 @@ def check(settings: ChangefeedSettings) -> None:
     separator = settings.file_value("sink", "date-separator")
     if separator and str(separator).lower() not in SEPARATORS:
         accepted = f"accepted: {', '.join(SEPARATORS)}"
-        raise _sink(f"date separator in storage sink is invalid: {separator}; {accepted}")
+        raise _sink(f"date separator in {_noun(settings)} sink is invalid: {separator}; {accepted}")
     options = csv_options(settings)
     if len(options.quote.encode()) > 1:
         raise _csv("quote contains more than one character")
@@ -81,7 +102,7 @@ def check(settings: ChangefeedSettings) -> None:
         raise _csv("quote cannot be line break character")
     if not options.delimiter:
         raise _csv("delimiter cannot be empty")
-    if len(options.delimiter.encode()) > 3:
+    if len(options.delimiter.encode()) > 3 and settings.release.csv_short_delimiters:
         raise _csv(
             "delimiter contains more than three characters, note that escape sequences can only be used in double "
             "quotes in toml configuration items."
@@ -89,7 +110,9 @@ def check(settings: ChangefeedSettings) -> None:
     if "\r" in options.delimiter or "\n" in options.delimiter:
         raise _csv("delimiter contains line break characters")
     if options.quote and options.quote in options.delimiter:
-        raise _csv("quote and delimiter has common characters which is not allowed")
+        short = settings.release.csv_short_delimiters
+        fault = "has common characters which is not allowed" if short else "cannot be the same"
+        raise _csv(f"quote and delimiter {fault}")
     if options.binary_encoding_method not in ("hex", "base64"):
         raise _csv("binary-encoding-method can only be hex or base64")
 
@@ -110,14 +133,16 @@ def csv_options(settings: ChangefeedSettings) -> CsvOptions:
         flag("include-commit-ts"),
         text("binary-encoding-method"),
         flag("output-old-value"),
-        settings.release.storage_handle_key and flag("output-handle-key"),
+        settings.release.csv_handle_key and flag("output-handle-key"),
+        flag("output-field-header"),
     )
 
 
 def terminator(settings: ChangefeedSettings) -> str:
     """Return the end of a row."""
     written = settings.file.values.get(("sink", "terminator"))
-    return "\r\n" if written is None else str(written)
+    is_none = written is None or written == "" and not settings.release.storage_empty_terminator
+    return "\r\n" if is_none else str(written)
 
 
 def warnings(settings: ChangefeedSettings, storage: Storage) -> Iterator[str]:
@@ -141,8 +166,15 @@ def _within(number: int, limits: tuple[int, int]) -> int:
     return max(limits[0], min(number, limits[1]))
 
 
-def _invalid(text: str) -> ChangefeedError:
+def invalid(text: str, settings: ChangefeedSettings) -> ChangefeedError:
+    """Return the error of a setting; earlier releases speak of cloud storage (pkg/errors/cdc_errors.go)."""
+    if settings.release.storage_old_errors:
+        return ChangefeedError(f"cloud storage config invalid: {text}", "CDC:ErrCloudStorageInvalidConfig")
     return ChangefeedError(f"storage sink config invalid: {text}", INVALID)
+
+
+def _noun(settings: ChangefeedSettings) -> str:
+    return "cloud storage" if settings.release.storage_old_errors else "storage"
 
 
 def _csv(text: str) -> ChangefeedError:

@@ -23,6 +23,7 @@ from simulator.ticdc.codecs.row_changes import (
     TableInfo,
     frame_one_row_each,
 )
+from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
 
 KeyValue = tuple[bytes | None, bytes]
@@ -52,7 +53,8 @@ class Protocol:
     """Whether the protocol has enable-tidb-extension."""
 
     old_values: Callable[[Release], str] = lambda release: "optional"
-    """Its use of enable-old-value: `optional`, `required` (false is an error) or `forced` (false is ignored)."""
+    """Its use of enable-old-value: `optional`, `required` (false is an error), `forced` (false is ignored) or `disabled`
+    (true is ignored)."""
 
     large_messages_need_extension: bool = False
     """Whether large-message-handle-option needs enable-tidb-extension."""
@@ -137,6 +139,9 @@ class Codec:
 
     encode: Callable[[RowChanges, CodecOptions, Release], EncodedRows]
     """Encode row changes of one table into keys and values; raises EncodeError."""
+
+    file_header: Callable[[Table, frozenset[str] | None, CodecOptions, Release], bytes] = lambda *_: b""
+    """Return the first line of a file of rows of a table, of which column selectors leave some columns; None for all."""
 
     not_simulated: Callable[[Release], str] = lambda release: ""
     """What of the protocol is not simulated in a release, which is refused then; empty if all is."""

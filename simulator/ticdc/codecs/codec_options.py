@@ -23,6 +23,7 @@ class CsvOptions:
 
     output_old_value: bool = False
     output_handle_key: bool = False
+    output_field_header: bool = False
 
 
 @dataclass(frozen=True)

@@ -80,9 +80,11 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     """Return a changefeed's compiled rules; raise ChangefeedError for a matcher, topic or column that TiCDC rejects."""
     codec, rules, sensitive = changefeed.codec, changefeed.dispatchers, changefeed.case_sensitive
     if changefeed.storage is not None:
-        # the rows of a table go to one worker; rules and selectors do nothing (tiflow v8.0.0:
+        # the rows of a table go to one worker; rules do nothing (tiflow v8.0.0:
         # cdc/sink/dmlsink/cloudstorage/defragmenter.go)
-        return Router((), changefeed.topic, changefeed.scheme, release, codec.enable_old_value, by_table=True)
+        left = compile_selectors(changefeed.column_selectors if release.storage_selectors else (), sensitive)
+        worker = Router((), changefeed.topic, changefeed.scheme, release, codec.enable_old_value, left)
+        return replace(worker, by_table=True)
     options = (codec.protocol, sensitive, changefeed.scheme, release, codec.enable_old_value)
     selectors = compile_selectors(changefeed.column_selectors, sensitive)
     compiled = compile_rules(rules, changefeed.topic, *options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simulator.ticdc.storage.paths import (
     METADATA,
     SCHEMA_FILE,
+    SCHEMA_JSON,
     StoredTable,
     checkpoint_text,
     data_directory,

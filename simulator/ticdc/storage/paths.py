@@ -6,9 +6,14 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from simulator.releases import Release
+
 METADATA = "metadata"
 DATE_FORMATS = {"none": "", "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "": ""}
 """The date in a path, by `date-separator`."""
+
+SCHEMA_JSON = "schema.json"
+"""The name of a schema file in releases that have it beside the rows of its version."""
 
 SCHEMA_FILE = re.compile(r"schema_(\d+)_(\d{10})\.json")
 
@@ -25,8 +30,19 @@ class StoredTable:
 
     schema_path: str
     schema_text: bytes
+    table_directory: str
+    """The first part of the directories of its rows: schema and name, or its id."""
+
+    header: bytes = b""
+    """The first line of a file; empty if there is none."""
+
     dispatcher: str = ""
     """What the names of its files have of its dispatcher; empty if they have none."""
+
+    @property
+    def keeps_version(self) -> bool:
+        """Whether the schema file belongs to this version alone, and so has no checksum in its name."""
+        return self.schema_path.endswith(f"/{SCHEMA_JSON}")
 
     @property
     def checksum(self) -> str:
@@ -37,7 +53,7 @@ class StoredTable:
 def data_directory(table: StoredTable, version: int, date: str) -> str:
     """Return the directory of a table's rows; `version` is that of the schema file in use."""
     partition = [] if table.partition_id is None else [str(table.partition_id)]
-    return "/".join([table.schema, table.name, str(version), *partition, *([date] if date else [])])
+    return "/".join([table.table_directory, str(version), *partition, *([date] if date else [])])
 
 
 def data_name(number: int, width: int, extension: str, dispatcher: str = "") -> str:
@@ -53,9 +69,10 @@ def data_number(name: str, extension: str) -> int:
     return int(match[1])
 
 
-def index_path(directory: str, dispatcher: str = "") -> str:
-    """Return the path of the file that names the last file of a directory."""
-    return f"{directory}/meta/CDC{f'_{dispatcher}' if dispatcher else ''}.index"
+def index_path(directory: str, release: Release, dispatcher: str = "") -> str:
+    """Return the path of the file that names the last file of a directory, in a release that has it."""
+    place = directory if release.storage_index == "beside" else f"{directory}/meta"
+    return f"{place}/CDC{f'_{dispatcher}' if dispatcher else ''}.index"
 
 
 def date_text(separator: str, physical_ms: int) -> str:

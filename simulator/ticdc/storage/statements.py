@@ -1,6 +1,7 @@
 """The schema files of DDL statements, and of tables that exist before a changefeed.
 
-EXCHANGE PARTITION writes those of both tables (tiflow: cdc/sink/ddlsink/cloudstorage/cloud_storage_ddl_sink.go).
+EXCHANGE PARTITION writes those of both tables, from 6.5.3 and 7.1 on (tiflow:
+cdc/sink/ddlsink/cloudstorage/cloud_storage_ddl_sink.go).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Storage
-from simulator.ticdc.codecs import DdlEvent
+from simulator.ticdc.codecs import DdlEvent, TableInfo
 from simulator.ticdc.storage.paths import StoredTable
 from simulator.ticdc.storage.table_definition import TableDefinition
 from simulator.tidb.ddl.actions import Action
@@ -19,47 +20,65 @@ from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.model.table import Table
 
 
-def schema_events(events: Iterable[DdlEvent]) -> Iterator[DdlEvent]:
-    """Yield the events, and one without a statement for the plain table of EXCHANGE PARTITION.
+def schema_events(events: Iterable[DdlEvent], storage: Storage, release: Release) -> Iterator[DdlEvent]:
+    """Yield the events that have files, and one without a statement for the other table of EXCHANGE PARTITION.
 
     The statement is in the file of the partitioned table, even where the event names the plain one (ticdc v8.5.7:
-    downstreamadapter/sink/cloudstorage/sink.go writeDDLEvent).
+    downstreamadapter/sink/cloudstorage/sink.go writeDDLEvent), or in that of the plain table.
     """
     for event in events:
+        if not event.table and (storage.use_table_id_as_path or not release.storage_schema_names):
+            continue
         if event.type_code != Action.EXCHANGE_TABLE_PARTITION or event.before is None or event.after is None:
             yield event
             continue
-        plain, partitioned = event.before.table, event.after.table
-        names_plain = (event.schema, event.table) == (plain.schema, plain.name)
-        yield replace(event, schema=partitioned.schema, table=partitioned.name) if names_plain else event
-        yield replace(
-            event, schema=plain.schema, table=plain.name, query="", type_code=0, after=event.before, before=None
+        both = [event.before, event.after] if release.storage_exchange_of_plain else [event.after, event.before]
+        first, second = (
+            replace(event, schema=each.table.schema, table=each.table.name, after=each, before=None) for each in both
         )
+        yield first
+        if release.storage_schema_names:
+            yield replace(second, query="", type_code=0)
 
 
 def schema_event_file(event: DdlEvent, storage: Storage, release: Release) -> tuple[str, bytes]:
     """Return the path and the content of the file of a statement."""
     table = None if event.after is None else _named(event.after.table, event)
     definition = TableDefinition(event.schema, table, event.commit_ts, event.query, event.type_code)
+    directory = _table_directory(event.schema, event.table, 0 if event.after is None else event.after.table_id, storage)
     ids = storage.output_column_id
-    return definition.path(release, ids), definition.text(release, ids)
+    return definition.path(directory, release, ids), definition.text(release, ids)
 
 
 def stored_table(
-    table: Table, version: int, partition_id: int | None, storage: Storage, release: Release
+    info: TableInfo, partition_id: int | None, storage: Storage, release: Release, header: bytes = b""
 ) -> StoredTable:
     """Return where the rows of a table or partition are stored."""
+    table = info.table
+    assert isinstance(table, Table)
+    version = info.version if release.storage_version_is_update_ts else info.snapshot_version
     definition = TableDefinition(table.schema, table, version)
-    ids, separated = storage.output_column_id, storage.enable_partition_separator
+    directory = _table_directory(table.schema, table.name, partition_id or info.table_id, storage)
+    ids, separated = storage.output_column_id, storage.enable_partition_separator and not storage.use_table_id_as_path
+    of_partition = info.table_id if release.storage_one_partition and partition_id is not None else partition_id
     return StoredTable(
         table.schema,
         table.name,
         version,
-        partition_id if separated else None,
-        definition.path(release, ids),
+        of_partition if separated else None,
+        definition.path(directory, release, ids),
         definition.text(release, ids),
+        directory,
+        header,
         _dispatcher(table, partition_id) if storage.dispatcher_names else "",
     )
+
+
+def _table_directory(schema: str, name: str, physical_id: int, storage: Storage) -> str:
+    """Return the directory of a table or a partition; without a name that of a database."""
+    if storage.use_table_id_as_path and name:
+        return str(physical_id)
+    return f"{schema}/{name}" if name else schema
 
 
 def _dispatcher(table: Table, partition_id: int | None) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.storage.paths import SCHEMA_JSON
 from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -69,10 +70,11 @@ class TableDefinition:
         )
         return zlib.crc32(text)
 
-    def path(self, release: Release, with_ids: bool) -> str:
-        """Return the path of the file below the storage's URI."""
-        name = f"schema_{self.version}_{self.checksum(release, with_ids):010d}.json"
-        return "/".join([self.schema, *([self._name] if self.table else []), "meta", name])
+    def path(self, directory: str, release: Release, with_ids: bool) -> str:
+        """Return the path of the file below the storage's URI; `directory` is that of the table or database."""
+        if not release.storage_schema_names:
+            return f"{directory}/{self.version}/{SCHEMA_JSON}"
+        return f"{directory}/meta/schema_{self.version}_{self.checksum(release, with_ids):010d}.json"
 
     @property
     def _name(self) -> str:
@@ -95,7 +97,7 @@ def _members(column: Column, is_primary: bool, release: Release, with_id: bool) 
         yield "ColumnId", _text(column.id)
     yield "ColumnName", quoted(column.name)
     yield "ColumnType", quoted(types.bare_name(type).upper() + " UNSIGNED" * types.is_unsigned(type))
-    default = _default(column, release)
+    default = _default(column, release) if release.storage_column_defaults else None
     if default is not None:
         yield "ColumnDefault", quoted(default)
     family = types.family(type)

@@ -8,6 +8,7 @@ r"""CSV, the format of TiCDC's storage sink: one line per row, no key.
   SET by name, bytes in base64 or hex.
 * A string is in quotes, with quotes doubled; without a quote character it has backslashes before CR, LF, `\` and the
   delimiter. NULL is the bare `null` text.
+* `output-field-header` begins each file with the names of all columns, as they are.
 * DDL statements and watermarks are files of their own (`simulator.ticdc.storage`).
 
 Sources: tiflow v8.0.0: pkg/sink/codec/csv; ticdc: pkg/sink/codec/csv; docs: ticdc-csv.
@@ -18,7 +19,7 @@ from __future__ import annotations
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.csv.encoder import encode
+from simulator.ticdc.codecs.csv.encoder import encode, header
 from simulator.ticdc.codecs.row_changes import DdlEvent
 
 
@@ -50,8 +51,10 @@ CSV = Codec(
             "do not set `delete-only-output-handle-key-columns` to true",
         ),
         sinks=frozenset({"storage"}),
+        old_values=lambda release: "disabled" if release.csv_disables_old_value else "optional",
     ),
     file_extension=".csv",
+    file_header=header,
     encode=encode,
     ddl=_ddl,
     sends_ddl=lambda options, release: False,

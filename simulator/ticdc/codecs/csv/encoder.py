@@ -15,20 +15,43 @@ from simulator.ticdc.codecs.csv.handles import handle_texts
 from simulator.ticdc.codecs.csv.values import Piece, Quoting, column_pieces
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.row_changes import EncodedRows, OperationRows, RowChanges, encode_by_operation
-from simulator.tidb.model.table import Column, visible_columns
+from simulator.tidb.model.table import Column, Table, visible_columns
 
 LETTERS = {"INSERT": b"I", "UPDATE": b"U", "DELETE": b"D"}
 UPDATE_PARTS = (b"D", b"I")
 """An UPDATE with its old values."""
 
 
+META = "ticdc-meta$"
+"""The begin of the names in a header that are no columns."""
+
+
 def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
     """Encode row changes of one table; raise EncodeError for a value on which TiCDC stops."""
-    columns = visible_columns(rows.table)
+    visible = visible_columns(rows.table)
+    columns = rows.table.columns if release.csv_virtual_columns else visible
     return EncodedRows(
         None,
-        encode_by_operation(rows, len(columns), lambda changes: _encode_operation(changes, columns, options, release)),
+        encode_by_operation(rows, len(visible), lambda changes: _encode_operation(changes, columns, options, release)),
     )
+
+
+def header(table: Table, selected: frozenset[str] | None, options: CodecOptions, release: Release) -> bytes:
+    """Return the first line of a file; empty without `output-field-header`."""
+    csv = options.csv
+    if not csv.output_field_header:
+        return b""
+    columns = table.columns if release.csv_header_lists_all else visible_columns(table)
+    heads = [
+        "operation",
+        "table",
+        "schema",
+        *["commit-ts"] * csv.include_commit_ts,
+        *["is-update"] * csv.output_old_value,
+    ]
+    names = [column.name for column in columns if selected is None or column.name in selected]
+    line = csv.delimiter.join([*(META + head for head in heads), *names]) + options.terminator
+    return line.encode("utf-8", "surrogateescape")
 
 
 def _encode_operation(
@@ -77,10 +100,14 @@ def _line(
         cells.append([b"true" if changes.operation == "UPDATE" else b"false"])
     if csv.output_handle_key:
         cells.append([quoting.strings(handle_texts(changes))])
-    selected = changes.rows.selected
-    for place, column in enumerate(columns):
+    selected, place = changes.rows.selected, 0
+    for column in columns:
+        if column.generated == "virtual":
+            cells.append([csv.null.encode()])  # TiKV does not have its value
+            continue
         if (selected is None or column.name in selected) and (known is None or column.name in known):
             cells.append(column_pieces(image.cells(place), column.type, csv, quoting, release))
+        place += 1
     try:
         pieces: list[Piece] = [piece for cell in cells for piece in (*cell, delimiter)]
     except ValueError as error:

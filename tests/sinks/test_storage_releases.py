@@ -1,0 +1,261 @@
+"""What releases write to a storage: where files lie, their index, schema files, the rows of CSV."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simulator import TiCDC, releases
+from simulator.consumer.compare.stored import compare_storages
+from simulator.consumer.storage.directory import open_directory
+from simulator.consumer.storage.lines import lines
+from simulator.consumer.verify import verify
+from simulator.consumer.verify.options import VerifyOptions
+from simulator.errors import ChangefeedError
+from simulator.ticdc.changefeed import load
+from simulator.ticdc.dispatch import router, verify_tables
+from simulator.tidb.ddl.definitions.from_sql import create_table
+
+TIMED = "[sink.csv]\ninclude-commit-ts = true\n"
+SQL = (
+    "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20) DEFAULT 'x', twice INT AS (id * 2))",
+    "CREATE TABLE shop.part (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2",
+    "INSERT INTO shop.item (id, name) VALUES (1, 'a'), (2, 'b'); INSERT INTO shop.part VALUES (1), (2)",
+    "UPDATE shop.item SET name = 'c' WHERE id = 1; DELETE FROM shop.item WHERE id = 2",
+    "ALTER TABLE shop.item ADD COLUMN n INT; INSERT INTO shop.item (id, n) VALUES (3, 4); TRUNCATE TABLE shop.part",
+    "INSERT INTO shop.part VALUES (3); CREATE DATABASE other",
+)
+
+
+def written(
+    directory: Path, release: str, config: str = "", protocol: str = "csv", start_ts: str | None = None
+) -> dict[str, str]:
+    """The files of statements, and beside them their truth and changefeed.toml."""
+    out = directory / "out"
+    extension = "" if protocol == "csv" else "&enable-tidb-extension=true"
+    uri = f"{out.as_uri()}?protocol={protocol}&flush-interval=2s{extension}"
+    (directory / "changefeed.toml").write_text(config)
+    with TiCDC(release, sink_uri=uri, config=config or None, databases=("shop",), start_ts=start_ts) as ticdc:
+        for statement in SQL:
+            ticdc.execute(statement)
+        ticdc.truth(directory / "truth")
+    return {path.relative_to(out).as_posix(): path.read_bytes().decode() for path in out.rglob("*") if path.is_file()}
+
+
+def shapes(files: dict[str, str]) -> set[str]:
+    """The paths of files with V, ID and SUM for numbers that differ between runs."""
+    shown = set()
+    for path in files:
+        parts = ["V" if part.isdecimal() and len(part) > 9 else part for part in path.split("/")]
+        parts = ["ID" if part.isdecimal() else part for part in parts]
+        shown.add("/".join("schema_V_SUM.json" if part.startswith("schema_") else part for part in parts))
+    return shown
+
+
+ROWS = {
+    "v6.5.0": {"shop/item/V/CDC000001.csv", "shop/item/V/schema.json", "shop/part/V/schema.json"},
+    "v6.5.2": {"shop/item/V/CDC.index", "shop/part/V/ID/CDC.index", "shop/part/V/ID/CDC000001.csv"},
+    "v7.0.0": {"shop/item/V/CDC.index", "shop/part/V/CDC.index", "shop/part/V/CDC000002.csv"},
+    "v6.5.3": {
+        "shop/item/V/2025-01-01/CDC00000000000000000001.csv",
+        "shop/part/V/ID/2025-01-01/meta/CDC.index",
+        "shop/item/meta/schema_V_SUM.json",
+        "other/meta/schema_V_SUM.json",
+    },
+}
+
+
+@pytest.mark.parametrize("release", ROWS)
+def test_a_release_puts_files_where_its_sources_say(tmp_path: Path, release: str) -> None:
+    """Statements on databases have files only where schema files lie in `meta`."""
+    found = shapes(written(tmp_path, release))
+
+    assert ROWS[release] <= found
+    assert any(path.endswith(".index") for path in found) == (release != "v6.5.0")
+    assert any("CDC000002" in path for path in found) == (release == "v7.0.0"), "that of the second partition"
+    assert any(path.startswith("other/") for path in found) == (release == "v6.5.3")
+
+
+RELEASES = ("v6.5.0", "v6.5.2", "v6.5.12", "v7.0.0", "v7.1.0", "v7.1.1", "new:v9.0.0-beta.1", "new:v26.3.4")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("protocol", ["csv", "canal-json"])
+def test_the_files_of_every_release_lead_to_the_truth(tmp_path: Path, release: str, protocol: str) -> None:
+    written(tmp_path, release, TIMED if protocol == "csv" else "", protocol)
+
+    verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+
+    assert not verification.failures and not verification.not_checked
+    assert {table.table: (table.expected, table.found) for table in verification.compared} == {
+        "shop.item": (2, 2),
+        "shop.part": (1, 1),
+    }
+
+
+@pytest.mark.parametrize("release", ["v6.5.2", "new:v8.5.7"])
+def test_two_runs_at_different_times_have_equal_files(tmp_path: Path, release: str) -> None:
+    """With a header and ids where the release has them."""
+    config = TIMED + (HEADER + IDS if release.startswith("new") else "")
+    for start_ts in ("2025-01-01", "2025-02-03"):
+        (tmp_path / start_ts).mkdir()
+        written(tmp_path / start_ts, release, config, start_ts=start_ts)
+
+    first, second = (str(tmp_path / start_ts / "out") for start_ts in ("2025-01-01", "2025-02-03"))
+    found = compare_storages(first, second, tmp_path / "2025-01-01/changefeed.toml")
+    assert not found.differences and found.messages[0] == found.messages[1] > 8
+
+
+HANDLES_ALONE = ['"I","item","shop",1,"a"', '"I","item","shop",2,"b"', '"I","item","shop",1,"c"', '"D","item","shop",2']
+WHOLE = ['"I","item","shop",1,"a"', '"I","item","shop",2,"b"', '"U","item","shop",1,"c"', '"D","item","shop",2,"b"']
+VIRTUAL = [f"{row},\\N" for row in WHOLE]
+
+
+@pytest.mark.parametrize(
+    ("release", "rows"),
+    [
+        ("v6.5.2", WHOLE),
+        ("v6.5.4", HANDLES_ALONE),
+        ("v7.1.0", WHOLE),
+        ("v7.1.1", HANDLES_ALONE),
+        ("v7.4.0", WHOLE),
+        ("new:v9.0.0-beta.2.pre", VIRTUAL),
+        ("new:v26.3.1", WHOLE),
+    ],
+)
+def test_csv_without_old_values_has_no_updates_and_the_key_alone_of_deletes(
+    tmp_path: Path, release: str, rows: list[str]
+) -> None:
+    """TiCDC turned enable-old-value off for CSV from 6.5.3 and from 7.1.1 to 7.3; the betas write virtual columns."""
+    files = written(tmp_path, release)
+
+    first = min(path for path in files if path.startswith("shop/item/") and path.endswith(".csv"))
+    assert rows == files[first].splitlines()
+
+
+@pytest.mark.parametrize(("release", "default"), [("v7.1.0", None), ("v7.1.1", "x"), ("v6.5.2", None), ("v6.5.3", "x")])
+def test_schema_files_have_defaults_from_6_5_3_and_7_1_1_on(tmp_path: Path, release: str, default: str | None) -> None:
+    files = written(tmp_path, release)
+
+    columns = [
+        column
+        for path, text in files.items()
+        if path.startswith("shop/item/") and "schema" in path
+        for column in json.loads(text)["TableColumns"]
+        if column["ColumnName"] == "name"
+    ]
+    assert [default] * 2 == [column.get("ColumnDefault") for column in columns]
+
+
+@pytest.mark.parametrize(("release", "files"), [("v7.1.0", 1), ("v7.1.1", 2)])
+def test_a_file_that_has_just_the_size_is_complete_from_7_1_1_on(tmp_path: Path, release: str, files: int) -> None:
+    size = 1 << 20
+    letters = size - len('"I","page","shop",1,""\r\n')
+    with TiCDC(release, sink_uri=f"{tmp_path.as_uri()}?protocol=csv&file-size={size}", databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.page (id INT PRIMARY KEY, t MEDIUMTEXT)")
+        ticdc.execute(
+            f"INSERT INTO shop.page VALUES (1, REPEAT('x', {letters})); INSERT INTO shop.page VALUES (2, 'y')"
+        )
+
+    assert len([*tmp_path.rglob("CDC*.csv")]) == files
+
+
+@pytest.mark.parametrize(("release", "end"), [("v7.1.6", "\r\n"), ("v7.2.0", "")])
+def test_an_empty_terminator_is_one_from_7_2_on(release: str, end: str) -> None:
+    found = load("file:///x?protocol=csv", "[sink]\nterminator = ''\n", releases.find(release))
+    assert found.codec.terminator == end
+
+
+IDS = "[sink.cloud-storage-config]\nuse-table-id-as-path = true\n"
+HEADER = "output-field-header = true\n"
+
+
+def test_directories_have_the_ids_of_tables_and_partitions(tmp_path: Path) -> None:
+    """The statement is in the directory of the table, and each partition has a schema file of its own."""
+    files = written(tmp_path, "new:v8.5.7", TIMED + IDS)
+
+    assert shapes(files) == {
+        "ID/meta/schema_V_SUM.json",
+        "ID/V/2025-01-01/CDC00000000000000000001.csv",
+        "ID/V/2025-01-01/meta/CDC.index",
+        "metadata",
+    }
+    verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+    assert not verification.failures
+    shown = [line.partition(" ")[0] for line in lines(open_directory(str(tmp_path / "out")))]
+    assert [path for path in shown if path.startswith("101/")][0].startswith("101/meta/"), "the statement"
+    assert [path.split("/")[1] for path in shown if path.startswith(("102/", "103/"))].count("meta") == 2
+
+
+@pytest.mark.parametrize(
+    ("release", "names"),
+    [("new:v8.5.7", "id,name,twice"), ("new:v26.3.4", "id,name"), ("new:v9.0.0-beta.2.pre", "id,name,twice")],
+)
+def test_a_file_begins_with_the_names_of_columns(tmp_path: Path, release: str, names: str) -> None:
+    """Up to 8.5 and 26.3.3 with those of virtual columns, which no row has. Readers skip the line."""
+    files = written(tmp_path, release, TIMED + HEADER)
+
+    first = min(path for path in files if path.startswith("shop/item/") and path.endswith(".csv"))
+    head = "ticdc-meta$operation,ticdc-meta$table,ticdc-meta$schema,ticdc-meta$commit-ts"
+    assert files[first].splitlines()[0] == f"{head},{names}"
+    verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+    assert not verification.failures and sum(table.found or 0 for table in verification.compared) == 3
+
+
+SELECTED = "[[sink.column-selectors]]\nmatcher = ['shop.item']\ncolumns = ['id', 'n']\n"
+
+
+@pytest.mark.parametrize("protocol", ["csv", "canal-json"])
+@pytest.mark.parametrize(("release", "selects"), [("new:v26.3.3", False), ("new:v26.3.4", True), ("v8.5.3", False)])
+def test_column_selectors_concern_files_from_26_3_4_on(
+    tmp_path: Path, protocol: str, release: str, selects: bool
+) -> None:
+    files = written(tmp_path, release, SELECTED + (TIMED if protocol == "csv" else ""), protocol)
+
+    rows = "".join(text for path, text in files.items() if path.startswith("shop/item/") and "/CDC0" in path)
+    assert ('"a"' in rows) != selects
+    verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+    assert not verification.failures and sum(table.found or 0 for table in verification.compared) == 3
+
+
+def test_a_table_whose_key_selectors_leave_out_is_refused_from_26_3_4_on() -> None:
+    table = create_table("CREATE TABLE shop.item (id INT PRIMARY KEY, n INT)")
+    before, after = (releases.find(tag, "new") for tag in ("v26.3.3", "v26.3.4"))
+    compiled = {
+        release: router(load("file:///x?protocol=csv", SELECTED.replace("'id', ", ""), release), release)
+        for release in (before, after)
+    }
+
+    verify_tables(compiled[before], [table])
+    with pytest.raises(ChangefeedError, match="no primary key columns or unique key columns obtained after filter out"):
+        verify_tables(compiled[after], [table])
+
+
+@pytest.mark.parametrize(
+    ("release", "sink_uri", "config", "expected"),
+    [
+        ("v6.4.0", "file:///x?protocol=csv", "", "an experiment, is not simulated; accepted: v6.5.0 and later"),
+        ("v6.3.0", "file:///x?protocol=canal-json", "", "the sink scheme (file) is not supported"),
+        ("v5.3.0", "s3://x/y?protocol=canal-json", "", "cdclog, which TiCDC v5.3.0 writes to s3, is not simulated"),
+        ("v6.5.0", "file:///x?protocol=csv&worker-count=0", "", "cloud storage config invalid: invalid worker-count 0"),
+        ("v6.5.0", "file:///x?protocol=csv", "[sink.csv]\nbinary-encoding-method = 'hex'\n", "binary-encoding-method"),
+        ("v7.2.0", "file:///x?protocol=csv", "[sink.csv]\nbinary-encoding-method = 'hex'\n", "binary-encoding-method"),
+        ("v8.5.3", "file:///x?protocol=csv", IDS, "use-table-id-as-path"),
+        ("v8.5.3", "file:///x?protocol=csv", "[sink.csv]\n" + HEADER, "output-field-header"),
+        (
+            "v7.5.0",
+            "file:///x?protocol=csv",
+            "[sink.csv]\ndelimiter = 'x\"'\n",
+            "quote and delimiter cannot be the same",
+        ),
+        ("v8.5.3", "file:///x?protocol=csv", "[sink.csv]\ndelimiter = '1234'\n", "more than three characters"),
+        ("new:v8.5.7", "file:///x?protocol=csv&spool-disk-quota=0", "", "invalid spool-disk-quota 0"),
+        ("new:v8.5.7", "file:///x?protocol=csv&spool-base-dir=a/b", "", "it must be an absolute path"),
+    ],
+)
+def test_what_a_release_does_not_have_is_refused(release: str, sink_uri: str, config: str, expected: str) -> None:
+    with pytest.raises(ChangefeedError) as refused:
+        TiCDC(release, sink_uri=sink_uri, config=config or None)
+    assert expected in str(refused.value) and "\n" not in str(refused.value)
