@@ -231,6 +231,8 @@ def serve(**options: Any) -> int:
     from simulator.cli.serve import serve as work
 
     return work(options)
+
+
 PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro"])
 
 

@@ -74,7 +74,13 @@ DOORS = {
 }
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 
-DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python", "mysql_mimic": "mysql-mimic", "py4j": "pyspark", "re2": "google-re2"}
+DISTRIBUTIONS = {
+    "confluent_kafka": "confluent-kafka",
+    "kafka": "kafka-python",
+    "mysql_mimic": "mysql-mimic",
+    "py4j": "pyspark",
+    "re2": "google-re2",
+}
 """What setup.cfg calls the package that brings a library, where it is not called as the library is."""
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}

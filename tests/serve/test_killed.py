@@ -94,8 +94,11 @@ def test_kill_minus_nine_loses_and_doubles_nothing(tmp_path: Path) -> None:
     ids = [id for id, _ in rows]
     assert set(acknowledged) <= set(ids)
     assert len(set(ids)) == len(ids) == total <= len(acknowledged) + WRITERS
-    sent = [re.findall(r"(\d+) \S+ INSERT test\.entry id=(\d+)", said) for said in (before, (tmp_path / "said.txt").read_text())]
+    sent = [
+        re.findall(r"(\d+) \S+ INSERT test\.entry id=(\d+)", said)
+        for said in (before, (tmp_path / "said.txt").read_text())
+    ]
     assert {int(id) for said in sent for _, id in said} == set(ids), "each row is sent by one server or the other"
-    commit_ts = {}
+    commit_ts: dict[str, str] = {}
     for ts, id in [*sent[0], *sent[1]]:
         assert commit_ts.setdefault(id, ts) == ts, "a row that comes again has its commit-ts"

@@ -70,9 +70,6 @@ class StreamSpec:
     stored: Callable[[str], bytes] | None = None
     """Reads the file at a claim-check location. None: such rows are limited to their handle key."""
 
-    schemas: Mapping[int, str] = field(default_factory=dict)
-    """The schemas that messages name, by id."""
-
     later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
     """The tables after each statement that changes them, with its commit-ts, in order (`definitions`)."""
 

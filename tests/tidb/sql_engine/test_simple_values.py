@@ -174,7 +174,7 @@ def test_a_selected_column_is_shown_as_by_a_query(name: str) -> None:
     )
     found, evaluated = select_simply(simple, UPSTREAM), run_select(asked, UPSTREAM, NOW)
     assert found.rows.column(0).to_pylist() == evaluated.rows.column(0).to_pylist()
-    assert (found.names[0], found.binary[0]) == (evaluated.names[0], evaluated.binary[0])
+    assert found.columns[0] == evaluated.columns[0]
 
 
 @pytest.mark.parametrize(
