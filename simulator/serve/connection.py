@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from ssl import SSLContext
-from typing import TYPE_CHECKING
 
 from mysql_mimic import packets
 from mysql_mimic.auth import AuthInfo, Forbidden, IdentityProvider, Success
@@ -21,6 +20,7 @@ from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4
 
 from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
+from simulator.serve.handler import ClientHandler
 from simulator.serve.parameters import ParameterTypes, Reader, read_parameters
 from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
@@ -33,9 +33,6 @@ from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, StatementO
 from simulator.tidb.syntax.dml import Insert, Update
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.session import SqlStatement, Use
-
-if TYPE_CHECKING:
-    from simulator.serve.server import ClientHandler
 
 CAPABILITIES = (
     Capabilities.CLIENT_LONG_PASSWORD
