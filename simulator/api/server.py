@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ssl import SSLContext
@@ -150,7 +151,9 @@ class TiCDCServer:
         try:
             self._live.advance(_clock_ms())
         except DeliveryError:
-            return  # the next commit connects to Kafka again
+            with suppress(DeliveryError):
+                self._ticdc.reconnect()
+            return
         if self._data is not None:
             self._data.checkpoint(self._live.watermark)
 

@@ -7,6 +7,7 @@ messages of statements may wait for `deliver`: they are the same, and cost less 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
-from simulator.errors import SimulatorError, UserError
+from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.faults.pipeline import InjectedFaults
 from simulator.releases import Release
 from simulator.run import execute
@@ -206,7 +207,9 @@ class OpenChangefeed:
         self._resolved_ms = max(self._resolved_ms, now_ms)
 
     def reconnect(self, output: MemoryOutput) -> None:
-        """Send to another output from now on, which gets the topics of the last one."""
+        """Send to another output from now on, which gets the topics of the last one, which has failed."""
+        with suppress(DeliveryError):
+            self.output.close(False)
         output.topics.extend(self.output.topics)
         output.counts.update(self.output.counts)
         self.output = output

@@ -190,7 +190,7 @@ class Database:
         if transaction is None:
             return self._with_counters(replace(self.committed, session=client.session), statement)
         if writes or reads:
-            named = set(table_names(statement, client.session.database))
+            named = _named_tables(statement, client.session.database)
             self._require_same_schema(transaction, named)
             transaction.tables |= named
         if isinstance(statement, syntax.SelectStatement) and not statement.locks_rows:
@@ -329,6 +329,13 @@ class Database:
         for key in tables:
             if key in rows:
                 self._counters[key] = rows[key].counters
+
+
+def _named_tables(statement: syntax.SqlStatement, database: str) -> set[Key]:
+    """Return the tables that a statement on rows names; the values of an INSERT name none that matter."""
+    if isinstance(statement, syntax.Insert):
+        return {*table_names(statement.table, database), *table_names(statement.query, database)}
+    return set(table_names(statement, database))
 
 
 def is_read_committed(session: SqlSession) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from simulator.errors import DeliveryError, SqlError
+from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve.calls import SimulatorCall, split_call
 from simulator.serve.clients import Client
 from simulator.serve.database import Blocked, Database
@@ -116,7 +116,9 @@ class ClientHandler:
                 if not isinstance(outcome, Blocked):
                     break
                 await self._wait_for(outcome.client, ended, deadline, statement)
-        except DeliveryError as error:
+        except (SqlError, DdlError):
+            raise
+        except SimulatorError as error:
             raise SqlError(
                 1105, "HY000", f"the changefeed cannot send this commit, which is rolled back: {error}"
             ) from None
