@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.cells import lengths
-from simulator.ticdc.codecs.json_text import join
 
 
 def long(number: int) -> bytes:
@@ -52,9 +51,9 @@ def longs(numbers: npt.NDArray[np.int64]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
-def texts(cells: pa.Array) -> pa.Array:
-    """Return cells (binary) as strings or bytes; a null becomes an empty one."""
-    return join(longs(lengths(cells)), cells, null=b"")
+def text_pieces(cells: pa.Array) -> list[bytes | pa.Array]:
+    """Return the pieces of strings or bytes, given as cells (binary) without nulls."""
+    return [longs(lengths(cells)), cells]
 
 
 def floats(numbers: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> pa.Array:
