@@ -20,11 +20,11 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_members import Converter, Piece
+from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
-from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, texts
+from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, text_pieces
 from simulator.ticdc.codecs.simple.rows import members_by_name, row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
@@ -127,7 +127,7 @@ def row_values(
     build = longs(commit_ts >> LOGICAL_BITS) if options.build_ts is None else long(options.build_ts)
     pieces: list[Piece] = [head + long(OPERATIONS.index(changes.operation)), longs(commit_ts), build]
     pieces.append(long(rows.version))
-    pieces += [NULL] if locations is None else [PRESENT, texts(changes.own(locations))]
+    pieces += [NULL] if locations is None else [PRESENT, *text_pieces(changes.own(locations))]
     pieces.append(PRESENT + boolean(True) if only_handle_key else NULL)
     pieces.append(checksum_values(row_checksums(changes, release), release) if options.row_checksums else NULL)
     pieces += [NULL] if changes.operation == "DELETE" else image_map(members, changes.after())
@@ -139,6 +139,10 @@ def checksum_values(checksums: RowChecksums, release: Release) -> pa.Array:
     """Return the checksums of each row, with their branch."""
     head = PRESENT + long(release.checksum_version) + boolean(False)
     return pc.if_else(pa.array(checksums.known), join(head, longs(checksums.current), longs(checksums.previous)), NULL)
+
+
+ValuePieces = Callable[[pa.Array, ColumnType], list[Piece]]
+"""Converts cells to the pieces of values, branch included; what it gives for a null is not used."""
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,7 @@ class AvroMember:
     """Its name as an Avro string."""
 
     handle: bool
-    convert: Converter
-    """Convert cells to values, branch included; what it gives for a null is not used."""
+    convert: ValuePieces
 
 
 @lru_cache(maxsize=1024)
@@ -162,7 +165,7 @@ def members_of(
     table: Table,
     selected: frozenset[str] | None,
     release: Release,
-    converter: Callable[[ColumnType, Release], Converter],
+    converter: Callable[[ColumnType, Release], ValuePieces],
 ) -> tuple[AvroMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
@@ -177,38 +180,38 @@ def image_map(members: Sequence[AvroMember], image: Image) -> list[Piece]:
     """Return the map of a row, with its branch."""
     pieces: list[Piece] = [PRESENT + (long(len(members)) if members else b"")]
     for member in members:
-        value = NULL if member.position is None else _with_nulls(image.cells(member.position), member)
-        pieces += [member.name, value]
+        pieces.append(member.name)
+        pieces += [NULL] if member.position is None else _with_nulls(image.cells(member.position), member)
     return [*pieces, b"\0"]
 
 
-def _with_nulls(cells: pa.Array, member: AvroMember) -> pa.Array:
+def _with_nulls(cells: pa.Array, member: AvroMember) -> list[Piece]:
     if cells.null_count == 0:
         return member.convert(cells, member.type)
     valid = cells.is_valid()
-    some = member.convert(cells.filter(valid), member.type)
-    return pc.replace_with_mask(pa.repeat(pa.scalar(NULL, pa.binary()), len(cells)), valid, some)
+    some = join(*member.convert(cells.filter(valid), member.type))
+    return [pc.replace_with_mask(pa.repeat(pa.scalar(NULL, pa.binary()), len(cells)), valid, some)]
 
 
-def _converter(type: ColumnType, release: Release) -> Converter:
+def _converter(type: ColumnType, release: Release) -> ValuePieces:
     if types.is_binary(type):
-        return lambda cells, type: join(BYTES, texts(latin1(cells)))
+        return lambda cells, type: [BYTES, *text_pieces(latin1(cells))]
     if type.name == "timestamp":
-        return lambda cells, type: join(TIMESTAMP + text(release.simple_location), texts(cells))
+        return lambda cells, type: [TIMESTAMP + text(release.simple_location), *text_pieces(cells)]
     match types.family(type):
         case "integer" if type.name == "bigint" and type.unsigned:
-            return lambda cells, type: join(UNSIGNED_BIGINT, integers(cells))
+            return lambda cells, type: [UNSIGNED_BIGINT, integers(cells)]
         case "bit" if release.simple_bit_texts:
-            return lambda cells, type: join(STRING, texts(cells))
+            return lambda cells, type: [STRING, *text_pieces(cells)]
         case "integer" | "year" | "bit":
-            return lambda cells, type: join(LONG, integers(cells))
+            return lambda cells, type: [LONG, integers(cells)]
         case "enum":
-            return lambda cells, type: join(LONG, integers(wire_numbers.enum_number(cells, type)))
+            return lambda cells, type: [LONG, integers(wire_numbers.enum_number(cells, type))]
         case "set":
-            return lambda cells, type: join(LONG, integers(wire_numbers.set_number(cells, type)))
+            return lambda cells, type: [LONG, integers(wire_numbers.set_number(cells, type))]
         case "float":
-            return lambda cells, type: join(FLOAT if type.name == "float" else DOUBLE, float_values(cells, type))
-    return lambda cells, type: join(STRING, texts(surrogate_unescaped(cells)))
+            return lambda cells, type: [FLOAT if type.name == "float" else DOUBLE, float_values(cells, type)]
+    return lambda cells, type: [STRING, *text_pieces(surrogate_unescaped(cells))]
 
 
 def integers(cells: pa.Array) -> pa.Array:

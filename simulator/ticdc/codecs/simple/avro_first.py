@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_members import Converter, Piece
+from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import row_checksums
 from simulator.ticdc.codecs.simple import avro
-from simulator.ticdc.codecs.simple.avro_values import array, boolean, long, longs, text, texts
+from simulator.ticdc.codecs.simple.avro_values import array, boolean, long, longs, text, text_pieces
 from simulator.ticdc.codecs.simple.rows import member_names
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, table_before
@@ -92,7 +92,7 @@ def row_values(
     build = longs(commit_ts >> LOGICAL_BITS) if options.build_ts is None else long(options.build_ts)
     pieces: list[Piece] = [head + long(avro.OPERATIONS.index(changes.operation)), longs(commit_ts), build]
     pieces.append(long(rows.version))
-    pieces.append(text("") if locations is None else texts(changes.own(locations)))
+    pieces += [text("")] if locations is None else text_pieces(changes.own(locations))
     pieces.append(boolean(only_handle_key))
     checksums = options.row_checksums
     pieces.append(avro.checksum_values(row_checksums(changes, release), release) if checksums else avro.NULL)
@@ -101,22 +101,22 @@ def row_values(
     return join(*pieces)
 
 
-def _converter(type: ColumnType, release: Release) -> Converter:
+def _converter(type: ColumnType, release: Release) -> avro.ValuePieces:
     if types.is_binary(type):
-        return lambda cells, type: join(BYTES, texts(latin1(cells)))
+        return lambda cells, type: [BYTES, *text_pieces(latin1(cells))]
     match types.family(type):
         case "integer" | "bit" if types.is_unsigned(type):
             return _unsigned
         case "integer" | "year":
-            return lambda cells, type: join(LONG, avro.integers(cells))
+            return lambda cells, type: [LONG, avro.integers(cells)]
         case "enum" | "set":
-            return lambda cells, type: join(STRING, texts(member_names(cells, type)))
+            return lambda cells, type: [STRING, *text_pieces(member_names(cells, type))]
         case "float":
-            return lambda cells, type: join(FLOAT if type.name == "float" else DOUBLE, avro.float_values(cells, type))
-    return lambda cells, type: join(STRING, texts(surrogate_unescaped(cells)))
+            return lambda cells, type: [FLOAT if type.name == "float" else DOUBLE, avro.float_values(cells, type)]
+    return lambda cells, type: [STRING, *text_pieces(surrogate_unescaped(cells))]
 
 
-def _unsigned(cells: pa.Array, type: ColumnType) -> pa.Array:
+def _unsigned(cells: pa.Array, type: ColumnType) -> list[Piece]:
     numbers = cells.cast(pa.string()).cast(pa.uint64())
     large = pc.greater_equal(numbers, pa.scalar(NO_LONG, pa.uint64()))
-    return pc.if_else(large, join(STRING, texts(cells)), join(LONG, avro.integers(cells)))
+    return [pc.if_else(large, join(STRING, *text_pieces(cells)), join(LONG, avro.integers(cells)))]

@@ -7,10 +7,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.cells import lengths
-from simulator.ticdc.codecs.json_text import join
-
-LONGEST = 10
-"""Bytes of the longest number."""
 
 
 def long(number: int) -> bytes:
@@ -42,20 +38,22 @@ def array(items: list[bytes]) -> bytes:
 def longs(numbers: npt.NDArray[np.int64]) -> pa.Array:
     """Return each number as a long."""
     zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
-    shifted = zigzag[:, None] >> np.arange(0, 7 * LONGEST, 7, dtype=np.uint64)
-    sizes = np.maximum((shifted != 0).sum(axis=1), 1)
-    place = np.arange(LONGEST)
-    digits = (shifted & np.uint64(0x7F)).astype(np.uint8) | np.where(place < sizes[:, None] - 1, 0x80, 0).astype(
-        np.uint8
-    )
+    longest = max(-(-int(zigzag.max(initial=0)).bit_length() // 7), 1)
+    digits, sizes = np.empty((len(numbers), longest), np.uint8), np.ones(len(numbers), np.int64)
+    for place in range(longest):
+        digits[:, place] = zigzag.astype(np.uint8) & 0x7F
+        zigzag = zigzag >> np.uint64(7)
+        more = zigzag != 0
+        digits[:, place] |= more.view(np.uint8) << 7
+        sizes += more
     ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    data = np.ascontiguousarray(digits[place < sizes[:, None]])
+    data = digits if ends[-1] == digits.size else digits[np.arange(longest) < sizes[:, None]]
     return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
-def texts(cells: pa.Array) -> pa.Array:
-    """Return cells (binary) as strings or bytes; a null becomes an empty one."""
-    return join(longs(lengths(cells)), cells, null=b"")
+def text_pieces(cells: pa.Array) -> list[bytes | pa.Array]:
+    """Return the pieces of strings or bytes, given as cells (binary) without nulls."""
+    return [longs(lengths(cells)), cells]
 
 
 def floats(numbers: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> pa.Array:
