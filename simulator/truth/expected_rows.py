@@ -107,9 +107,14 @@ def empty_tables(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
     return (*_empty_at(first, rules), *(f"{table.schema}.{table.name}" for table in created))
 
 
-def _silently_created(plan: Plan, rules: ChangefeedRules) -> Iterator[Table]:
+def _tells_statements(rules: ChangefeedRules) -> bool:
+    """Return whether the stream has statements; a storage has them as schema files."""
     options = rules.changefeed.codec
-    if CODECS[options.protocol].sends_ddl(options, rules.release):
+    return options.stores_rows or CODECS[options.protocol].sends_ddl(options, rules.release)
+
+
+def _silently_created(plan: Plan, rules: ChangefeedRules) -> Iterator[Table]:
+    if _tells_statements(rules):
         return
     known = {object_key(*name) for name in plan.positions[0].versions}
     renames = (pair for job in plan.jobs for pair in renamed_tables(job.job).items())
@@ -130,8 +135,7 @@ EMPTYING = frozenset(
 
 def emptied_tables(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
     """Return the replicated tables that lost rows by statements which are not sent."""
-    options = rules.changefeed.codec
-    if CODECS[options.protocol].sends_ddl(options, rules.release):
+    if _tells_statements(rules):
         return ()
     emptied = set[Key]()
     for emitted in plan.jobs:

@@ -218,3 +218,13 @@ def test_fixtures_with_schemas_are_replaced(run_to_fixtures: Path) -> None:
 def test_a_registry_is_needed() -> None:
     with pytest.raises(ChangefeedError, match="requires parameter"):
         load("kafka://127.0.0.1:9092/t?protocol=avro")
+
+
+@pytest.mark.parametrize(("release", "default"), [("v7.5.5", True), ("v7.5.6", False), ("v8.1.0", True)])
+def test_a_default_of_older_rows_is_in_schemas_of_some_releases(release: str, default: bool) -> None:
+    with TiCDC(release, sink_uri=URI) as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY); ALTER TABLE test.t ADD COLUMN a INT DEFAULT 5")
+        ticdc.execute("ALTER TABLE test.t ALTER COLUMN a DROP DEFAULT; INSERT INTO test.t VALUES (1, 2)")
+        field = json.loads(ticdc.schemas[2].text)["fields"][1]
+
+    assert field["default"] == (5 if default else None)
