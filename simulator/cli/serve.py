@@ -26,6 +26,8 @@ def serve(options: dict[str, Any]) -> int:
     tls, passwords = _tls(options["tls_cert"], options["tls_key"]), _passwords(options["users"])
     if options["resume"] and options["data"] is None:
         raise UserError("--resume needs --data DIR, which a server before has written")
+    if options["console"] and options["fixtures"] is not None:
+        raise UserError("--console and --fixtures exclude each other: choose one")
     sends = options["sink_uri"] is not None and not options["console"] and options["fixtures"] is None
     release = releases.find(options["release"] or releases.DEFAULT, options["architecture"])
     with ExitStack() as stack:
