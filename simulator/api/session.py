@@ -183,6 +183,7 @@ class TiCDC:
         live = self._open()
         if self._changefeed.storage is not None:
             raise UserError("there are no messages: the changefeed writes files to its storage; `events` reads them")
+        live.deliver()
         if watermark:
             live.resolve()
         taken, bases = list(self._sent), self._first_offsets()

@@ -121,12 +121,12 @@ class ClientConnection(Connection):
             ServerStatus.SERVER_STATUS_AUTOCOMMIT,
             plugin.name,
         )
-        await self.stream.write(greeting)
-        response = packets.parse_handshake_response(self.server_capabilities, await self.stream.read())
+        response = packets.parse_handshake_response(self.server_capabilities, await self.stream.greet(greeting))
+        wants_tls = isinstance(response, SSLRequest)
+        if wants_tls and self.ssl is None:
+            raise ConnectionClosed
+        await self.stream.open(self.ssl if wants_tls else None)
         if isinstance(response, SSLRequest):
-            if self.ssl is None:
-                raise ConnectionClosed
-            await self.stream.start_tls(self.ssl)
             response = packets.parse_handshake_response_41(self.server_capabilities, await self.stream.read())
         self.capabilities = response.capabilities
         await state.aclose()

@@ -6,10 +6,10 @@ The event loop reads and writes packets; one thread executes the statements of a
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from ssl import SSLContext
 from types import TracebackType
 from typing import Self, TypeVar
@@ -95,16 +95,19 @@ class Server:
         is taken."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         try:
-            listener = await asyncio.start_server(self._connected, self.host, self.port, backlog=1024)
+            listener = socket.create_server((self.host, self.port), backlog=1024)
         except OSError as error:
             why = error.strerror or str(error)
             raise UserError(f"--port {self.port}: {self.host}:{self.port} cannot be listened on: {why}") from None
-        self.port = listener.sockets[0].getsockname()[1]
+        listener.setblocking(False)
+        self.port = listener.getsockname()[1]
+        accepting = asyncio.create_task(self._accept_again(listener))
         ticking = asyncio.create_task(self._tick_again()) if self._tick is not None else None
         listening()
         try:
             await self._stopping.wait()
         finally:
+            accepting.cancel()
             listener.close()
             if ticking is not None:
                 ticking.cancel()
@@ -124,26 +127,27 @@ class Server:
             await asyncio.sleep(TICK_SECONDS)
             await self.call(self._tick)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def _accept_again(self, listener: socket.socket) -> None:
+        """Give each client a task of its own."""
+        while True:
+            connection, (host, *_) = await asyncio.get_running_loop().sock_accept(listener)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            task = asyncio.create_task(self._connected(ClientStream(connection), host))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _connected(self, stream: ClientStream, host: str) -> None:
         try:
-            await self._converse(reader, writer)
-        except (ConnectionClosed, ConnectionError, asyncio.CancelledError):
+            await self._converse(stream, host)
+        except (ConnectionClosed, OSError, asyncio.CancelledError):
             pass
         finally:
-            writer.close()
-            with suppress(ConnectionError, asyncio.CancelledError):
-                await writer.wait_closed()
-            self._tasks.discard(task)
+            await stream.close()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, stream: ClientStream, host: str) -> None:
         """Answer a client until it disconnects."""
-        host = writer.get_extra_info("peername")[0]
         client = await self.call(self.database.connect)
         handler = ClientHandler(self, client)
-        stream = ClientStream(reader, writer)
         connection = ClientConnection(stream, handler, self._users, self._ssl, self._version, host)
         connection.connection_id = client.number
         self.connections[client.number] = connection

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from ssl import SSLContext
 from typing import Any
 
@@ -17,15 +19,56 @@ MAX_ALLOWED_PACKET = 64 << 20
 """TiDB's default of max_allowed_packet."""
 
 LARGEST_PART = 0xFFFFFF
+LONGEST_ANSWER = 1 << 16
 TOO_LARGE = SqlError(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
 
 
 class ClientStream:
-    """Reads whole packets, and writes by a `MysqlStream`, from which no class can inherit."""
+    """Reads whole packets, and writes by a `MysqlStream`, from which no class can inherit.
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._out = MysqlStream(reader, writer)
+    The greeting and its answer go by the socket itself, so that nothing behind the answer is read: TLS may follow.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def greet(self, greeting: bytes) -> bytes:
+        """Send the first packet and return the client's answer. Raises ConnectionClosed."""
+        await asyncio.get_running_loop().sock_sendall(self._socket, len(greeting).to_bytes(4, "little") + greeting)
+        header = await self._receive(4)
+        length = int.from_bytes(header[:3], "little")
+        if length > LONGEST_ANSWER:
+            raise ConnectionClosed
+        self._sequence = (header[3] + 1) % 256
+        return await self._receive(length)
+
+    async def open(self, ssl: SSLContext | None) -> None:
+        """Go on with a stream, over TLS if there is a context."""
+        loop = asyncio.get_running_loop()
+        self._reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(self._reader)
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, self._socket, ssl=ssl)
+        self._writer = asyncio.StreamWriter(transport, protocol, self._reader, loop)
+        self._out = MysqlStream(self._reader, self._writer)
+        self._out.seq.value = self._sequence
+
+    async def close(self) -> None:
+        if self._writer is None:
+            self._socket.close()
+            return
+        self._writer.close()
+        with suppress(OSError, asyncio.CancelledError):
+            await self._writer.wait_closed()
+
+    async def _receive(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            part = await asyncio.get_running_loop().sock_recv(self._socket, size - len(data))
+            if not part:
+                raise ConnectionClosed
+            data += part
+        return data
 
     async def read(self) -> bytes:
         """Return the next packet. Raises ConnectionClosed, after error 1153 for a packet that is too large."""
@@ -60,6 +103,3 @@ class ClientStream:
 
     def reset_seq(self) -> None:
         self._out.reset_seq()
-
-    async def start_tls(self, ssl: SSLContext) -> None:
-        await self._out.start_tls(ssl)

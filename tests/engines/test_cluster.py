@@ -148,5 +148,5 @@ def test_a_worker_needs_what_the_package_needs_but_for_what_people_see() -> None
         if line and not line.startswith("#")
     }
 
-    of_the_driver = {"click", "plotly", "prometheus-client", "prompt-toolkit", "rich"}
+    of_the_driver = {"click", "mysql-mimic", "plotly", "prometheus-client", "prompt-toolkit", "rich"}
     assert {*NEEDED.values()} == required - {"pyspark"} - of_the_driver

@@ -110,6 +110,7 @@ def test_the_sources_of_a_query(text: str, source: syntax.Source | None) -> None
                 A,
                 (syntax.OrderItem(number(1), True),),
                 syntax.Limit(6, 5),
+                lock="FOR UPDATE",
             ),
         ),
         ("SELECT /*+ DISTINCT() */ 1 LIMIT 1 OFFSET 2", syntax.SelectTree(one().items, limit=syntax.Limit(1, 2))),

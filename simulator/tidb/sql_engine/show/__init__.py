@@ -50,8 +50,8 @@ def _like(pattern: str) -> re.Pattern[str]:
 def _filtered(shown: SystemTable, where: syntax.Node, upstream: Upstream, now_ms: int) -> pa.Table:
     """Return the rows for which a condition on the columns is true."""
     place = syntax.TableName(shown.table.schema, shown.table.name)
-    table = replace(shown.table, clustered=True)  # it has no _tidb_rowid
-    stored = StoredRows(table, pa.table(shown.cells()), pa.nulls(shown.row_count, pa.int64()))
+    table = shown.table
+    stored = StoredRows(table, pa.table(shown.cells()), pa.array(range(shown.row_count), pa.int64()))
     inside = replace(upstream, catalog=with_table(upstream.catalog, table), rows={(place.schema, place.name): stored})
     query = syntax.SelectTree((syntax.Star(),), syntax.TableSource(place), where)
     return run_select(query, inside, now_ms).rows
