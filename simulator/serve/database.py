@@ -10,6 +10,7 @@ One thread at a time may call a method.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,11 +36,13 @@ from simulator.tidb.sql_engine.storage.state import (
     CommittedTransaction,
     CompletedDdl,
     FailedStatement,
+    Process,
     SqlSession,
     StatementOutcome,
     StoredRows,
     Upstream,
 )
+from simulator.tidb.sql_engine.system_tables.server import own_process
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
@@ -141,6 +144,8 @@ class Database:
             upstream = self._upstream_for(client, statement, now_ms)
         except (SqlError, DdlError) as error:
             return FailedStatement(error, self._own_upstream(client))
+        if "processlist" in text.lower():
+            upstream = replace(upstream, processes=tuple(map(self._process, self.clients.values())))
         outcome = execute(statement, text, upstream, now_ms)
         holder = self._holder(client, statement, upstream, outcome, now_ms)
         if holder is not None:
@@ -156,6 +161,11 @@ class Database:
             if not isinstance(statement, syntax.SessionStatement):
                 self.changefeed.send_events((), self.committed, now_ms, self._prompt)  # as a commit without changes
         return outcome
+
+    def _process(self, client: Client) -> Process:
+        process = own_process(client.session, client.transaction is not None)
+        seconds = max(0, time.time_ns() // 1_000_000 - client.since_ms) // 1000
+        return process._replace(command=client.command, seconds=seconds, statement=client.statement or None)
 
     def _set_snapshot(self, client: Client, statement: syntax.SetVariables, now_ms: int) -> syntax.SetVariables:
         """Set tidb_snapshot, which the SQL engine does not know; return the other settings. Raises SqlError."""

@@ -123,7 +123,7 @@ class ClientHandler:
                 1105, "HY000", f"the changefeed cannot send this commit, which is rolled back: {error}"
             ) from None
         finally:
-            client.command = "Sleep"
+            client.command, client.statement = "Sleep", ""
             if had_transaction and client.transaction is None:
                 server.transaction_ended()
         if outcome.events and server.after_statement is not None:

@@ -156,3 +156,14 @@ def test_the_data_directory_must_be_writable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="--data .*file.* cannot be written to"):
         DataDirectory(tmp_path / "file" / "data", "v8.5.3", 1)
+
+
+def test_every_client_is_in_the_list_of_processes(ticdc_server: ServedDatabase) -> None:
+    one, other = (connect(ticdc_server, database=ticdc_server.name) for _ in range(2))
+    run(one, "BEGIN")
+    ((number,),) = run(one, "SELECT CONNECTION_ID()")
+    listed = {row[0]: row for row in run(other, "SHOW FULL PROCESSLIST")}
+    assert listed[number][1:5] == ("root", "127.0.0.1", ticdc_server.name, "Sleep")
+    assert listed[number][6] == "in transaction; autocommit"
+    ((info,),) = run(other, "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Sleep'")
+    assert info >= 1

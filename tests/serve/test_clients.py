@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import io
 import os
 import shutil
 import subprocess
@@ -281,3 +282,25 @@ def test_flyway(shop: ServedDatabase, jdbc_client: JavaProcess) -> None:
     url = f"jdbc:mysql://{shop.host}:{shop.port}/{shop.name}"
     assert jdbc_client.answer(f"flyway {url}") == ["migrated 2", "again 0"]
     assert shop.rows("account") == [{"id": 1, "name": "ann", "email": "a@b"}, {"id": 2, "name": "bob", "email": "none"}]
+
+
+@pytest.mark.slow
+def test_long_data_and_a_changed_user(shop: ServedDatabase) -> None:
+    client = mysql.connector.connect(
+        host=shop.host, port=shop.port, user=shop.user, database=shop.name, use_pure=True, autocommit=True
+    )
+    plain = client.cursor()
+    plain.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGBLOB)")
+    content = bytes(range(256)) * 1000
+    prepared = client.cursor(prepared=True)
+    prepared.execute("INSERT INTO document VALUES (%s, %s)", (1, io.BytesIO(content)))
+    prepared.execute("SELECT content FROM document WHERE id = %s", (1,))
+    assert prepared.fetchall() == [(content,)]
+    plain.execute("SET @a = 7")
+    plain.execute("BEGIN")
+    plain.execute("DELETE FROM document")
+    client.cmd_change_user("root", "", shop.name)
+    plain = client.cursor()
+    plain.execute("SELECT @a, COUNT(*) FROM document")
+    assert plain.fetchall() == [(None, 1)]
+    client.close()

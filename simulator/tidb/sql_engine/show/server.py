@@ -75,10 +75,13 @@ def warning_rows(upstream: Upstream) -> Iterator[tuple[str, int, str]]:
 
 
 def _processes(show: Show, text: str, upstream: Upstream, now_ms: int) -> SystemTable:
-    (process,) = server.processes(upstream, now_ms)
-    info = text if show.full else text[:SHORT_INFO]
+    own = upstream.session.connection_id
+    rows = []
+    for process in server.processes(upstream, now_ms):
+        info = text if process[0] == own else process[7]
+        rows.append((*process[:7], info if show.full or info is None else str(info)[:SHORT_INFO]))
     names = ("Id", "User", "Host", "db", "Command", "Time", "State", "Info")
-    return shown(names, [(*process[:7], info)], {"Id": "bigint", "Time": "int"})
+    return shown(names, rows, {"Id": "bigint", "Time": "int"})
 
 
 def _engines(show: Show, text: str, upstream: Upstream, now_ms: int) -> SystemTable:

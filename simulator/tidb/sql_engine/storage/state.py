@@ -187,6 +187,19 @@ class OpenTransaction:
     """The simulated time of the statement that opened it; 0 during that statement."""
 
 
+class Process(NamedTuple):
+    """A client, as SHOW PROCESSLIST shows it."""
+
+    number: int
+    user: str
+    host: str
+    database: str | None
+    command: str
+    seconds: int
+    state: str
+    statement: str | None
+
+
 class FinishedJob(NamedTuple):
     """A DDL job that is done, for ADMIN SHOW DDL JOBS."""
 
@@ -215,6 +228,9 @@ class Upstream:
     """The newest DDL jobs, the last one last."""
 
     job_count: int = field(default=0, compare=False)
+
+    processes: tuple[Process, ...] = field(default=(), compare=False)
+    """The clients of a server; without one the session is the only one."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from simulator.tidb.model.charsets import CHARSETS, COLLATIONS, charset_of
 from simulator.tidb.sql_engine.result_columns import COLLATION_IDS
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.sql_engine.storage.state import Process, SqlSession, Upstream
 from simulator.tidb.sql_engine.system_tables.definitions import Row
 
 DESCRIPTIONS = {
@@ -60,14 +60,17 @@ def engines(upstream: Upstream, now_ms: int) -> Iterator[Row]:
 
 
 def processes(upstream: Upstream, now_ms: int) -> Iterator[Row]:
-    """Yield the process of this session."""
-    session = upstream.session
+    """Yield the processes of all clients."""
+    for process in upstream.processes or (own_process(upstream.session, upstream.transaction is not None),):
+        yield (*process, *("", 0, 0, "", "default", "", 0))
+
+
+def own_process(session: SqlSession, in_transaction: bool) -> Process:
+    """Return the process of a session that executes a statement."""
     user, _, host = session.user.partition("@")
-    state = "in transaction; autocommit" if upstream.transaction is not None and session.autocommit else "autocommit"
-    state = state if session.autocommit else "in transaction" if upstream.transaction is not None else ""
-    yield (
-        *(session.connection_id, user, host, session.database or None, "Query", 0, state, None),
-        *("", 0, 0, "", "default", "", 0),
+    states = ("in transaction" * in_transaction, "autocommit" * session.autocommit)
+    return Process(
+        session.connection_id, user, host, session.database or None, "Query", 0, "; ".join(filter(None, states)), None
     )
 
 
