@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from ssl import SSLContext
@@ -16,21 +17,18 @@ from mysql_mimic.packets import SSLRequest
 from mysql_mimic.prepared import PreparedStatement
 from mysql_mimic.session import BaseSession
 from mysql_mimic.stream import ConnectionClosed
-from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4, uint_len
+from mysql_mimic.types import Capabilities, ServerStatus
 
 from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
+from simulator.serve.answers import CURSOR, LAST_ROW, MORE, NO_FLAGS, Answers
 from simulator.serve.handler import ClientHandler
 from simulator.serve.parameters import ParameterTypes, Reader, read_parameters
 from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
-from simulator.tidb.model.types import ColumnType
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
-from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, StatementOutcome
-from simulator.tidb.syntax.dml import Insert, Update
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.session import SqlStatement, Use
 
@@ -71,7 +69,6 @@ class ServerStatement(PreparedStatement):
 
     sql_mode: frozenset[str] = frozenset()
     types: ParameterTypes = ()
-    columns: Sequence[ResultColumn] = ()
     long_data: dict[int, bytes] = field(default_factory=dict)
     rows: Iterator[bytes] = iter(())
     """The rows that its cursor has not returned yet."""
@@ -147,10 +144,10 @@ class ClientConnection(Connection):
         self.handler.log_in(name, self._host)
         if database:
             try:
-                await self.handler.run(Use(database), f"USE {database}")
+                await self._use(database)
             except SqlError as error:
                 await self._refuse(error)
-        await self.stream.write(self._ok())
+        await self.stream.write(self._answers.ok())
         self.stream.reset_seq()
 
     async def _is_authentic(self, name: str, answer: bytes, client_plugin: str | None) -> bool:
@@ -180,21 +177,20 @@ class ClientConnection(Connection):
 
     # -- commands ----------------------------------------------------------------------------------------------------
 
-    async def handle_query(self, data: bytes) -> None:
-        text = query_text(data)
+    @asynccontextmanager
+    async def _errors_answered(self) -> AsyncIterator[None]:
+        """Answer with the error of the block, if it raises one of TiDB's."""
         try:
-            statements = self._split(text)
-        except SqlError as error:
+            yield
+        except (SqlError, DdlError) as error:
             await self.stream.write(wire.error_packet(error))
-            return
-        for place, each in enumerate(statements):
-            is_last = place == len(statements) - 1
-            try:
-                statement, outcome = await self.handler.run_text(each, self._sql_mode)
-            except (SqlError, DdlError) as error:
-                await self.stream.write(wire.error_packet(error))
-                return
-            await self._answer(statement, outcome, ServerStatus(0) if is_last else MORE)
+
+    async def handle_query(self, data: bytes) -> None:
+        async with self._errors_answered():
+            statements = self._split(query_text(data))
+            for each in statements[:-1]:
+                await self._answer(*await self.handler.run_text(each, self._sql_mode), MORE)
+            await self._answer(*await self.handler.run_text(statements[-1], self._sql_mode), NO_FLAGS)
 
     def _split(self, text: str) -> list[str]:
         """Return the statements of a query. Raises SqlError for several from a client that does not allow them."""
@@ -207,25 +203,14 @@ class ClientConnection(Connection):
         return statements or [""]
 
     async def handle_stmt_prepare(self, data: bytes) -> None:
-        text = query_text(data).rstrip().rstrip(";")
-        try:
-            statement, count = parse_prepared(text, self._sql_mode)
+        async with self._errors_answered():
+            text, modes = query_text(data).rstrip().rstrip(";"), self._sql_mode
+            statement, count = parse_prepared(text, modes)
             columns = await self.handler.columns_of_prepared(statement)
-        except (SqlError, DdlError) as error:
-            await self.stream.write(wire.error_packet(error))
-            return
-        prepared = ServerStatement(
-            next(self.prepared_stmt_seq) + 1, text, count, sql_mode=self._sql_mode, columns=columns
-        )
-        self.prepared_stmts[prepared.stmt_id] = prepared
-        head = b"\0" + uint_4(prepared.stmt_id) + uint_2(len(columns)) + uint_2(count) + b"\0" + uint_2(0)
-        parts = [head]
-        for definitions in ([PARAMETER] * count, columns):
-            if definitions:
-                parts += [wire.column_definition(column) for column in definitions]
-                parts += [] if self.deprecate_eof() else [self._eof()]
-        self.stream.write_many(parts)
-        await self.stream.drain()
+            number = next(self.prepared_stmt_seq) + 1
+            self.prepared_stmts[number] = ServerStatement(number, text, count, sql_mode=modes)
+            self.stream.write_many([*self._answers.prepared(number, count, columns)])
+            await self.stream.drain()
 
     async def handle_stmt_send_long_data(self, data: bytes) -> None:
         reader = Reader(data)
@@ -239,11 +224,11 @@ class ClientConnection(Connection):
         if isinstance(statement, ServerStatement):
             statement.long_data.clear()
             statement.rows = iter(())
-        await self.stream.write(self._ok())
+        await self.stream.write(self._answers.ok())
 
     async def handle_stmt_execute(self, data: bytes) -> None:
         reader = Reader(data)
-        try:
+        async with self._errors_answered():
             prepared = self._prepared(reader.number("<I"))
             wants_cursor = bool(reader.number("<B") & 1)
             reader.take(4)
@@ -255,24 +240,18 @@ class ClientConnection(Connection):
             prepared.long_data.clear()
             statement = parse_sql(prepared.sql, prepared.sql_mode, parameters=values)
             outcome = await self.handler.run(statement, prepared.sql)
-        except (SqlError, DdlError) as error:
-            await self.stream.write(wire.error_packet(error))
-            return
-        if outcome.result is None:
-            await self._answer(statement, outcome, ServerStatus(0))
-            return
-        columns = outcome.result.columns
-        self.stream.write_many([uint_len(len(columns)), *map(wire.column_definition, columns)])
-        rows = wire.binary_rows(outcome.result.rows, columns)
-        if wants_cursor:
-            prepared.rows = rows
-            await self.stream.write(self._end(outcome, ServerStatus.SERVER_STATUS_CURSOR_EXISTS))
-            return
-        if not self.deprecate_eof():
-            self.stream.write_many([self._eof()])
-        for row in rows:
-            await self.stream.write(row, drain=False)
-        await self.stream.write(self._end(outcome))
+            if outcome.result is None:
+                await self.stream.write(self._answers.ok(statement, outcome))
+                return
+            columns = outcome.result.columns
+            rows = wire.binary_rows(outcome.result.rows, columns)
+            self.stream.write_many([*self._answers.columns(columns, not wants_cursor)])
+            if wants_cursor:
+                prepared.rows = rows
+            else:
+                for row in rows:
+                    await self.stream.write(row, drain=False)
+            await self.stream.write(self._answers.end(outcome, CURSOR if wants_cursor else NO_FLAGS))
 
     def _prepared(self, number: int) -> ServerStatement:
         statement = self.prepared_stmts.get(number)
@@ -283,102 +262,55 @@ class ClientConnection(Connection):
 
     async def handle_stmt_fetch(self, data: bytes) -> None:
         reader = Reader(data)
-        statement = self._prepared(reader.number("<I"))
-        count = reader.number("<I")
-        rows = list(islice(statement.rows, count))
-        done = len(rows) < count
-        flags = ServerStatus.SERVER_STATUS_LAST_ROW_SENT if done else ServerStatus.SERVER_STATUS_CURSOR_EXISTS
-        self.stream.write_many([*rows, self._end(None, flags)])
-        await self.stream.drain()
+        async with self._errors_answered():
+            statement, count = self._prepared(reader.number("<I")), reader.number("<I")
+            rows = list(islice(statement.rows, count))
+            self.stream.write_many([*rows, self._answers.end(None, LAST_ROW if len(rows) < count else CURSOR)])
+            await self.stream.drain()
+
+    async def handle_ping(self, data: bytes) -> None:
+        await self.stream.write(self._answers.ok())
 
     async def handle_init_db(self, data: bytes) -> None:
-        database = data.decode("utf-8", "surrogateescape")
-        try:
-            await self.handler.run(Use(database), f"USE {database}")
-        except SqlError as error:
-            await self.stream.write(wire.error_packet(error))
-            return
-        await self.stream.write(self._ok())
+        async with self._errors_answered():
+            await self._use(data.decode("utf-8", "surrogateescape"))
+            await self.stream.write(self._answers.ok())
 
     async def handle_field_list(self, data: bytes) -> None:
         """Answer with the columns of a table, which old clients complete names with."""
-        name = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
-        columns = self.handler.columns_of_table(name)
-        if columns is None:
-            await self.stream.write(wire.error_packet(sql_error(1146, self.handler.client.session.database, name)))
-            return
-        definitions = [wire.column_definition(column) + uint_1(0xFB) for column in columns]
-        self.stream.write_many([*definitions, self._end(None)])
-        await self.stream.drain()
+        async with self._errors_answered():
+            columns = self.handler.columns_of_table(data.split(b"\0")[0].decode("utf-8", "surrogateescape"))
+            self.stream.write_many([*self._answers.fields(columns)])
+            await self.stream.drain()
 
     async def handle_reset_connection(self, data: bytes) -> None:
         self.prepared_stmts.clear()
         await self.handler.reset()
-        await self.stream.write(self._ok())
+        await self.stream.write(self._answers.ok())
 
-    # -- answers -----------------------------------------------------------------------------------------------------
+    async def _use(self, database: str) -> None:
+        await self.handler.run(Use(database), f"USE {database}")
 
-    async def _answer(self, statement: SqlStatement | None, outcome: StatementOutcome, more: ServerStatus) -> None:
+    async def _answer(self, statement: SqlStatement | None, outcome: StatementOutcome, flags: ServerStatus) -> None:
         """Answer a statement of the text protocol."""
         result = outcome.result
         if result is None:
-            await self.stream.write(self._ok_of(statement, outcome, more))
+            await self.stream.write(self._answers.ok(statement, outcome, flags))
             return
-        columns = result.columns
-        self.stream.write_many([uint_len(len(columns)), *map(wire.column_definition, columns)])
-        if not self.deprecate_eof():
-            self.stream.write_many([self._eof()])
-        encoded = wire.text_columns(columns)
+        self.stream.write_many([*self._answers.columns(result.columns)])
+        encoded = wire.text_columns(result.columns)
         for start in range(0, result.rows.num_rows, MANY_ROWS):
             self.stream.write_text_rows(wire.text_rows(result.rows.slice(start, MANY_ROWS)), encoded)
             await self.stream.drain()
-        await self.stream.write(self._end(outcome, more))
+        await self.stream.write(self._answers.end(outcome, flags))
 
-    def _ok_of(self, statement: SqlStatement | None, outcome: StatementOutcome, more: ServerStatus) -> bytes:
-        found_rows = Capabilities.CLIENT_FOUND_ROWS in self.capabilities
-        affected, info = outcome.affected, ""
-        if isinstance(statement, Update):
-            info = f"Rows matched: {outcome.matched}  Changed: {outcome.affected}  Warnings: {len(outcome.warnings)}"
-            affected = outcome.matched if found_rows else outcome.affected
-        elif isinstance(statement, Insert) and (statement.rows is None or len(statement.rows) > 1):
-            info = f"Records: {outcome.matched}  Duplicates: {outcome.matched - outcome.affected}  Warnings: {len(outcome.warnings)}"
-        return self._ok(affected, outcome.insert_id, len(outcome.warnings), info, more)
+    @property
+    def _answers(self) -> Answers:
+        return Answers(self.handler.client, self.capabilities)
 
     @property
     def _sql_mode(self) -> frozenset[str]:
         return self.handler.client.session.sql_mode - DEFAULT_MODES
-
-    @property
-    def _status(self) -> ServerStatus:
-        client = self.handler.client
-        status = ServerStatus(0)
-        if client.session.autocommit:
-            status |= ServerStatus.SERVER_STATUS_AUTOCOMMIT
-        if client.transaction is not None:
-            status |= ServerStatus.SERVER_STATUS_IN_TRANS
-        if "NO_BACKSLASH_ESCAPES" in client.session.sql_mode:
-            status |= ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
-        return status
-
-    def _ok(
-        self,
-        affected: int = 0,
-        insert_id: int = 0,
-        warnings: int = 0,
-        info: str = "",
-        flags: ServerStatus = ServerStatus(0),
-    ) -> bytes:
-        return wire.ok_packet(self.capabilities, self._status | flags, affected, insert_id, warnings, info)
-
-    def _eof(self, warnings: int = 0, flags: ServerStatus = ServerStatus(0)) -> bytes:
-        return packets.make_eof(self.capabilities, self._status | flags, warnings)
-
-    def _end(self, outcome: StatementOutcome | None, flags: ServerStatus = ServerStatus(0)) -> bytes:
-        """Return the packet after the last row."""
-        warnings = 0 if outcome is None else len(outcome.warnings)
-        if self.deprecate_eof():
-            return wire.ok_packet(self.capabilities, self._status | flags, warnings=warnings, is_end=True)
-        return self._eof(warnings, flags)
 
     def error(self, **kwargs: object) -> bytes:
         """Return the packet of an unexpected error."""
@@ -387,8 +319,3 @@ class ClientConnection(Connection):
             return wire.error_packet(error)
         text = str(error) if isinstance(error, SimulatorError) else f"a defect of the simulator: {error!r}"
         return wire.error_packet(SqlError(int(kwargs.get("code", 1105)), "HY000", text))  # type: ignore[call-overload]
-
-
-PARAMETER = ResultColumn("?", ColumnType("varchar"))
-
-MORE = ServerStatus.SERVER_MORE_RESULTS_EXISTS

@@ -18,6 +18,7 @@ from simulator.serve.named_locks import NamedLocks
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column
 from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome
 from simulator.tidb.syntax.session import SelectStatement, SqlStatement
@@ -169,11 +170,12 @@ class ClientHandler:
         """Return the columns of a statement's result. Raises SqlError if TiDB refuses to prepare the statement."""
         return await self._server.call(partial(self._server.database.columns_of_prepared, self.client, statement))
 
-    def columns_of_table(self, name: str) -> Sequence[ResultColumn] | None:
-        database = self._server.database
-        table = database.committed.catalog.tables.get(object_key(self.client.session.database, name))
+    def columns_of_table(self, name: str) -> Sequence[ResultColumn]:
+        """Return the columns of a table in the current database. Raises SqlError 1146."""
+        database = self.client.session.database
+        table = self._server.database.committed.catalog.tables.get(object_key(database, name))
         if table is None:
-            return None
+            raise sql_error(1146, database, name)
         schema, name = table.schema, table.name
         return [table_column(column.name, column, table, schema, name) for column in visible_columns(table)]
 
