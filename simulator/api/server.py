@@ -29,7 +29,7 @@ Returned = TypeVar("Returned")
 class TiCDCServer:
     """Serves a `TiCDC` to MySQL clients until it is closed.
 
-    While it serves, use its methods and not those of the `TiCDC`: all of them run in one thread, between statements.
+    While it serves, use its methods and not those of the `TiCDC`: all of them run between two statements.
     """
 
     def __init__(

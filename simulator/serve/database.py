@@ -81,7 +81,7 @@ class Database:
         self._clock = clock
         self._data = data
         self._after_failure = after_failure
-        self._prompt = prompt
+        self.prompt = prompt
         self._counters: dict[Key, Counters] = {}
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
@@ -159,7 +159,7 @@ class Database:
         self._accept(client, statement, outcome, now_ms)
         if not outcome.events and not isinstance(outcome, FailedStatement) and client.transaction is None:
             if not isinstance(statement, syntax.SessionStatement):
-                self.changefeed.send_events((), self.committed, now_ms, self._prompt)  # as a commit without changes
+                self.changefeed.send_events((), self.committed, now_ms, self.prompt)  # as a commit without changes
         return outcome
 
     def _process(self, client: Client) -> Process:
@@ -298,7 +298,7 @@ class Database:
         """Send events until it succeeds, and return the last commit-ts. Raises DeliveryError for a refused commit."""
         while True:
             try:
-                return self.changefeed.send_events(events, committed, now_ms, self._prompt)
+                return self.changefeed.send_events(events, committed, now_ms, self.prompt)
             except DeliveryError as error:
                 if self._after_failure is None:
                     raise

@@ -39,7 +39,7 @@ NOWAIT = SqlError(
 
 
 class Transactions(Protocol):
-    """Runs functions in the thread of the database, and reports ends of transactions."""
+    """Calls functions of the database between two statements, and reports ends of transactions."""
 
     database: Database
     named_locks: NamedLocks
@@ -49,7 +49,7 @@ class Transactions(Protocol):
     after_statement: Callable[[], None] | None
 
     async def call(self, function: Callable[[], Returned]) -> Returned:
-        """Return what a function returns in the thread of the database."""
+        """Return what a function returns that is called between two statements."""
 
     def kill(self, number: int, query_only: bool) -> bool:
         """End a connection, or its statement; return False if there is no such connection."""

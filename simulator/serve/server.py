@@ -1,6 +1,7 @@
 """A MySQL server: listens, and gives each client a connection to the shared database.
 
-The event loop reads and writes packets; one thread executes the statements of all clients, one after another.
+The event loop reads and writes packets. The statements of all clients are executed one after another, in a thread of
+their own if commits may wait for Kafka.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Server:
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; without it `root` has none.
 
-        These are called in the thread of the database: `tick` every second, `simulator_call` with a command of the
+        These are called between two statements: `tick` every second, `simulator_call` with a command of the
         simulator in a statement, `after_statement` after each statement.
         """
         self.database = database
@@ -59,7 +60,9 @@ class Server:
         self._users = Users({"root": ""} if passwords is None else passwords, authentication)
         self._version, self._ssl = version, ssl
         self._tick, self.simulator_call, self.after_statement = tick, simulator_call, after_statement
-        self._thread = ThreadPoolExecutor(1, "ticdc-sim-database")
+        self._turn = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "ticdc-sim-database") if database.prompt else None
+        """Executes statements, so that packets are read while a commit waits for Kafka; None if none waits."""
         self._end: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop_thread: threading.Thread | None = None
@@ -67,11 +70,15 @@ class Server:
         self._stopping: asyncio.Event | None = None
 
     async def call(self, function: Callable[[], Returned]) -> Returned:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+        """Return what a function returns that is called between two statements."""
+        if self._thread is None:
+            return self.call_from_other_thread(function)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.call_from_other_thread, function)
 
     def call_from_other_thread(self, function: Callable[[], Returned]) -> Returned:
-        """Return what a function returns in the thread of the database."""
-        return self._thread.submit(function).result()
+        """Return what a function returns that is called between two statements."""
+        with self._turn:
+            return function()
 
     def kill(self, number: int, query_only: bool) -> bool:
         connection = self.connections.get(number)
@@ -185,7 +192,8 @@ class Server:
         if self._loop_thread is not None:
             self._loop_thread.join()
             self._loop_thread = None
-        self._thread.shutdown()
+        if self._thread is not None:
+            self._thread.shutdown()
 
     def __enter__(self) -> Self:
         return self

@@ -124,7 +124,7 @@ class Unreliable(TiCDC):
 def test_a_commit_without_kafka_waits_or_is_refused(monkeypatch: pytest.MonkeyPatch, refuses: bool) -> None:
     with Unreliable(databases=()) as ticdc:
         with TiCDCServer(ticdc, refuse_commits=refuses) as server:
-            server.database._prompt = True
+            server.database.prompt = True
             client = connect(server, database="test")
             run(client, "CREATE TABLE t (id INT PRIMARY KEY)")
             output = ticdc.open_changefeed.output
