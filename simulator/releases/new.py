@@ -202,7 +202,6 @@ V9_0_0_BETA_2 = replace(
     canal_virtual_columns=True,
     simple_virtual_columns=True,
     simple_bootstrap_ids=False,
-    simple_first_form=True,
     avro_null_text="refused",
     avro_selectors=False,
     debezium_virtual_columns=True,

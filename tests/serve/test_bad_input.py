@@ -19,7 +19,16 @@ from simulator.errors import DeliveryError, UserError
 
 
 def connect(server: Any, **options: Any) -> Any:
-    return pymysql.connect(**{"host": server.host, "port": server.port, "user": "root", "autocommit": True, **options})
+    return pymysql.connect(
+        **{
+            "host": server.host,
+            "port": server.port,
+            "user": "root",
+            "autocommit": True,
+            "ssl_disabled": True,
+            **options,
+        }
+    )
 
 
 def run(client: Any, *statements: str) -> tuple[tuple[Any, ...], ...]:

@@ -24,7 +24,12 @@ def connect(ticdc_server: ServedDatabase) -> Iterator[Connect]:
 
         def connected() -> Client:
             client = pymysql.connect(
-                host=ticdc_server.host, port=ticdc_server.port, user="root", database=ticdc_server.name, autocommit=True
+                host=ticdc_server.host,
+                port=ticdc_server.port,
+                user="root",
+                database=ticdc_server.name,
+                autocommit=True,
+                ssl_disabled=True,
             )
             connections.callback(client.close)
             return client
