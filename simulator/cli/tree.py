@@ -19,7 +19,7 @@ from simulator.settings import PLACES, to_duration_ms
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ticdc-sim")
 def commands() -> None:
-    """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or files, byte for byte, without a TiDB cluster."""
+    """Emits TiCDC's messages to Kafka or to files, byte for byte, without a TiDB cluster."""
 
 
 def _without_pandas() -> None:
