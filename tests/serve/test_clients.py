@@ -293,7 +293,7 @@ def test_long_data_and_a_changed_user(shop: ServedDatabase) -> None:
     plain.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGBLOB)")
     content = bytes(range(256)) * 1000
     prepared = client.cursor(prepared=True)
-    prepared.execute("INSERT INTO document VALUES (%s, %s)", (1, io.BytesIO(content)))
+    prepared.execute("INSERT INTO document VALUES (%s, %s)", (1, io.BytesIO(content)))  # type: ignore[arg-type]
     prepared.execute("SELECT content FROM document WHERE id = %s", (1,))
     assert prepared.fetchall() == [(content,)]
     plain.execute("SET @a = 7")
