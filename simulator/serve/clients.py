@@ -50,8 +50,6 @@ class Client:
     waits_for: Client | None = None
     """The client whose transaction must end before this client's statement goes on."""
 
-    user: str = ""
-    host: str = ""
     command: str = "Sleep"
     """What it does, as SHOW PROCESSLIST says it."""
 

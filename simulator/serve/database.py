@@ -92,9 +92,9 @@ class Database:
         """The state after the last commit."""
         return self.changefeed.upstream()
 
-    def connect(self, user: str = "", host: str = "") -> Client:
+    def connect(self) -> Client:
         self._last_number += 1
-        client = Client(self._last_number, self.new_session(self._last_number), user=user, host=host)
+        client = Client(self._last_number, self.new_session(self._last_number))
         self.clients[client.number] = client
         return client
 
@@ -116,9 +116,9 @@ class Database:
         """Return the columns of a statement's result; none if it returns no rows. Raises the SqlError that TiDB raises
         when it prepares the statement."""
         upstream = self._own_upstream(client)
-        check_prepared(statement, upstream, self.now_ms)
         if isinstance(statement, syntax.SelectStatement):
             return query_columns(statement.query, upstream, self.now_ms)
+        check_prepared(statement, upstream, self.now_ms)
         return ()
 
     def roll_back(self, client: Client) -> None:

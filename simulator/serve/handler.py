@@ -67,9 +67,7 @@ class ClientHandler:
         self._server = server
 
     def log_in(self, user: str, host: str) -> None:
-        client = self.client
-        client.user, client.host = user, host
-        client.session = replace(client.session, user=f"{user}@{host}")
+        self.client.session = replace(self.client.session, user=f"{user}@{host}")
 
     async def run_text(self, text: str, modes: frozenset[str]) -> tuple[SqlStatement | None, StatementOutcome]:
         """Parse and execute a statement, after a command of the simulator before it; return both. Raises as `run`."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections import deque
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime
 
 from simulator import tso
 from simulator.errors import SqlError
 from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.sql_engine.sessions.clock import time_zone
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 
 KEPT_MS = 10 * 60 * 1000
@@ -56,15 +56,7 @@ def snapshot_ts(text: str, session: SqlSession) -> int:
     if text.isdigit():
         return int(text)
     try:
-        when = datetime.fromisoformat(text).replace(tzinfo=_zone(session.time_zone))
+        when = datetime.fromisoformat(text).replace(tzinfo=time_zone(session.time_zone))
     except ValueError:
         raise SqlError(1292, "22007", f"Incorrect datetime value: '{text}'") from None
     return tso.compose(int(when.timestamp() * 1000))
-
-
-def _zone(name: str) -> tzinfo:
-    if name[:1] in "+-":
-        hours, _, minutes = name[1:].partition(":")
-        offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return timezone(-offset if name[0] == "-" else offset)
-    return zoneinfo.ZoneInfo(name)
