@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ssl import SSLContext
@@ -45,23 +43,24 @@ class TiCDCServer:
         data: DataDirectory | None = None,
         resume: bool = False,
         refuse_commits: bool = False,
-        after_statement: Callable[[], None] | None = None,
+        after_delivery: Callable[[], None] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
         With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
         takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeed sends
         what an earlier one did not. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
-        `after_statement` is called after each commit and command.
+        `after_delivery` is called when messages have been sent.
         """
         self._ticdc = ticdc
         self._live = ticdc.open_changefeed
         self._data = data
         if data is not None:
             data.restore(self._live, resume)
-        self._refuses, self._closing = refuse_commits, threading.Event()
-        clock, prompt = _clock_ms if real_time else None, real_time or self._live.output.name != "memory"
-        self.database = Database(self._live, clock, data, self._after_failure, prompt)
+        self._after_delivery = after_delivery
+        self._real_time = real_time
+        self.database = Database(self._live, _clock_ms if real_time else None, data, refuse_commits)
+        sends = real_time or self._live.output.name != "memory"
         self._server = Server(
             self.database,
             ticdc.server_version,
@@ -70,9 +69,9 @@ class TiCDCServer:
             passwords,
             authentication,
             ssl,
-            self._tick if real_time else None,
+            self._tick if sends else None,
             self._call,
-            after_statement,
+            self._deliver if sends else None,
         )
 
     @property
@@ -122,7 +121,6 @@ class TiCDCServer:
 
     def close(self) -> None:
         """Disconnect all clients; their open transactions are rolled back. Closing again does nothing."""
-        self._closing.set()
         self._server.close()
 
     def __enter__(self) -> Self:
@@ -136,24 +134,25 @@ class TiCDCServer:
     def _in_thread(self, function: Callable[[], Returned]) -> Returned:
         return self._server.call_from_other_thread(function)
 
-    def _after_failure(self, error: DeliveryError) -> None:
-        """Connect to Kafka again. Raises DeliveryError to refuse a commit."""
-        while True:
-            try:
-                self._ticdc.reconnect()
-                return
-            except DeliveryError as gone:
-                if self._refuses or self._closing.wait(1.0):
-                    raise gone from error
+    def _deliver(self) -> None:
+        self.database.deliver()
+        if self._after_delivery is not None and self.database.failure is None:
+            self._after_delivery()
 
     def _tick(self) -> None:
-        """Let the time until now pass, with its watermarks."""
-        try:
-            self._live.advance(_clock_ms())
-        except DeliveryError:
-            with suppress(DeliveryError):
+        """Let the time until now pass, with its watermarks. Connect anew if messages could not be sent."""
+        if isinstance(self.database.failure, DeliveryError):
+            try:
                 self._ticdc.reconnect()
+            except DeliveryError:
+                return
+            self.database.deliver()
+        if self._real_time:
+            self.database.advance(_clock_ms())
+        if self.database.failure is not None:
             return
+        if self._after_delivery is not None:
+            self._after_delivery()
         if self._data is not None:
             self._data.checkpoint(self._live.watermark)
 

@@ -35,6 +35,7 @@ from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
 from simulator.sinks.external_storage import ExternalStorage
+from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.codecs import Schema
@@ -79,6 +80,7 @@ class TiCDC:
         fixtures_format: str = "jsonl",
         send: bool = False,
         keep_history: bool = True,
+        kafka_timeout: float = KafkaSettings.silence,
     ) -> None:
         """Open a changefeed.
 
@@ -87,8 +89,9 @@ class TiCDC:
 
         `databases` exist from the start, besides `test`; without it, every database that CREATE TABLE or USE names
         does. `fixtures` is a directory to which the messages are written on closing. `send` also sends them to the
-        Kafka of `sink_uri` at once. Without `keep_history` there are no truths, and memory does not grow with what was
-        sent, if `messages` is called again and again. Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
+        Kafka of `sink_uri` at once, which may acknowledge nothing for `kafka_timeout` seconds. Without `keep_history`
+        there are no truths, and memory does not grow with what was sent, if `messages` is called again and again.
+        Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
         """
         kind, _, tag = release.rpartition(":")
         release_facts = releases.find(tag, kind or architecture)
@@ -96,12 +99,13 @@ class TiCDC:
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
+        self._kafka_timeout = kafka_timeout
         self._reader = MessageReader(self._changefeed.codec.protocol)
         self._read: set[tuple[str, int]] = set()
         """Paths and row numbers of the events of files that `events` has returned."""
 
         self._live = OpenChangefeed(
-            _output(self._changefeed, release_facts, self._sent, fixtures, fixtures_format, send),
+            self._output(fixtures, fixtures_format, send),
             self._changefeed,
             release_facts,
             None if start_ts is None else tso.start_ts(str(start_ts)),
@@ -303,8 +307,18 @@ class TiCDC:
         return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
 
     def reconnect(self) -> None:
-        """Connect to Kafka anew after a DeliveryError; raises DeliveryError if it does not answer."""
-        self._open().reconnect(KafkaOutput(self._changefeed, self._sent))
+        """Connect to Kafka or the storage anew after a DeliveryError; raises DeliveryError if it does not answer."""
+        self._open().reconnect(self._output(None, "", send=True))
+
+    def _output(self, fixtures: str | Path | None, fixtures_format: str, send: bool) -> MemoryOutput:
+        changefeed, sent = self._changefeed, self._sent
+        if changefeed.storage is not None:
+            if fixtures is not None:
+                raise UserError("fixtures hold the messages of Kafka: a storage sink writes the files of its sink-uri")
+            return StorageOutput(changefeed, self._release)
+        if fixtures is not None:
+            return FixturesOutput(changefeed, sent, Path(fixtures), fixtures_format)
+        return KafkaOutput(changefeed, sent, self._kafka_timeout) if send else MemoryOutput(changefeed, sent)
 
     @property
     def open_changefeed(self) -> OpenChangefeed:
@@ -432,23 +446,6 @@ def _toml(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-
-
-def _output(
-    changefeed: Changefeed,
-    release: Release,
-    sent: list[Message],
-    fixtures: str | Path | None,
-    fixtures_format: str,
-    send: bool,
-) -> MemoryOutput:
-    if changefeed.storage is not None:
-        if fixtures is not None:
-            raise UserError("fixtures hold the messages of Kafka: a storage sink writes the files of its sink-uri")
-        return StorageOutput(changefeed, release)
-    if fixtures is not None:
-        return FixturesOutput(changefeed, sent, Path(fixtures), fixtures_format)
-    return KafkaOutput(changefeed, sent) if send else MemoryOutput(changefeed, sent)
 
 
 @contextmanager

@@ -20,6 +20,9 @@ from simulator.consumer.event_lines import lines
 from simulator.errors import UserError
 from simulator.serve.data_directory import DataDirectory
 
+KAFKA_TIMEOUT = 10.0
+"""Seconds without an acknowledgement after which Kafka counts as gone; TiCDC's default of write-timeout."""
+
 
 def serve(options: dict[str, Any]) -> int:
     """Serve until SIGINT, SIGTERM or SIGHUP, which ends the stream at a watermark; return the exit code."""
@@ -48,10 +51,12 @@ def serve(options: dict[str, Any]) -> int:
             fixtures_format=options["fixtures_format"],
             send=sends,
             keep_history=False,
+            kafka_timeout=KAFKA_TIMEOUT,
         )
         stack.enter_context(ticdc)
         warn(ticdc.warnings)
         takes = ticdc.open_changefeed.output.name != "storage"
+        console = _Console(ticdc, options["console"])
         server = TiCDCServer(
             ticdc,
             host=options["host"],
@@ -63,15 +68,17 @@ def serve(options: dict[str, Any]) -> int:
             data=data,
             resume=options["resume"],
             refuse_commits=options["when_kafka_fails"] == "refuse",
-            after_statement=(lambda: _show(ticdc, options["console"])) if takes else None,
+            after_delivery=console.take if takes else None,
         )
         stack.callback(server.close)
         with signals.stop_gracefully() as stop:
             asyncio.run(_serve(server, ticdc, stop))
         server.close()
         ticdc.open_changefeed.resolve()
+        if data is not None:
+            data.checkpoint(ticdc.watermark)
         if takes:
-            _show(ticdc, options["console"])
+            console.take()
         show_lines([f"stopped; everything up to {tso.describe(ticdc.watermark)} has been sent"])
     return 0
 
@@ -88,13 +95,23 @@ async def _serve(server: TiCDCServer, ticdc: TiCDC, stop: signals.StopRequest) -
     await serving
 
 
-def _show(ticdc: TiCDC, console: bool) -> None:
-    """Take the new messages, and print them on a console."""
-    made = ticdc.messages(watermark=False)
-    if console and made:
-        schemas = {number: schema.text for number, schema in ticdc.schemas.items()}
-        show_lines(lines(records(made), schemas=schemas))
-        sys.stdout.flush()
+class _Console:
+    """Takes the new messages, and prints them if it `prints`. Watermarks are printed after other messages only."""
+
+    def __init__(self, ticdc: TiCDC, prints: bool) -> None:
+        self._ticdc, self._prints = ticdc, prints
+        self._is_idle = False
+
+    def take(self) -> None:
+        made = self._ticdc.messages(watermark=False)
+        if not self._prints or not made:
+            return
+        schemas = {number: schema.text for number, schema in self._ticdc.schemas.items()}
+        texts = list(lines(records(made), schemas=schemas))
+        was_idle, self._is_idle = self._is_idle, all(text.endswith(" WATERMARK") for text in texts)
+        if not (was_idle and self._is_idle):
+            show_lines(texts)
+            sys.stdout.flush()
 
 
 def _passwords(users: tuple[str, ...]) -> Mapping[str, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 
 import pyarrow as pa
@@ -158,23 +159,27 @@ class OpenChangefeed:
         They commit at `now_ms` or later; `upstream` is the state after them. Unless `prompt`, their messages may wait
         for `deliver`. Raises DdlError if TiCDC would stop the changefeed, and DeliveryError; then the state is as before.
         """
-        if prompt or not self._waiting or any(isinstance(event, CompletedDdl) for event in events):
+        has_ddl = any(isinstance(event, CompletedDdl) for event in events)
+        if prompt or has_ddl or not self._waiting or len(self._waiting) >= MOST_WAITING:
             self.deliver()
             self._sent_to = [self.position]
-        position, planned, resolved_ms = self.position, self._context, self._resolved_ms
-        known = len(self._cursors), len(self._additions), len(self._waiting)
-        if prompt:
+        position, planned = self.position, self._context
+        known = len(self._cursors), len(self._additions)
+        if prompt or has_ddl:
             self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
+        waiting = [*self._waiting]
         try:
             behind, result, last_ms = self._applied(events, upstream, now_ms)
             self._waiting.append(result)
             self._sent_to.append(behind)
             self._note((position, behind), (result,))
-            if prompt or result.jobs or len(self._waiting) >= MOST_WAITING or self.faults.expected:
+            if prompt or has_ddl or self.faults.expected:
                 self.deliver()
         except SimulatorError:
-            self.position, self._context, self._resolved_ms = position, planned, resolved_ms
-            del self._cursors[known[0] :], self._additions[known[1] :], self._waiting[known[2] :]
+            self.position, self._context = position, planned
+            del self._cursors[known[0] :], self._additions[known[1] :]
+            del self._sent_to[len(waiting) + 1 :]
+            self._waiting = waiting
             raise
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
@@ -222,11 +227,10 @@ class OpenChangefeed:
             self._send((self.position, position), (StepResult(),), False)
 
     def deliver(self) -> None:
-        """Send the messages of all statements so far. Raises DeliveryError."""
+        """Send the messages of all statements so far. Raises DeliveryError; then they go on waiting."""
         if self._waiting:
-            positions, results = self._sent_to, self._waiting
+            self._send(self._sent_to, self._waiting, False, noted=True)
             self._waiting = []
-            self._send(positions, results, False, noted=True)
 
     def upstream(self) -> Upstream:
         """Return the state of TiDB; it has the rows of those tables that statements named."""
@@ -293,10 +297,10 @@ class OpenChangefeed:
         self.faults.begin(spec)
         if not noted:
             self._note(positions, results)
+        self._send_rows(rows, owned, spec)
         self._resolved_ms = max(
             [timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)]
         )
-        self._send_rows(rows, owned, spec)
         if len(ends) > 1:
             self.output.in_order_of(count, ends)
 
@@ -319,7 +323,11 @@ class OpenChangefeed:
             self.position = position
 
     def _send_rows(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], spec: TaskSpec) -> None:
-        send.feed(
-            rows, owned, spec, self.output.sink, lambda: True, self._reporter, None, self.faults, None, self._bootstraps
-        )
-        self.output.settle()
+        before = deepcopy(self._bootstraps)
+        try:
+            sink, told = self.output.sink, self._reporter
+            send.feed(rows, owned, spec, sink, lambda: True, told, None, self.faults, None, self._bootstraps)
+            self.output.settle()
+        except DeliveryError:
+            self._bootstraps = before  # all of it is sent again
+            raise

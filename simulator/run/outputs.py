@@ -294,17 +294,17 @@ class FixturesOutput(MemoryOutput):
 class KafkaOutput(MemoryOutput):
     """Also writes to the changefeed's Kafka.
 
-    Its default topic is created at once if it is missing, other topics with their first plan. Raises DeliveryError if
-    Kafka does not answer.
+    Its default topic is created at once if it is missing, other topics with their first plan. It fails if Kafka
+    acknowledges nothing for `timeout` seconds. Raises DeliveryError if Kafka does not answer.
     """
 
-    def __init__(self, changefeed: Changefeed, messages: list[Message]) -> None:
+    def __init__(self, changefeed: Changefeed, messages: list[Message], timeout: float = KafkaSettings.silence) -> None:
         from simulator.sinks.kafka.admin import prepare_topics
 
         super().__init__(changefeed, messages)
         self.schemas = _registered(changefeed)
         self._default = {changefeed.topic: changefeed.kafka.partition_num}
-        self._ready = prepare_topics(kafka_settings(changefeed), self._default)
+        self._ready = prepare_topics(replace(kafka_settings(changefeed), silence=timeout), self._default)
         self.name = "kafka"
         self.sink = MultiSink((SINKS["kafka"](self._ready.settings, self.topics), self.sink))
         self.options = replace(self.options, max_message_bytes=self._ready.max_message_bytes)

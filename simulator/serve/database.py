@@ -13,8 +13,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from simulator.errors import DdlError, DeliveryError, SqlError
+from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.plan.upstream_rows import table_names
 from simulator.serve.clients import Client, ClientTransaction
@@ -55,9 +56,10 @@ SCHEMA_CHANGED = (
 
 @dataclass(frozen=True)
 class Blocked:
-    """A statement that had no effect because it must wait for the end of another client's transaction."""
+    """A statement that had no effect because it must wait."""
 
-    client: Client
+    client: Client | None
+    """Whose transaction must end first; None if the changefeed must send again first."""
 
 
 class Database:
@@ -68,20 +70,21 @@ class Database:
         changefeed: OpenChangefeed,
         clock: Callable[[], int] | None,
         data: DataDirectory | None = None,
-        after_failure: Callable[[DeliveryError], None] | None = None,
-        prompt: bool = True,
+        refuses: bool = False,
     ) -> None:
         """`clock` returns milliseconds since 1970; without it each commit takes a simulated millisecond. `data` keeps
-        commits. `after_failure` is called if a commit could not be sent, which is then tried again; it raises
-        DeliveryError to refuse the commit. Unless `prompt`, messages may wait until they are asked for.
+        commits. While the changefeed cannot send, commits wait, or are refused if it `refuses` them.
         """
         self.changefeed = changefeed
         self.clients: dict[int, Client] = {}
         self.history = History()
         self._clock = clock
         self._data = data
-        self._after_failure = after_failure
-        self.prompt = prompt
+        self._refuses = refuses
+        self.failure: SimulatorError | None = None
+        """Why messages of commits could not be sent, until they are. An error that is no DeliveryError stays: TiCDC stops
+        the changefeed, and commits are refused."""
+
         self._counters: dict[Key, Counters] = {}
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
@@ -135,7 +138,7 @@ class Database:
     def execute(
         self, client: Client, statement: syntax.SqlStatement, text: str
     ) -> StatementOutcome | FailedStatement | Blocked:
-        """Execute a statement; raises DeliveryError if the changefeed cannot send a commit, which is rolled back."""
+        """Execute a statement; raises SimulatorError if the changefeed cannot send a commit, which is rolled back."""
         now_ms = self.now_ms
         try:
             if isinstance(statement, syntax.SetVariables):
@@ -153,13 +156,15 @@ class Database:
         try:
             if outcome.events:
                 self._commit(outcome.events, outcome.upstream, now_ms)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, DeliveryError) and not self._refuses:
+                return Blocked(None)
             self.roll_back(client)
             raise
         self._accept(client, statement, outcome, now_ms)
         if not outcome.events and not isinstance(outcome, FailedStatement) and client.transaction is None:
-            if not isinstance(statement, syntax.SessionStatement):
-                self.changefeed.send_events((), self.committed, now_ms, self.prompt)  # as a commit without changes
+            if not isinstance(statement, syntax.SessionStatement) and self.failure is None:  # a commit without changes
+                self._try_to_send(lambda: self.changefeed.send_events((), self.committed, now_ms, prompt=False))
         return outcome
 
     def _process(self, client: Client) -> Process:
@@ -278,31 +283,42 @@ class Database:
 
     # -- its effect --------------------------------------------------------------------------------------------------
 
+    def deliver(self) -> None:
+        """Send the messages of all commits so far; if that fails, `failure` says why, and they go on waiting."""
+        self._try_to_send(self.changefeed.deliver)
+
+    def advance(self, now_ms: int) -> None:
+        """Let time pass until a millisecond, with the watermarks of that time; may fail as `deliver` does."""
+        self._try_to_send(partial(self.changefeed.advance, now_ms))
+
+    def _try_to_send(self, send: Callable[[], object]) -> None:
+        if self.failure is None or isinstance(self.failure, DeliveryError):
+            try:
+                send()
+                self.failure = None
+            except SimulatorError as error:
+                self.failure = error
+
     def _commit(self, events: Events, after: Upstream, now_ms: int) -> None:
+        """Hand events to the changefeed. Raises SimulatorError if it cannot take them; then nothing is committed."""
+        if self.failure is not None:
+            raise self.failure
         before = self.committed
         committed = replace(after, session=before.session, transaction=None)
         if self._data is not None:
             self._data.append(events, now_ms, after.session, committed)
         try:
-            commit_ts = self._send(events, committed, now_ms)
-        except BaseException:
+            commit_ts = self.changefeed.send_events(events, committed, now_ms, prompt=False)
+        except BaseException as error:
             if self._data is not None:
                 self._data.undo()
+            if isinstance(error, DeliveryError):
+                self.failure = error
             raise
         self.history.add(commit_ts, before)
         if any(isinstance(event, CompletedDdl) for event in events):
             kept = {key for key, rows in after.rows.items() if before.rows.get(key) is rows}
             self._counters = {key: counters for key, counters in self._counters.items() if key in kept}
-
-    def _send(self, events: Events, committed: Upstream, now_ms: int) -> int:
-        """Send events until it succeeds, and return the last commit-ts. Raises DeliveryError for a refused commit."""
-        while True:
-            try:
-                return self.changefeed.send_events(events, committed, now_ms, self.prompt)
-            except DeliveryError as error:
-                if self._after_failure is None:
-                    raise
-                self._after_failure(error)
 
     def _accept(
         self, client: Client, statement: syntax.SqlStatement, outcome: StatementOutcome | FailedStatement, now_ms: int

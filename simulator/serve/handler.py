@@ -29,6 +29,9 @@ LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout"
 LOCK_WAIT_SECONDS = 50.0
 """TiDB's default of innodb_lock_wait_timeout."""
 
+WAIT_FOR_KAFKA_SECONDS = 0.1
+"""After which a commit is tried again while the changefeed cannot send."""
+
 KILL = re.compile(r"\s*KILL\s+(?:TIDB\s+)?(QUERY|CONNECTION)?\s*(\d+)\s*", re.IGNORECASE)
 
 DEADLOCK = SqlError(1213, "40001", "Deadlock found when trying to get lock; try restarting transaction")
@@ -46,13 +49,14 @@ class Transactions(Protocol):
     simulator_call: Callable[[SimulatorCall], None] | None
     """Executes a command of the simulator; raises SqlError."""
 
-    after_statement: Callable[[], None] | None
-
     async def call(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""
 
     def kill(self, number: int, query_only: bool) -> bool:
         """End a connection, or its statement; return False if there is no such connection."""
+
+    def committed(self) -> None:
+        """Let the messages of a commit be sent soon."""
 
     def transaction_ended(self) -> None:
         """Wake the statements that wait for locks."""
@@ -88,8 +92,7 @@ class ClientHandler:
         if server.simulator_call is None:
             raise SqlError(1305, "42000", f"PROCEDURE ticdc.{call.name} does not exist")
         await server.call(partial(server.simulator_call, call))
-        if server.after_statement is not None:
-            await server.call(server.after_statement)
+        server.committed()
 
     async def _kill(self, number: int, query_only: bool) -> None:
         if not self._server.kill(number, query_only):
@@ -114,7 +117,10 @@ class ClientHandler:
                 outcome = await server.call(partial(server.database.execute, client, statement, text))
                 if not isinstance(outcome, Blocked):
                     break
-                await self._wait_for(outcome.client, ended, deadline, statement)
+                if outcome.client is None:
+                    await asyncio.sleep(WAIT_FOR_KAFKA_SECONDS)
+                else:
+                    await self._wait_for(outcome.client, ended, deadline, statement)
         except (SqlError, DdlError):
             raise
         except SimulatorError as error:
@@ -125,8 +131,8 @@ class ClientHandler:
             client.command, client.statement = "Sleep", ""
             if had_transaction and client.transaction is None:
                 server.transaction_ended()
-        if outcome.events and server.after_statement is not None:
-            await server.call(server.after_statement)
+        if outcome.events:
+            server.committed()
         if isinstance(outcome, FailedStatement):
             raise outcome.error
         return outcome

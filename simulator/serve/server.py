@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ssl import SSLContext
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from mysql_mimic.constants import KillKind
 from mysql_mimic.stream import ConnectionClosed
@@ -31,6 +31,10 @@ Returned = TypeVar("Returned")
 
 TICK_SECONDS = 1.0
 
+DELIVERY_SECONDS = 0.02
+"""How long messages wait for those of later commits: together they cost less. In TiCDC a commit waits for a resolved ts,
+which takes longer."""
+
 
 class Server:
     """Serves a database to MySQL clients until it is closed."""
@@ -46,12 +50,12 @@ class Server:
         ssl: SSLContext | None = None,
         tick: Callable[[], None] | None = None,
         simulator_call: Callable[[SimulatorCall], None] | None = None,
-        after_statement: Callable[[], None] | None = None,
+        deliver: Callable[[], None] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; without it `root` has none.
 
         These are called between two statements: `tick` every second, `simulator_call` with a command of the
-        simulator in a statement, `after_statement` after each statement.
+        simulator in a statement, `deliver` at most DELIVERY_SECONDS after a commit.
         """
         self.database = database
         self.named_locks = NamedLocks()
@@ -59,9 +63,11 @@ class Server:
         self.connections: dict[int, ClientConnection] = {}
         self._users = Users({"root": ""} if passwords is None else passwords, authentication)
         self._version, self._ssl = version, ssl
-        self._tick, self.simulator_call, self.after_statement = tick, simulator_call, after_statement
+        self._tick, self.simulator_call, self._deliver = tick, simulator_call, deliver
+        self._delivery: asyncio.Task[None] | None = None
+        self._error: BaseException | None = None
         self._turn = threading.Lock()
-        self._thread = ThreadPoolExecutor(1, "ticdc-sim-database") if database.prompt else None
+        self._thread = ThreadPoolExecutor(1, "ticdc-sim-database") if deliver is not None else None
         """Executes statements, so that packets are read while a commit waits for Kafka; None if none waits."""
         self._end: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,6 +93,27 @@ class Server:
         connection.kill(KillKind.QUERY if query_only else KillKind.CONNECTION)
         return True
 
+    def committed(self) -> None:
+        """Let the messages of a commit be sent soon."""
+        if self._deliver is not None and self._delivery is None:
+            self._delivery = self._started(self._deliver_soon(self._deliver))
+
+    async def _deliver_soon(self, deliver: Callable[[], None]) -> None:
+        await asyncio.sleep(DELIVERY_SECONDS)
+        self._delivery = None
+        await self.call(deliver)
+
+    def _started(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Return a task that does the work; its error ends the server."""
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._error = task.exception()
+            self.stop()
+
     def transaction_ended(self) -> None:
         if self._end is not None and not self._end.done():
             self._end.set_result(None)
@@ -99,7 +126,7 @@ class Server:
 
     async def serve(self, listening: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop` is called; `listening` is called when clients can connect. Raises UserError for a port that
-        is taken."""
+        is taken, and what `tick` and `deliver` raise."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         try:
             listener = socket.create_server((self.host, self.port), backlog=1024)
@@ -109,19 +136,22 @@ class Server:
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
         accepting = asyncio.create_task(self._accept_again(listener))
-        ticking = asyncio.create_task(self._tick_again()) if self._tick is not None else None
+        ticking = self._started(self._tick_again()) if self._tick is not None else None
         listening()
         try:
             await self._stopping.wait()
         finally:
             accepting.cancel()
             listener.close()
-            if ticking is not None:
-                ticking.cancel()
+            for running in (ticking, self._delivery):
+                if running is not None:
+                    running.cancel()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._loop = None
+        if self._error is not None:
+            raise self._error
 
     def stop(self) -> None:
         """Let `serve` return; may be called in any thread, and by a signal handler."""

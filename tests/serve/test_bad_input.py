@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from simulator import TiCDC
 from simulator.api.server import ServedDatabase, TiCDCServer
 from simulator.consumer.decode import RowEvent
-from simulator.errors import DeliveryError, UserError
+from simulator.errors import DeliveryError, EncodeError, UserError
 
 
 def connect(server: Any, **options: Any) -> Any:
@@ -118,26 +120,14 @@ def test_a_port_that_is_taken_is_named(ticdc_server: ServedDatabase) -> None:
         TiCDCServer(ticdc, port=ticdc_server.port).start()
 
 
-class Unreliable(TiCDC):
-    """Its output fails as often as it is told."""
-
-    failures = 0
-
-    def reconnect(self) -> None:
-        if self.failures:
-            self.failures -= 1
-            raise DeliveryError("Kafka does not answer")
-
-
 @pytest.mark.parametrize("refuses", [False, True])
 def test_a_commit_without_kafka_waits_or_is_refused(monkeypatch: pytest.MonkeyPatch, refuses: bool) -> None:
-    with Unreliable(databases=()) as ticdc:
+    with TiCDC(databases=()) as ticdc:
         with TiCDCServer(ticdc, refuse_commits=refuses) as server:
-            server.database.prompt = True
             client = connect(server, database="test")
             run(client, "CREATE TABLE t (id INT PRIMARY KEY)")
             output = ticdc.open_changefeed.output
-            settle, broken = output.settle, [2]
+            settle, broken = output.settle, [3]
 
             def fail() -> None:
                 if broken[0]:
@@ -146,17 +136,44 @@ def test_a_commit_without_kafka_waits_or_is_refused(monkeypatch: pytest.MonkeyPa
                 settle()
 
             monkeypatch.setattr(output, "settle", fail)
-            ticdc.failures = 1
+            run(client, "INSERT INTO t VALUES (1)")
+            server.run_in_thread(server.database.deliver)
+            assert str(server.database.failure) == "Kafka does not answer"
             if refuses:
                 with pytest.raises(
                     pymysql.MySQLError, match="the changefeed cannot send this commit, which is rolled back"
                 ):
-                    run(client, "INSERT INTO t VALUES (1)")
-                assert run(client, "SELECT COUNT(*) FROM t") == ((0,),)
-                broken[0] = 0
-            run(client, "INSERT INTO t VALUES (1)")
-            assert run(client, "SELECT COUNT(*) FROM t") == ((1,),)
-            assert [event.op for event in server.events() if isinstance(event, RowEvent)][-1] == "INSERT"
+                    run(client, "INSERT INTO t VALUES (2)")
+                assert run(client, "SELECT id FROM t") == ((1,),)
+            else:
+                waiting = threading.Thread(target=run, args=(client, "INSERT INTO t VALUES (2)"))
+                waiting.start()
+                time.sleep(0.3)
+                assert waiting.is_alive() and server.rows("test.t") == [{"id": 1}]
+            while server.database.failure is not None:
+                server.run_in_thread(server.database.deliver)
+            if refuses:
+                run(client, "INSERT INTO t VALUES (2)")
+            else:
+                waiting.join()
+            assert run(client, "SELECT id FROM t") == ((1,), (2,))
+            sent = [(event.after or {})["id"] for event in server.events() if isinstance(event, RowEvent)]
+            assert sent[-2:] == ["1", "2"], "what was answered before Kafka was gone is sent, too"
+
+
+def test_a_changefeed_that_stops_refuses_later_commits() -> None:
+    """TiCDC stops at a message that is too large, and TiDB goes on: here later commits say so."""
+    uri = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&max-message-bytes=300"
+    with pytest.raises(EncodeError, match="ErrMessageTooLarge.*row id=2"), TiCDC(sink_uri=uri, databases=()) as ticdc:
+        with TiCDCServer(ticdc) as server:
+            client = connect(server, database="test")
+            run(client, "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(1000))")
+            run(client, "INSERT INTO t VALUES (1, 'short')")
+            run(client, "INSERT INTO t VALUES (2, REPEAT('x', 900))")
+            server.run_in_thread(server.database.deliver)
+            with pytest.raises(pymysql.MySQLError, match="the changefeed cannot send this commit.*ErrMessageTooLarge"):
+                run(client, "INSERT INTO t VALUES (3, 'short')")
+            assert run(client, "SELECT id FROM t") == ((1,), (2,))
 
 
 def test_the_data_directory_must_be_writable(tmp_path: Path) -> None:
