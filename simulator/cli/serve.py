@@ -17,7 +17,7 @@ from simulator.api.session import TiCDC, records
 from simulator.cli.output import show_lines, warn
 from simulator.cli.shell import SINK_URI
 from simulator.consumer.event_lines import lines
-from simulator.errors import UserError
+from simulator.errors import EncodeError, UserError
 from simulator.serve.data_directory import DataDirectory
 
 KAFKA_TIMEOUT = 10.0
@@ -74,6 +74,8 @@ def serve(options: dict[str, Any]) -> int:
         with signals.stop_gracefully() as stop:
             asyncio.run(_serve(server, ticdc, stop))
         server.close()
+        if isinstance(server.database.failure, EncodeError):
+            raise server.database.failure
         ticdc.open_changefeed.resolve()
         if data is not None:
             data.checkpoint(ticdc.watermark)

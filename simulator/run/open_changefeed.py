@@ -227,10 +227,15 @@ class OpenChangefeed:
             self._send((self.position, position), (StepResult(),), False)
 
     def deliver(self) -> None:
-        """Send the messages of all statements so far. Raises DeliveryError; then they go on waiting."""
-        if self._waiting:
-            self._send(self._sent_to, self._waiting, False, noted=True)
-            self._waiting = []
+        """Send the messages of all statements so far. Raises DeliveryError, after which they go on waiting, and
+        EncodeError, after which they do not."""
+        results, self._waiting = self._waiting, []
+        if results:
+            try:
+                self._send(self._sent_to, results, False, noted=True)
+            except DeliveryError:
+                self._waiting = results
+                raise
 
     def upstream(self) -> Upstream:
         """Return the state of TiDB; it has the rows of those tables that statements named."""

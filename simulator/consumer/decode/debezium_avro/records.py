@@ -71,7 +71,7 @@ class AvroSchema:
             case "record":
                 return {field_name(field): self._value(reader, field["type"]) for field in described["fields"]}
             case "array":
-                return list(self._items(reader, described["items"]))
+                return reader.array(lambda reader: self._value(reader, described["items"]))
             case "null":
                 return None
             case "boolean":
@@ -88,11 +88,6 @@ class AvroSchema:
                 return _bytes(reader.bytes(), described)
             case other:
                 raise ValueError(f"type {other!r} of a schema")
-
-    def _items(self, reader: AvroReader, type: AvroType) -> Iterator[Any]:
-        while count := reader.count():
-            for _ in range(count):
-                yield self._value(reader, type)
 
 
 def field_name(field: Mapping[str, Any]) -> str:

@@ -7,8 +7,11 @@ A value of a row is None, int, float, str, bytes, or a dict for TIMESTAMP and BI
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 MESSAGE = 11
 """The branch of the schema that a message is."""
@@ -67,7 +70,18 @@ class AvroReader:
             raise ValueError(f"branch {branch} of null and something")
         return branch == 1
 
-    def count(self) -> int:
+    def array(self, read: Callable[[AvroReader], Item]) -> list[Item]:
+        """Return the items of an array, which `read` reads one by one."""
+        found: list[Item] = []
+        while count := self._block():
+            found += [read(self) for _ in range(count)]
+        return found
+
+    def map(self, read: Callable[[AvroReader], Item]) -> dict[str, Item]:
+        """Return a map, whose values `read` reads one by one."""
+        return dict(self.array(lambda reader: (reader.text(), read(reader))))
+
+    def _block(self) -> int:
         """Return the items of the next block of an array or a map; 0 at its end."""
         count = self.long()
         if count < 0:
@@ -116,7 +130,7 @@ def _read_dml(reader: AvroReader, message: dict[str, Any]) -> None:
         message["checksum"] = read_checksum(reader)
     for name in ("data", "old"):
         if reader.is_present():
-            message[name] = _map(reader)
+            message[name] = reader.map(_value)
 
 
 def read_checksum(reader: AvroReader) -> dict[str, Any]:
@@ -125,15 +139,6 @@ def read_checksum(reader: AvroReader) -> dict[str, Any]:
 
 
 _PAYLOADS = {"WATERMARK": _read_watermark, "BOOTSTRAP": _read_bootstrap, "DDL": _read_ddl, "DML": _read_dml}
-
-
-def _map(reader: AvroReader) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    while count := reader.count():
-        for _ in range(count):
-            name = reader.text()
-            found[name] = _value(reader)
-    return found
 
 
 def _value(reader: AvroReader) -> object:
@@ -159,12 +164,7 @@ def _value(reader: AvroReader) -> object:
 
 def _schema(reader: AvroReader) -> dict[str, Any]:
     schema = {"schema": reader.text(), "table": reader.text(), "tableID": reader.long(), "version": reader.long()}
-    columns, indexes = [], []
-    while count := reader.count():
-        columns += [_column(reader) for _ in range(count)]
-    while count := reader.count():
-        indexes += [read_index(reader) for _ in range(count)]
-    return {**schema, "columns": columns, "indexes": indexes}
+    return {**schema, "columns": reader.array(_column), "indexes": reader.array(read_index)}
 
 
 def _column(reader: AvroReader) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _column(reader: AvroReader) -> dict[str, Any]:
     type: dict[str, Any] = {"mysqlType": reader.text(), "charset": reader.text(), "collate": reader.text()}
     type["length"] = reader.long()
     type["decimal"] = reader.long() if reader.is_present() else None
-    type["elements"] = read_texts(reader) if reader.is_present() else None
+    type["elements"] = reader.array(AvroReader.text) if reader.is_present() else None
     for flag in ("unsigned", "zerofill"):
         type[flag] = reader.boolean() if reader.is_present() else None
     nullable = reader.boolean()
@@ -188,11 +188,4 @@ def read_index(reader: AvroReader) -> dict[str, Any]:
     index: dict[str, Any] = {"name": reader.text()}
     for flag in ("unique", "primary", "nullable"):
         index[flag] = reader.boolean()
-    return {**index, "columns": read_texts(reader)}
-
-
-def read_texts(reader: AvroReader) -> list[str]:
-    found: list[str] = []
-    while count := reader.count():
-        found += [reader.text() for _ in range(count)]
-    return found
+    return {**index, "columns": reader.array(AvroReader.text)}

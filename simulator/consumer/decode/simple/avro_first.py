@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from simulator.consumer.decode.simple.avro import OPERATIONS, AvroReader, read_checksum, read_index, read_texts
+from simulator.consumer.decode.simple.avro import OPERATIONS, AvroReader, read_checksum, read_index
 
 KINDS = {5: b"WATERMARK", 6: b"BOOTSTRAP", 7: b"DDL", 8: b""}
 """Kinds of messages by their branch of the schema, with what says so once more; a row is the last."""
@@ -56,19 +56,10 @@ def _read_dml(reader: AvroReader, message: dict[str, Any]) -> None:
         message["checksum"] = read_checksum(reader)
     for name in ("data", "old"):
         if reader.is_present():
-            message[name] = _map(reader)
+            message[name] = reader.map(_value)
 
 
 _READ = {5: _read_watermark, 6: _read_bootstrap, 7: _read_ddl, 8: _read_dml}
-
-
-def _map(reader: AvroReader) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    while count := reader.count():
-        for _ in range(count):
-            name = reader.text()
-            found[name] = _value(reader)
-    return found
 
 
 def _value(reader: AvroReader) -> object:
@@ -92,18 +83,13 @@ def _value(reader: AvroReader) -> object:
 
 def _schema(reader: AvroReader) -> dict[str, Any]:
     schema = {"schema": reader.text(), "table": reader.text(), "version": reader.long()}
-    columns, indexes = [], []
-    while count := reader.count():
-        columns += [_column(reader) for _ in range(count)]
-    while count := reader.count():
-        indexes += [read_index(reader) for _ in range(count)]
-    return {**schema, "columns": columns, "indexes": indexes}
+    return {**schema, "columns": reader.array(_column), "indexes": reader.array(read_index)}
 
 
 def _column(reader: AvroReader) -> dict[str, Any]:
     name = reader.text()
     type: dict[str, Any] = {"mysqlType": reader.text(), "charset": reader.text(), "collate": reader.text()}
-    type.update(length=reader.long(), decimal=reader.long(), elements=read_texts(reader))
+    type.update(length=reader.long(), decimal=reader.long(), elements=reader.array(AvroReader.text))
     type.update(unsigned=reader.boolean(), zerofill=reader.boolean())
     nullable = reader.boolean()
     default = reader.text() if reader.is_present() else None

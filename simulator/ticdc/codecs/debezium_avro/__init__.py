@@ -15,25 +15,14 @@ Sources: ticdc v26.3.3, v26.3.4: pkg/sink/codec/debezium/avro.go, codec.go, enco
 
 from __future__ import annotations
 
-from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.codec import Codec, Fidelity, KeyValue, Protocol, SizeRules
-from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.debezium.statements import CHANGES
+from dataclasses import replace
+
+from simulator.releases import option_names
+from simulator.ticdc.codecs.codec import KeyValue, Protocol
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.debezium import DEBEZIUM
 from simulator.ticdc.codecs.debezium_avro.control_events import control_schemas, ddl, sends_ddl, watermark
 from simulator.ticdc.codecs.debezium_avro.encoder import encode, schema
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-
-
-def _sizes(options: CodecOptions, release: Release) -> SizeRules:
-    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=True)
-
-
-def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
-    return Fidelity(
-        old_values=supported_options(options, release).debezium_output_old_value,
-        nulls=frozenset(("date", "datetime")),
-        old_nulls=frozenset(("date", "datetime")),
-    )
 
 
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
@@ -45,7 +34,8 @@ def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:
     return key, value[: place - 1] + b"x" + value[place:]
 
 
-DEBEZIUM_AVRO = Codec(
+DEBEZIUM_AVRO = replace(
+    DEBEZIUM,
     protocol=Protocol(
         name="debezium-avro",
         title="Debezium Avro",
@@ -61,13 +51,8 @@ DEBEZIUM_AVRO = Codec(
     schema=schema,
     is_binary=lambda options: True,
     sends_ddl=sends_ddl,
-    skips_ddl=lambda type_code: type_code not in CHANGES,
-    ddl_needs_table=True,
     ddl=ddl,
     watermark=watermark,
     control_schemas=control_schemas,
-    broadcasts_ddl=lambda release: True,
-    sizes=_sizes,
-    fidelity=_fidelity,
     with_unknown_type=_unknown_type,
 )
