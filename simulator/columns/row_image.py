@@ -165,7 +165,11 @@ class LazyCells(Mapping[str, pa.Array]):
     def __getitem__(self, name: str) -> pa.Array:
         if name in self._known:
             return self._known[name]
-        return cell(self._images, len(self._places), self._places[name])
+        return self._image.cells(self._places[name])
+
+    @cached_property
+    def _image(self) -> Image:
+        return split(self._images, len(self._places))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
