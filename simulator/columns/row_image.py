@@ -1,14 +1,15 @@
 """Row images: the TiDB text of each visible column, joined by the byte 0xFF, with 0xFE for NULL.
 
 `pack`, `split`, `named`, `cell` and `LazyCells` convert a column of images from and to columns of texts; `joined` and
-`cells_of` convert the image of one row. Neither byte occurs in UTF-8, so nothing is escaped. `split` cuts all columns
-in one call; each is a slice.
+`cells_of` convert the image of one row. Neither byte occurs in UTF-8, so nothing is escaped. `split` finds where cells
+are; columns are cut out when they are requested, and not at all if a message takes their cells as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -38,27 +39,104 @@ def restore_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
     return values.take(pa.array(np.cumsum(there) - 1, mask=~there))
 
 
+FEW_ROWS = 64
+"""In so few rows all columns are cut at once, whatever is asked for: a call costs more than the cells."""
+
+FEW_COLUMNS = 4
+"""All columns are cut at once, too, when one in so many has been."""
+
+
 @dataclass(frozen=True)
 class Image:
-    """The cells of a column of images of one table."""
+    """The cells of a column of images of one table, which are cut when they are requested."""
 
-    cut: pa.Array
-    """binary TiDB text: all rows of the first column, then all of the second, …"""
+    pieces: pa.Array
+    """binary, row by row: cell, separator, cell, separator, …, cell, nothing."""
 
     rows: int
+    columns: int
+    has_nulls: bool
+    _edges: npt.NDArray[np.int32] = field(repr=False)
+    _cut: dict[int, pa.Array] = field(default_factory=dict, compare=False, repr=False)
+    _laws: dict[Callable[[bytes], bool], bool] = field(default_factory=dict, compare=False, repr=False)
 
     def cells(self, column: int) -> pa.Array:
         """Return one column as binary TiDB text."""
-        return self.cut.slice(column * self.rows, self.rows)
+        if column not in self._cut:
+            if self.rows <= FEW_ROWS or FEW_COLUMNS * len(self._cut) >= self.columns:
+                whole = self._take(
+                    np.add.outer(np.arange(0, self.step, 2, dtype=np.int32), self._starts_of_rows()).ravel()
+                )
+                self._cut.update({place: whole.slice(place * self.rows, self.rows) for place in range(self.columns)})
+            else:
+                self._cut[column] = self._take(2 * column + self._starts_of_rows())
+        return self._cut[column]
+
+    def uncut(self, column: int) -> UncutCells | None:
+        """Return the cells of a column where they are, unless one of them is NULL or they are few."""
+        if self.rows <= FEW_ROWS or self.has_nulls and self._columns_with_nulls[column]:
+            return None
+        return UncutCells(self, column)
+
+    def longest(self, column: int) -> int:
+        """Return the bytes of the longest cell of a column, 0 without rows. NULL has one."""
+        starts, ends = self._bounds[:, column, 0], self._bounds[:, column, 1]
+        return int((ends - starts).max(initial=0))
+
+    def satisfies(self, law: Callable[[bytes], bool]) -> bool:
+        """Return whether a law holds for the images, one after another, with their separators."""
+        if law not in self._laws:
+            data, edges = self.pieces.buffers()[2], self._edges
+            self._laws[law] = data is None or law(memoryview(data)[edges[0] : edges[-1]].tobytes())
+        return self._laws[law]
+
+    @property
+    def step(self) -> int:
+        """The number of pieces that a row has."""
+        return 2 * self.columns
+
+    @property
+    def _bounds(self) -> npt.NDArray[np.int32]:
+        return self._edges[:-1].reshape(self.rows, self.columns, 2)
+
+    @cached_property
+    def _columns_with_nulls(self) -> npt.NDArray[np.bool_]:
+        cells = self._nulls_at(np.arange(0, len(self.pieces), 2, dtype=np.int32))
+        nulls: npt.NDArray[np.bool_] = np.logical_or.reduce(cells.reshape(self.rows, self.columns), axis=0)
+        return nulls
+
+    def _starts_of_rows(self) -> npt.NDArray[np.int32]:
+        return np.arange(0, self.rows * self.step, self.step, dtype=np.int32)
+
+    def _take(self, places: npt.NDArray[np.int32]) -> pa.Array:
+        return self.pieces.take(pa.array(places, mask=self._nulls_at(places) if self.has_nulls else None))
+
+    def _nulls_at(self, places: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        data, starts = np.frombuffer(self.pieces.buffers()[2] or b"\0", np.uint8), self._edges[places]
+        nulls: npt.NDArray[np.bool_] = data[np.minimum(starts, len(data) - 1)] == NULL
+        nulls &= self._edges[places + 1] - starts == 1
+        return nulls
+
+
+@dataclass(frozen=True)
+class UncutCells:
+    """The cells of a column of an image, none of them NULL, where they are in the image."""
+
+    image: Image
+    column: int
+
+    @property
+    def where(self) -> tuple[pa.Array, int, int]:
+        """The array that has them, the place of the first, and the distance between two."""
+        return self.image.pieces, 2 * self.column, self.image.step
 
 
 def split(images: pa.Array, columns: int) -> Image:
     """Split images (binary, no nulls) with that many columns; raise EncodeError for another number of cells."""
-    rows, (edges, has_nulls) = len(images), _edges(images, columns)
-    places = np.add.outer(
-        np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32)
-    )
-    return Image(_cut(images, edges, places.ravel(), has_nulls), rows)
+    edges, has_nulls = _edges(images, columns)
+    data = images.buffers()[2] or pa.py_buffer(b"")
+    pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data])
+    return Image(pieces, len(images), columns, has_nulls, edges)
 
 
 def named(images: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
@@ -69,8 +147,7 @@ def named(images: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
 
 def cell(images: pa.Array, columns: int, place: int) -> pa.Array:
     """Return one column of images as binary TiDB text; raise EncodeError as `split` does."""
-    edges, has_nulls = _edges(images, columns)
-    return _cut(images, edges, np.arange(2 * place, len(edges) - 1, 2 * columns, dtype=np.int32), has_nulls)
+    return split(images, columns).cells(place)
 
 
 class LazyCells(Mapping[str, pa.Array]):
@@ -88,7 +165,11 @@ class LazyCells(Mapping[str, pa.Array]):
     def __getitem__(self, name: str) -> pa.Array:
         if name in self._known:
             return self._known[name]
-        return cell(self._images, len(self._places), self._places[name])
+        return self._image.cells(self._places[name])
+
+    @cached_property
+    def _image(self) -> Image:
+        return split(self._images, len(self._places))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -123,9 +204,8 @@ def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]
     marks = np.flatnonzero(data[offsets[0] :] >= NULL)
     if offsets[0]:
         marks += offsets[0]
-    separates = data[marks] == SEPARATOR
-    has_nulls = not separates.all()
-    separators = marks[separates] if has_nulls else marks
+    has_nulls = bool((data[offsets[0] :] == NULL).any())
+    separators = marks[data[marks] == SEPARATOR] if has_nulls else marks
     if len(separators) != rows * (columns - 1):
         raise _ragged(images, columns)
     edges = np.empty(2 * rows * columns + 1, np.int32)
@@ -138,17 +218,6 @@ def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]
     if columns > 1 and ((ends[:, 0] < starts[:, 0]) | (ends[:, -2] > ends[:, -1])).any():
         raise _ragged(images, columns)
     return edges, has_nulls
-
-
-def _cut(images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32], has_nulls: bool) -> pa.Array:
-    """Return the cells at these positions of the array that `edges` define: cell, separator, cell, separator, …"""
-    data_buffer = images.buffers()[2] or pa.py_buffer(b"")
-    pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data_buffer])
-    if not has_nulls:
-        return pieces.take(pa.array(places))
-    data, starts = np.frombuffer(data_buffer, np.uint8), edges[places]
-    nulls = (data[np.minimum(starts, len(data) - 1)] == NULL) & (edges[places + 1] - starts == 1)
-    return pieces.take(pa.array(places, mask=nulls))
 
 
 def _ragged(images: pa.Array, columns: int) -> EncodeError:

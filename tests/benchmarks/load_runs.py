@@ -145,14 +145,16 @@ def watched(process: subprocess.Popen[bytes], broker: int | None) -> list[Look]:
     """Looks at a process and those below it, until it ends."""
     began, looks = time.monotonic(), []
     while process.poll() is None:
-        found = list(_family(process.pid))
-        cpu = sum(_cpu(pid) for pid in found)
-        looks.append(Look(time.monotonic() - began, _memory(process.pid, found), cpu, _cpu(broker) if broker else 0.0))
+        found = list(family(process.pid))
+        cpu = sum(map(cpu_seconds, found))
+        of_broker = cpu_seconds(broker) if broker else 0.0
+        looks.append(Look(time.monotonic() - began, _memory(process.pid, found), cpu, of_broker))
         time.sleep(LOOK)
     return looks
 
 
-def _cpu(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """That a process has used; 0 for one that has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -160,7 +162,7 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def _family(pid: int) -> Iterator[int]:
+def family(pid: int) -> Iterator[int]:
     """The process and all below it."""
     yield pid
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -169,18 +171,33 @@ def _family(pid: int) -> Iterator[int]:
         except OSError:
             continue
         for child in children:
-            yield from _family(int(child))
+            yield from family(int(child))
 
 
-def _memory(driver: int, family: Sequence[int]) -> dict[str, int]:
-    found = dict.fromkeys(KINDS, 0)
-    for pid in family:
-        try:
-            name = Path(f"/proc/{pid}/comm").read_text().strip()
-            size = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-        except OSError:
-            continue
-        kind = "driver" if pid == driver else "Java" if name == "java" else "largest Python worker"
-        found[kind] = max(found[kind], size)
-        found["all"] += size
-    return found
+def rss(pid: int) -> int | None:
+    """Bytes of memory; None of a process that has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+    except OSError:
+        return None
+
+
+def role(pid: int, driver: int) -> str:
+    """What a process of a run is: driver, Java, or Python worker."""
+    if pid == driver:
+        return "driver"
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        name = ""
+    return "Java" if name == "java" else "Python worker"
+
+
+def _memory(driver: int, found: Sequence[int]) -> dict[str, int]:
+    sizes = dict.fromkeys(KINDS, 0)
+    for pid in found:
+        if (size := rss(pid)) is not None:
+            kind = {"Python worker": "largest Python worker"}.get(told := role(pid, driver), told)
+            sizes[kind] = max(sizes[kind], size)
+            sizes["all"] += size
+    return sizes

@@ -299,7 +299,8 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
         from simulator.load.on_spark import job
 
     def work() -> None:
-        job.run(spark.session(master), feed, output.destinations.total, lambda warning: display.warn((warning,)))
+        session = spark.session(master, reads=False)
+        job.run(session, feed, output.destinations.total, lambda warning: display.warn((warning,)))
 
     with spark_calls() as start:
         start(work).result()

@@ -34,19 +34,28 @@ END_WITHIN = 5.0
 SHORT_RUN = 32 << 20
 """Bytes of input that are read before Java's second compiler pays off."""
 
+LITTLE_MEMORY, SMALL_YOUNG_GENERATION = "512m", "-Xmn48m"
+"""For a Java that only starts tasks and hears of them. Its live objects take 50 MB; a larger young generation would only
+fill with garbage, so that the process seemed to grow for an hour."""
+
 
 def session(
-    master: str = "local[*]", input_bytes: int = SHORT_RUN, jars: Sequence[Path] = (), sends: bool = True
+    master: str = "local[*]",
+    input_bytes: int = SHORT_RUN,
+    jars: Sequence[Path] = (),
+    sends: bool = True,
+    reads: bool = True,
 ) -> SparkSession:
     """Return the running session, or start one for a master URL, tuned for the size of the input.
 
-    If tasks send records (`sends`), Spark does not retry them. Raises UserError if Spark cannot start.
+    If tasks send records (`sends`), Spark does not retry them. If Java sees no rows (not `reads`), it gets little
+    memory. Raises UserError if Spark cannot start.
     """
     find_java("Spark")
     _choose_python(master)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
-    for key, value in (_settings(master, input_bytes) | beside | (ONCE if sends else {})).items():
+    for key, value in (_settings(master, input_bytes, reads) | beside | (ONCE if sends else {})).items():
         builder = builder.config(key, value)
     with signals.defer_signals(), _stderr_aside() as log:
         try:
@@ -73,11 +82,14 @@ def _choose_python(master: str) -> None:
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
-def _settings(master: str, input_bytes: int) -> dict[str, str]:
+def _settings(master: str, input_bytes: int, reads: bool) -> dict[str, str]:
     """Return the settings that the engine requires, and defaults that the user has not set."""
     address = driver_host(master)
     addresses = {"spark.driver.host": address.host, "spark.driver.bindAddress": address.bound}
     preferred = PREFERRED | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}
+    if not reads:
+        preferred["spark.driver.memory"] = LITTLE_MEMORY
+        preferred["spark.driver.extraJavaOptions"] += f" {SMALL_YOUNG_GENERATION}"
     configured = spark_defaults()
     return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | addresses
 

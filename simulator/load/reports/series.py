@@ -62,7 +62,8 @@ class LoadSeries:
         self._used = 0
         self._sums = {name: np.zeros(self._points) for name in SUMMED}
         self._maxima = {name: np.full(self._points, np.nan) for name in LARGEST}
-        self._counts = np.zeros((self._points, LATENCY_BUCKETS), np.int64)
+        # written to at once: the pages of `np.zeros` come one by one, and a run seems to grow for its first hour
+        self._counts = np.full((self._points, LATENCY_BUCKETS), 0, np.int64)
 
     def add(self, window: SentWindow) -> None:
         """Add a window. Its rows are spread evenly from its first record to its watermark."""

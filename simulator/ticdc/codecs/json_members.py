@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.row_image import Image
+from simulator.columns.row_image import Image, UncutCells
 from simulator.ticdc.codecs.json_text import join, scatter
 from simulator.ticdc.codecs.wire_numbers import to_float64
 from simulator.tidb.model.types import ColumnType, family
 
-Piece: TypeAlias = "bytes | pa.Array"
+Piece: TypeAlias = "bytes | pa.Array | UncutCells"
 
 Converter = Callable[[pa.Array, ColumnType], pa.Array]
 """Convert cells of TiDB text to text for the wire; nulls stay nulls."""
@@ -33,6 +33,18 @@ def unchanged(cells: pa.Array, type: ColumnType) -> pa.Array:
 def always_null(cells: pa.Array, type: ColumnType) -> pa.Array:
     """Return NULL for every cell: the format of columns that images do not have."""
     return pa.nulls(len(cells), pa.binary())
+
+
+@dataclass(frozen=True)
+class Escaping:
+    """A format that leaves most texts as they are."""
+
+    convert: Converter
+    is_plain: Callable[[bytes], bool]
+    """Whether texts with no other bytes than these stay as they are."""
+
+    def __call__(self, cells: pa.Array, type: ColumnType) -> pa.Array:
+        return self.convert(cells, type)
 
 
 @dataclass(frozen=True)
@@ -76,8 +88,18 @@ def object_pieces(members: Sequence[JsonMember], image: Image) -> list[Piece]:
     """Return the pieces of all members with commas between them, without the braces."""
     pieces: list[Piece] = []
     for member in members:
-        pieces += [b"," if pieces else b"", *member_pieces(member, image.cells(member.position))]
+        pieces.append(b"," if pieces else b"")
+        if _is_unchanged(member.convert, image) and (cells := image.uncut(member.position)) is not None:
+            quote = b'"' if member.quoted else b""
+            pieces += [member.opening + quote, cells, quote + member.closing]
+        else:
+            pieces += member_pieces(member, image.cells(member.position))
     return pieces
+
+
+def _is_unchanged(convert: Converter, image: Image) -> bool:
+    """Return whether a format leaves the cells as they are in the image."""
+    return convert is unchanged or isinstance(convert, Escaping) and image.satisfies(convert.is_plain)
 
 
 @dataclass(frozen=True)

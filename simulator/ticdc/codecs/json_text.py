@@ -13,7 +13,7 @@ row image.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Offsets, binary, stored_buffers, surrogate_unescaped
+from simulator.columns.row_image import UncutCells
 
 _NAMED = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
 _HEXED = [*range(0x20), 0x26, 0x3C, 0x3E]
@@ -59,12 +60,9 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
     `short_controls` is whether U+0008 and U+000C become `\b` and `\f`.
     """
     data, offsets = stored_buffers(cells)
-    if not len(data):
-        return cells
     raw = data.tobytes()
     table = _ESCAPES[short_controls]
-    lowest = 0 if data.min() < 0x20 else 0x20
-    escaped_bytes = [byte for byte in table if byte >= lowest and byte in raw]
+    escaped_bytes = _found(raw, table)
     separators = [old for old in _LINE_SEPARATORS if old in raw] if 0xE2 in raw else []
     invalid = _INVALID.search(raw) if 0xED in raw else None
     if not escaped_bytes and not separators and not invalid:
@@ -79,6 +77,22 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
     if invalid:
         raw = _INVALID.sub(rb"\\ufffd", raw)
     return binary(raw, shift_offsets(offsets, where, growth[where].astype(np.int64)), cells)
+
+
+def is_plain(raw: bytes) -> bool:
+    """Return whether texts with no other bytes than these are the same once escaped by `escape`."""
+    return 0xE2 not in raw and 0xED not in raw and not _found(raw, _ESCAPES[False])
+
+
+def is_raw_plain(raw: bytes) -> bool:
+    """Return the same of `raw_escape`."""
+    return 0xED not in raw and not _found(raw, _RAW_ESCAPES)
+
+
+def _found(raw: bytes, table: Mapping[int, bytes]) -> list[int]:
+    """Return the bytes of the table that occur. Controls are rare, and looked for together."""
+    lowest = 0 if raw and np.frombuffer(raw, np.uint8).min() < 0x20 else 0x20
+    return [byte for byte in table if byte >= lowest and byte in raw]
 
 
 def replace_bytes(raw: bytes, escaped_bytes: Iterable[int], table: Mapping[int, bytes]) -> bytes:
@@ -101,20 +115,49 @@ def quoted(text: str, short_controls: bool = False) -> bytes:
     return b'"' + text.translate(_TRANSLATED[short_controls]).encode() + b'"'
 
 
-def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
+def join(*pieces: bytes | pa.Array | UncutCells, null: bytes = b"null") -> pa.Array:
     """Join constants and columns of equal length, at least one of them a column, row by row; `null` replaces nulls."""
-    merged: list[bytes | pa.Array] = []
+    merged: list[bytes | pa.Array | UncutCells] = []
     for piece in pieces:
         if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
             merged[-1] = merged[-1] + piece
         elif not isinstance(piece, bytes) or piece:
             merged.append(piece)
+    if any(isinstance(piece, UncutCells) for piece in merged):
+        return _gather(merged, null)
     return pc.binary_join_element_wise(
         *(pa.scalar(piece, pa.binary()) if isinstance(piece, bytes) else piece for piece in merged),
         pa.scalar(b"", pa.binary()),
         null_handling="replace",
         null_replacement=null,
     )
+
+
+def _gather(pieces: Sequence[bytes | pa.Array | UncutCells], null: bytes) -> pa.Array:
+    """Join by one `take`, row by row, from images as they are, constants and columns, one after another."""
+    constants = [piece for piece in pieces if isinstance(piece, bytes)]
+    sources, begins = [pa.array(constants, pa.binary())], {-1: 0}
+    end, first, step = len(constants), [], []
+    for piece in pieces:
+        if isinstance(piece, bytes):
+            first.append(begins[-1])
+            step.append(0)
+            begins[-1] += 1
+            continue
+        source, place, width = piece.where if isinstance(piece, UncutCells) else (piece, 0, 1)
+        if id(source) not in begins:
+            begins[id(source)] = end
+            sources.append(pc.fill_null(source, null) if source.null_count else source)
+            end += len(source)
+        first.append(begins[id(source)] + place)
+        step.append(width)
+        rows = len(source) // width
+    places = np.multiply.outer(np.arange(rows, dtype=np.int32), np.array(step, np.int32))
+    places += np.array(first, np.int32)
+    joined = pc.take(pa.concat_arrays(sources), pa.array(places.ravel()), boundscheck=False)
+    _, offsets, data = joined.buffers()
+    ends = np.ascontiguousarray(np.frombuffer(offsets, np.int32, len(joined) + 1)[:: len(pieces)])
+    return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(ends), data])
 
 
 def scatter(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
@@ -145,11 +188,8 @@ def raw_quoted(text: str) -> bytes:
 def raw_escape(cells: pa.Array) -> pa.Array:
     """Escape text for the inside of JSON strings; lone surrogates become the invalid bytes that they stand for."""
     data, offsets = stored_buffers(cells)
-    if not len(data):
-        return cells
     raw = data.tobytes()
-    lowest = 0 if data.min() < 0x20 else 0x20
-    escaped_bytes = [byte for byte in _RAW_ESCAPES if byte >= lowest and byte in raw]
+    escaped_bytes = _found(raw, _RAW_ESCAPES)
     if not escaped_bytes:
         return surrogate_unescaped(cells)
     growth = np.frombuffer(raw.translate(_RAW_GROWTH), np.uint8)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
 from support.decoded import row_text
 
+from simulator.columns.row_image import FEW_ROWS
 from simulator.consumer.decode import Event, RowEvent, TableSchemas, decode
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs import CODECS, EncodedRows, Messages, RowChanges, TableInfo
@@ -158,7 +160,7 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
 @few
 @given(data=st.data())
 def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) -> None:
-    """Encoding rows at once, in any parts, and each by itself gives the same bytes."""
+    """Encoding rows at once, in any parts, each by itself, or so often that columns are not cut gives the same bytes."""
     case = data.draw(cases(protocol))
     whole = arrays(case)
     cuts = sorted({0, len(case.changes), *data.draw(st.lists(st.integers(0, len(case.changes))))})
@@ -170,6 +172,14 @@ def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) ->
         parts = [part(whole, start, end) for start, end in pairwise(edges)]
         made = [CODECS[protocol].encode(part, case.options, case.release) for part in parts]
         assert together == [entry for batch in made for entry in entries(batch)]
+    times = FEW_ROWS // len(case.changes) + 1
+    assert together * times == entries(CODECS[protocol].encode(often(whole, times), case.options, case.release))
+
+
+def often(whole: RowChanges, times: int) -> RowChanges:
+    """The rows, again and again."""
+    names = ("commit_ts", "row_id", "before", "after")
+    return replace(whole, **{name: pa.concat_arrays([getattr(whole, name)] * times) for name in names})
 
 
 def part(whole: RowChanges, start: int, end: int) -> RowChanges:

@@ -18,8 +18,8 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import surrogate_escaped
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, always_null, unchanged
-from simulator.ticdc.codecs.json_text import escape, quoted
+from simulator.ticdc.codecs.json_members import Converter, Escaping, JsonMember, always_null, unchanged
+from simulator.ticdc.codecs.json_text import escape, is_plain, quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -102,7 +102,10 @@ def _text(type: ColumnType, release: Release) -> Converter:
 
 
 def _escaped(text: Converter) -> Converter:
-    return lambda cells, type: escape(text(cells, type), short_controls=False)
+    def convert(cells: pa.Array, type: ColumnType) -> pa.Array:
+        return escape(text(cells, type), short_controls=False)
+
+    return Escaping(convert, is_plain) if text is unchanged else convert
 
 
 _TEXTS: dict[str, Converter] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}

@@ -141,13 +141,13 @@ def _types(sent: Columns, data: Image, release: Release) -> list[Piece]:
 def _sql_type(column: CanalColumn, data: Image) -> Piece:
     if column.promotion is None:
         return column.sql_type
+    if data.longest(column.member.position) < len(str(column.promotion[0])):
+        return column.sql_type
     return promoted_sql_types(data.cells(column.member.position), column.sql_type, *column.promotion)
 
 
 def promoted_sql_types(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
     """Return the sqlType of each integer: `wider` for those above `limit`; one constant if no value is so large."""
-    if (pc.max(pc.binary_length(cells)).as_py() or 0) < len(str(limit)):
-        return usual
     high = pc.greater(cells.cast(pa.string()).cast(pa.uint64()), pa.scalar(limit, pa.uint64()))
     if not pc.any(high).as_py():
         return usual
@@ -158,8 +158,9 @@ def _old(
     columns: Columns, changes: OperationRows, row: list[Piece], data: Image, options: CodecOptions, release: Release
 ) -> list[Piece]:
     if changes.operation != "UPDATE":
-        images = row if changes.operation == "DELETE" else [b"[null]"]
-        return images if release.canal_old_everywhere else [b"null"]
+        if not release.canal_old_everywhere:
+            return [b"null"]
+        return row if changes.operation == "DELETE" else [b"[null]"]
     before = changes.before()
     old = [column if column.selected else _blank(column) for column in columns]
     if not options.only_output_updated_columns:

@@ -186,5 +186,7 @@ def _encode_keys(changes: OperationRows, options: CodecOptions, release: Release
         )
         schema = b',"schema":' + key_schema(table, described, has_extension(options, release), release)
     image = changes.before() if changes.operation == "DELETE" else changes.after()
-    pieces = [b'{"payload":{', *json_members.object_pieces(handle, image), b"}" + schema + b"}"]
-    return join(*pieces) if handle else pa.repeat(pa.scalar(b"".join(map(bytes, pieces)), pa.binary()), image.rows)
+    head, tail = b'{"payload":{', b"}" + schema + b"}"
+    if not handle:
+        return pa.repeat(pa.scalar(head + tail, pa.binary()), image.rows)
+    return join(head, *json_members.object_pieces(handle, image), tail)

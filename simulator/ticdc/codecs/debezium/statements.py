@@ -83,7 +83,8 @@ def watermark_schemas(source: Json) -> tuple[dict[str, Json], dict[str, Json]]:
 
 def _source(schema: str, table: str, ts: int) -> bytes:
     """Return the beginning of a payload, up to the end of `source`."""
-    return b"".join(map(bytes, source_pieces(schema, table, b"%d" % physical(ts), b"%d" % ts)))
+    pieces = source_pieces(schema, table, b"%d" % physical(ts), b"%d" % ts)
+    return b"".join(piece for piece in pieces if isinstance(piece, bytes))
 
 
 def _finished(payload: bytes, schema: Json, options: CodecOptions) -> bytes:

@@ -22,8 +22,8 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.debezium import times
-from simulator.ticdc.codecs.json_members import Converter, unchanged
-from simulator.ticdc.codecs.json_text import decimal, raw_escape
+from simulator.ticdc.codecs.json_members import Converter, Escaping, unchanged
+from simulator.ticdc.codecs.json_text import decimal, is_raw_plain, raw_escape
 from simulator.ticdc.codecs.wire_numbers import padded_float
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
@@ -91,8 +91,7 @@ def is_string(type: ColumnType) -> bool:
             return family in ("string", "text", "enum", "set", "json", "vector")
 
 
-def _text(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return raw_escape(cells)
+_text = Escaping(lambda cells, type: raw_escape(cells), is_raw_plain)
 
 
 def _base64(cells: pa.Array, type: ColumnType) -> pa.Array:

@@ -21,8 +21,8 @@ from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import binary, wire_numbers
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, always_null, unchanged
-from simulator.ticdc.codecs.json_text import escape, quoted, raw_escape, raw_quoted
+from simulator.ticdc.codecs.json_members import Converter, Escaping, JsonMember, always_null, unchanged
+from simulator.ticdc.codecs.json_text import escape, is_plain, is_raw_plain, quoted, raw_escape, raw_quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -112,8 +112,8 @@ def _plain_form(family: str, release: Release) -> Converter:
         return _text_base64
     if family in ("string", "json"):
         if not release.open_escapes_html:
-            return lambda cells, type: raw_escape(cells)
-        return lambda cells, type: escape(cells, release.short_control_escapes)
+            return Escaping(lambda cells, type: raw_escape(cells), is_raw_plain)
+        return Escaping(lambda cells, type: escape(cells, release.short_control_escapes), is_plain)
     if family == "float":
         widened = partial(wire_numbers.go_float, widened=release.float_widened)
         return wire_numbers.padded_float if release.open_pads_exponents else widened

@@ -16,8 +16,16 @@ from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_members import Converter, JsonMember, Piece, always_null, object_pieces, unchanged
-from simulator.ticdc.codecs.json_text import decimal, escape, join, quoted
+from simulator.ticdc.codecs.json_members import (
+    Converter,
+    Escaping,
+    JsonMember,
+    Piece,
+    always_null,
+    object_pieces,
+    unchanged,
+)
+from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.tidb.model import types
@@ -125,7 +133,7 @@ def _converter(type: ColumnType, release: Release) -> Converter:
         case "set":
             return wire_numbers.set_number
         case "string" | "text" | "json":
-            return lambda cells, type: escape(cells, release.simple_short_escapes)
+            return Escaping(lambda cells, type: escape(cells, release.simple_short_escapes), is_plain)
     return unchanged
 
 
