@@ -46,13 +46,15 @@ class TiCDCServer:
         resume: bool = False,
         refuse_commits: bool = False,
         after_statement: Callable[[], None] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
         With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
         takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeed sends
         what an earlier one did not. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
-        `after_statement` is called after each commit and command.
+        `after_statement` is called after each commit and command; `tell` with a line when Kafka is gone, and when it is
+        back.
         """
         self._ticdc = ticdc
         self._live = ticdc.open_changefeed
@@ -60,6 +62,7 @@ class TiCDCServer:
         if data is not None:
             data.restore(self._live, resume)
         self._refuses, self._closing = refuse_commits, threading.Event()
+        self._tell, self._is_gone = tell or (lambda line: None), False
         clock, prompt = _clock_ms if real_time else None, real_time or self._live.output.name != "memory"
         self.database = Database(self._live, clock, data, self._after_failure, prompt)
         self._server = Server(
@@ -138,6 +141,7 @@ class TiCDCServer:
 
     def _after_failure(self, error: DeliveryError) -> None:
         """Connect to Kafka again. Raises DeliveryError to refuse a commit."""
+        self._sink_failed(error)
         while True:
             try:
                 self._ticdc.reconnect()
@@ -150,12 +154,21 @@ class TiCDCServer:
         """Let the time until now pass, with its watermarks."""
         try:
             self._live.advance(_clock_ms())
-        except DeliveryError:
+        except DeliveryError as error:
+            self._sink_failed(error)
             with suppress(DeliveryError):
                 self._ticdc.reconnect()
             return
+        if self._is_gone:
+            self._is_gone = False
+            self._tell("the changefeed sends again")
         if self._data is not None:
             self._data.checkpoint(self._live.watermark)
+
+    def _sink_failed(self, error: DeliveryError) -> None:
+        if not self._is_gone:
+            self._is_gone = True
+            self._tell(f"the changefeed cannot send, and tries again every second: {error}")
 
     def _call(self, call: SimulatorCall) -> None:
         """Execute a command of the simulator. Raises SqlError."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from simulator import TiCDC
+from simulator import TiCDC, tso
 from simulator.api.server import ServedDatabase, TiCDCServer
 from simulator.consumer.decode import RowEvent
 from simulator.errors import DeliveryError, UserError
@@ -36,6 +38,13 @@ def run(client: Any, *statements: str) -> tuple[tuple[Any, ...], ...]:
         for sql in statements:
             cursor.execute(sql)
         return tuple(cursor.fetchall())
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.fixture(params=["mysql_native_password", "caching_sha2_password"])
@@ -127,6 +136,28 @@ class Unreliable(TiCDC):
         if self.failures:
             self.failures -= 1
             raise DeliveryError("Kafka does not answer")
+
+
+def test_a_kafka_that_is_gone_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    with Unreliable(databases=(), start_ts=tso.compose(time.time_ns() // 1_000_000)) as ticdc:
+        with TiCDCServer(ticdc, real_time=True, tell=told.append) as server:
+            tried = threading.Event()
+
+            def fail() -> None:
+                if len(told) == 1:
+                    tried.set()
+                raise DeliveryError("Kafka does not answer")
+
+            with monkeypatch.context() as broken:
+                broken.setattr(ticdc.open_changefeed.output, "settle", fail)
+                assert tried.wait(10)
+            wait_until(lambda: len(told) == 2)
+            run(connect(server), "SELECT 1")
+    assert told == [
+        "the changefeed cannot send, and tries again every second: Kafka does not answer",
+        "the changefeed sends again",
+    ]
 
 
 @pytest.mark.parametrize("refuses", [False, True])
