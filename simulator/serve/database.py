@@ -29,6 +29,7 @@ from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.queries.evaluate import query_columns
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.session_statements import check_prepared, resolve_execute, value_text
+from simulator.tidb.sql_engine.sessions.session_variables import new_session, with_global_settings
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.rows import empty_rows
@@ -85,6 +86,8 @@ class Database:
         self._counters: dict[Key, Counters] = {}
         """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
 
+        self._global_settings: Mapping[str, str] = {} if data is None else data.global_settings
+
         self._last_number = 0
 
     @property
@@ -100,7 +103,7 @@ class Database:
 
     def new_session(self, number: int) -> SqlSession:
         """Return the session of a new connection. It has no current database."""
-        return SqlSession(connection_id=number)
+        return new_session(SqlSession(connection_id=number), self._global_settings)
 
     def disconnect(self, client: Client) -> None:
         """Roll the client's transaction back."""
@@ -313,6 +316,8 @@ class Database:
             key = object_key(statement.table.schema or after.session.database, statement.table.name)
             self._keep_counters(after.rows, {key})
         client.session = after.session
+        if after.session.global_settings is not self._global_settings:
+            self._set_globals(after.session.global_settings)
         was, opened = client.transaction, after.transaction
         if opened is None:
             if (
@@ -326,6 +331,14 @@ class Database:
             client.transaction = self._new_transaction(client, after)
         elif not isinstance(statement, syntax.SelectStatement):
             was.upstream = after
+
+    def _set_globals(self, settings: Mapping[str, str]) -> None:
+        """Let all sessions know what SET GLOBAL has set."""
+        self._global_settings = settings
+        if self._data is not None:
+            self._data.keep_globals(settings)
+        for client in self.clients.values():
+            client.session = with_global_settings(client.session, settings)
 
     def _new_transaction(self, client: Client, opened: Upstream | None) -> ClientTransaction:
         upstream = replace(self.committed, session=client.session) if opened is None else opened

@@ -289,3 +289,22 @@ def test_tidb_snapshot_reads_earlier_rows(two: tuple[Client, Client]) -> None:
     assert fails(other, "DELETE FROM item") == 1105
     run(other, "SET @@tidb_snapshot = ''")
     assert str(run(other, "SELECT n FROM item WHERE id = 1")[0][0]) == "99"
+
+
+def test_set_global_is_for_sessions_that_begin_later(two: tuple[Client, Client], connect: Connect) -> None:
+    one, other = two
+    run(
+        one, "SET GLOBAL innodb_lock_wait_timeout = 7, GLOBAL sql_mode = 'ANSI_QUOTES', GLOBAL tidb_gc_life_time = '1h'"
+    )
+    query = "SELECT @@innodb_lock_wait_timeout, @@global.innodb_lock_wait_timeout, @@sql_mode, @@tidb_gc_life_time"
+    later = connect()
+    try:
+        assert [run(client, query)[0][::3] for client in (one, other)] == [(50, "1h")] * 2
+        assert run(later, query) == ((7, 7, "ANSI_QUOTES", "1h"),)
+        assert run(other, "SHOW GLOBAL VARIABLES LIKE 'innodb_lock_wait%'") == (("innodb_lock_wait_timeout", "7"),)
+        assert run(later, 'SELECT "n" FROM item WHERE "id" = 1') == ((10,),)
+        assert fails(one, "SET GLOBAL innodb_lock_wait_timeout = 'x'") == 1232
+    finally:
+        names = ("innodb_lock_wait_timeout", "sql_mode", "tidb_gc_life_time")
+        run(one, "SET " + ", ".join(f"GLOBAL {name} = DEFAULT" for name in names))
+    assert run(other, "SELECT @@global.innodb_lock_wait_timeout, @@tidb_gc_life_time") == ((50, "10m0s"),)
