@@ -37,6 +37,7 @@ CAPABILITIES = (
     | Capabilities.CLIENT_FOUND_ROWS
     | Capabilities.CLIENT_LONG_FLAG
     | Capabilities.CLIENT_CONNECT_WITH_DB
+    | Capabilities.CLIENT_COMPRESS
     | Capabilities.CLIENT_ODBC
     | Capabilities.CLIENT_IGNORE_SPACE
     | Capabilities.CLIENT_PROTOCOL_41
@@ -51,7 +52,7 @@ CAPABILITIES = (
     | Capabilities.CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
     | Capabilities.CLIENT_DEPRECATE_EOF
 )
-"""TiDB's (tidb pkg/server/server.go, defaultCapability), without compression and files of the client."""
+"""TiDB's (tidb pkg/server/server.go, defaultCapability), with zlib's compression alone and without files of the client."""
 
 DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
 MANY_ROWS = 10_000
@@ -128,6 +129,8 @@ class ClientConnection(Connection):
         self.capabilities = response.capabilities
         await state.aclose()
         await self._log_in(response.username, response.auth_response, response.client_plugin, response.database or "")
+        if Capabilities.CLIENT_COMPRESS in self.capabilities:
+            self.stream.compress()
 
     async def handle_change_user(self, data: bytes) -> None:
         request = packets.parse_com_change_user(self.capabilities, self.client_charset, data)

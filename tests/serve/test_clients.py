@@ -107,6 +107,26 @@ def test_mysql_connector_prepares_statements(shop: ServedDatabase) -> None:
     client.close()
 
 
+@pytest.mark.slow  # the driver starts a process
+@pytest.mark.parametrize("size", [1, 1000, 5_000_000])
+def test_mysql_connector_compresses(shop: ServedDatabase, size: int) -> None:
+    client = mysql.connector.connect(
+        host=shop.host,
+        port=shop.port,
+        user=shop.user,
+        database=shop.name,
+        use_pure=True,
+        autocommit=True,
+        compress=True,
+    )
+    cursor = client.cursor()
+    cursor.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGTEXT)")
+    cursor.execute("INSERT INTO document VALUES (1, %s)", ("ä" * (size // 2 + 1),))
+    cursor.execute("SELECT content, CHAR_LENGTH(content) FROM document")
+    assert cursor.fetchall() == [("ä" * (size // 2 + 1), size // 2 + 1)]
+    client.close()
+
+
 class Base(DeclarativeBase):
     pass
 

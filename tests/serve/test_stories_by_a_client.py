@@ -69,7 +69,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def in_process(statements: Statements) -> tuple[list[Message], list[tuple[int, int]]]:
     refused = []
-    with TiCDC(sink_uri=SINK_URI) as ticdc:
+    with TiCDC(sink_uri=SINK_URI, databases=()) as ticdc:
+        ticdc.execute("USE test")
         for place, statement in enumerate(statements):
             try:
                 ticdc.execute(statement)
@@ -80,7 +81,7 @@ def in_process(statements: Statements) -> tuple[list[Message], list[tuple[int, i
 
 def by_a_client(statements: Statements) -> tuple[list[Message], list[tuple[int, int]]]:
     refused = []
-    with TiCDC(sink_uri=SINK_URI) as ticdc, TiCDCServer(ticdc) as server:
+    with TiCDC(sink_uri=SINK_URI, databases=()) as ticdc, TiCDCServer(ticdc) as server:
         client = pymysql.connect(host=server.host, port=server.port, user="root", database="test", autocommit=None)
         with client, client.cursor() as cursor:
             for place, statement in enumerate(statements):
