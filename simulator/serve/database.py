@@ -24,6 +24,7 @@ from simulator.serve.history import SNAPSHOT, History, snapshot_ts
 from simulator.serve.rebase import rebase, rebased_rows
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.sql_engine.changes.load_data import as_insert
 from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.queries.evaluate import query_columns
@@ -44,6 +45,7 @@ from simulator.tidb.sql_engine.storage.state import (
     Upstream,
 )
 from simulator.tidb.sql_engine.system_tables.server import own_process
+from simulator.tidb.syntax.load_data import LoadData
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
@@ -123,6 +125,10 @@ class Database:
             return query_columns(statement.query, upstream, self.now_ms)
         check_prepared(statement, upstream, self.now_ms)
         return ()
+
+    def load(self, client: Client, statement: LoadData, data: bytes) -> syntax.Insert:
+        """Return the statement that stores the rows of a client's file. Raises SqlError."""
+        return as_insert(statement, data, self._own_upstream(client))
 
     def roll_back(self, client: Client) -> None:
         if client.transaction is not None:

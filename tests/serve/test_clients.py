@@ -107,6 +107,42 @@ def test_mysql_connector_prepares_statements(shop: ServedDatabase) -> None:
     client.close()
 
 
+def test_load_data_local(shop: ServedDatabase, tmp_path: Path) -> None:
+    client = pymysql.connect(
+        host=shop.host, port=shop.port, user=shop.user, database=shop.name, autocommit=True, local_infile=True
+    )
+    file = tmp_path / "items.csv"
+    with client, client.cursor() as cursor:
+        cursor.execute("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(8,2), at DATE NOT NULL)")
+        file.write_bytes(b"1\tpen\t2.5\t2024-01-02\n2\t\\N\ta\\\tb\t2024-01-03\n3\n1\tink\t1\t2024-01-04\n")
+        assert cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' INTO TABLE item") == 3
+        cursor.execute("SHOW WARNINGS")
+        assert {row[1] for row in cursor.fetchall()} == {1062, 1366}
+        file.write_text('name;id\n"a ""b""; c";7;x\n"d\\ne";8\nNULL;1\n', "utf-8")
+        cursor.execute(
+            f"LOAD DATA LOCAL INFILE '{file}' REPLACE INTO TABLE item CHARACTER SET utf8mb4"
+            " FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\"' LINES TERMINATED BY '\\n' IGNORE 1 LINES"
+            " (name, @number) SET id = @number * 10, price = LENGTH(@number), at = '2024-05-06'"
+        )
+        for sql, number in (
+            ("INTO TABLE nowhere", 1146),
+            ("INTO TABLE item (x)", 1054),
+            ("INTO TABLE item FIELDS ENCLOSED BY '--'", 1083),
+        ):
+            with pytest.raises(pymysql.MySQLError) as failure:
+                cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' {sql}")
+            assert failure.value.args[0] == number
+    rows = {row["id"]: (row["name"], row["price"], row["at"]) for row in shop.rows("item")}
+    assert rows.pop(3)[:2] == (None, None)
+    assert rows == {
+        1: ("pen", "2.50", "2024-01-02"),
+        2: (None, "0.00", "2024-01-03"),
+        70: ('a "b"; c', "1.00", "2024-05-06"),
+        80: ("d\ne", "1.00", "2024-05-06"),
+        10: (None, "1.00", "2024-05-06"),
+    }
+
+
 @pytest.mark.slow  # the driver starts a process
 @pytest.mark.parametrize("size", [1, 1000, 5_000_000])
 def test_mysql_connector_compresses(shop: ServedDatabase, size: int) -> None:
