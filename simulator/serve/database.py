@@ -86,7 +86,7 @@ class Database:
         self._after_failure = after_failure
         self.prompt = prompt
         self._counters: dict[Key, Counters] = {}
-        """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
+        """The id counters of tables whose ids statements have set: ids are allocated outside of transactions."""
 
         self._global_settings: Mapping[str, str] = {} if data is None else data.global_settings
 
@@ -241,17 +241,15 @@ class Database:
         return replace(upstream, rows=rows, catalog=transaction.catalog)
 
     def _with_counters(self, upstream: Upstream, statement: syntax.SqlStatement) -> Upstream:
-        """Return the upstream with the newest id counters of the table that an INSERT writes to."""
-        if not isinstance(statement, syntax.Insert):
-            return upstream
-        key = object_key(statement.table.schema or upstream.session.database, statement.table.name)
-        counters, table = self._counters.get(key), upstream.catalog.tables.get(key)
-        if counters is None or table is None:
-            return upstream
-        stored = upstream.rows.get(key) or empty_rows(table)
-        if stored.counters == counters:
-            return upstream
-        return replace(upstream, rows={**upstream.rows, key: stored.with_counters(counters)})
+        """Return the upstream with the newest id counters of the tables whose counters a statement may advance."""
+        newer: dict[Key, StoredRows] = {}
+        for key in _counted_tables(statement, upstream.session.database):
+            counters, table = self._counters.get(key), upstream.catalog.tables.get(key)
+            if counters is not None and table is not None:
+                stored = upstream.rows.get(key) or empty_rows(table)
+                if stored.counters != counters:
+                    newer[key] = stored.with_counters(counters)
+        return replace(upstream, rows={**upstream.rows, **newer}) if newer else upstream
 
     def _require_same_schema(self, transaction: ClientTransaction, named: set[Key]) -> None:
         """Raise SqlError 8028 if DDL has changed a table that the transaction now uses first."""
@@ -318,9 +316,7 @@ class Database:
     ) -> None:
         """Keep the client's session and transaction as they are after a statement."""
         after = outcome.upstream
-        if isinstance(statement, syntax.Insert):
-            key = object_key(statement.table.schema or after.session.database, statement.table.name)
-            self._keep_counters(after.rows, {key})
+        self._keep_counters(after.rows, _counted_tables(statement, after.session.database))
         client.session = after.session
         if after.session.global_settings is not self._global_settings:
             self._set_globals(after.session.global_settings)
@@ -365,6 +361,13 @@ def _named_tables(statement: syntax.SqlStatement, database: str) -> set[Key]:
     if isinstance(statement, syntax.Insert):
         return {*table_names(statement.table, database), *table_names(statement.query, database)}
     return set(table_names(statement, database))
+
+
+def _counted_tables(statement: syntax.SqlStatement, database: str) -> set[Key]:
+    """Return the tables to which an INSERT or an UPDATE may give new ids."""
+    if isinstance(statement, syntax.Insert):
+        return {object_key(statement.table.schema or database, statement.table.name)}
+    return set(table_names(statement, database)) if isinstance(statement, syntax.Update) else set()
 
 
 def is_read_committed(session: SqlSession) -> bool:

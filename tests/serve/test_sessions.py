@@ -266,6 +266,18 @@ def test_generated_ids_are_not_given_twice(two: tuple[Client, Client]) -> None:
     assert [(str(id), s) for id, s in run(other, "SELECT * FROM note ORDER BY id")] == [("2", "b"), ("3", "c")]
 
 
+def test_an_id_that_an_update_sets_is_counted(two: tuple[Client, Client]) -> None:
+    one, other = two
+    run(one, "CREATE TABLE note (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(5))")
+    run(one, "INSERT INTO note (s) VALUES ('a')")
+    run(other, "UPDATE note SET id = 1000")
+    run(one, "INSERT INTO note (s) VALUES ('b')")
+    with one.cursor() as cursor:
+        cursor.execute("INSERT INTO note VALUES (-5, 'c')")
+        assert cursor.lastrowid == 2**64 - 5
+    assert run(one, "SELECT * FROM note ORDER BY id") == ((-5, "c"), (1000, "a"), (1001, "b"))
+
+
 def test_a_client_that_is_gone_leaves_nothing(two: tuple[Client, Client]) -> None:
     one, other = two
     run(one, "BEGIN")

@@ -82,11 +82,20 @@ def in_process(statements: Statements) -> tuple[list[Message], list[tuple[int, i
 def by_a_client(statements: Statements) -> tuple[list[Message], list[tuple[int, int]]]:
     refused = []
     with TiCDC(sink_uri=SINK_URI, databases=()) as ticdc, TiCDCServer(ticdc) as server:
-        client = pymysql.connect(host=server.host, port=server.port, user="root", database="test", autocommit=None)
+        client = pymysql.connect(
+            host=server.host,
+            port=server.port,
+            user="root",
+            database="test",
+            autocommit=None,
+            client_flag=pymysql.constants.CLIENT.MULTI_STATEMENTS,
+        )
         with client, client.cursor() as cursor:
             for place, statement in enumerate(statements):
                 try:
                     cursor.execute(statement)
+                    while cursor.nextset():
+                        pass
                 except pymysql.MySQLError as error:
                     refused.append((place, error.args[0]))
         return server.messages(), refused
