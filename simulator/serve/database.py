@@ -280,7 +280,8 @@ class Database:
             changed = ddl_tables(outcome.events)
             return next((o for o in others if o.transaction is not None and o.transaction.tables & changed), None)
         if isinstance(statement, syntax.RowStatement):
-            return blocking_client(statement, before, outcome, others)
+            named = _named_tables(statement, client.session.database)
+            return blocking_client(statement, named, before, outcome, others, now_ms)
         return None
 
     # -- its effect --------------------------------------------------------------------------------------------------

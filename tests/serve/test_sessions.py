@@ -158,6 +158,45 @@ def test_an_insert_waits_for_a_key_that_another_transaction_deletes(two: tuple[C
     assert finished() == ()
 
 
+@pytest.mark.parametrize("sql", ["UPDATE item SET n = 41 WHERE id = 4", "DELETE FROM item WHERE n IN (40, 50)"])
+def test_a_write_by_a_key_waits_for_the_transaction_that_inserts_it(two: tuple[Client, Client], sql: str) -> None:
+    one, other = two
+    run(one, "BEGIN")
+    run(one, "INSERT INTO item VALUES (4, 40)")
+    run(other, "UPDATE item SET n = n + 1 WHERE n > 39")  # no key, so that it waits for none
+    finished = in_background(other, sql)
+    run(one, "COMMIT")
+    assert finished() == ()
+    assert run(one, "SELECT n FROM item WHERE id = 4") == (((41,),) if sql.startswith("UPDATE") else ())
+
+
+def test_a_duplicate_key_waits_for_a_transaction_on_that_key_alone(two: tuple[Client, Client]) -> None:
+    one, other = two
+    run(one, "BEGIN")
+    run(one, "DELETE FROM item WHERE id = 1")
+    assert fails(other, "INSERT INTO item VALUES (2, 21)") == 1062
+    run(other, "INSERT IGNORE INTO item VALUES (3, 31)")
+    finished = in_background(other, "INSERT IGNORE INTO item VALUES (1, 11), (3, 31)")
+    run(one, "COMMIT")
+    assert finished() == ()
+    assert run(one, "SELECT * FROM item ORDER BY id") == ((1, 11), (2, 20), (3, 30))
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO part VALUES (3, 4)", "DELETE FROM item WHERE id = 1"])
+def test_a_foreign_key_waits_for_a_transaction_on_that_key_alone(two: tuple[Client, Client], sql: str) -> None:
+    one, other = two
+    run(one, "CREATE TABLE part (id INT PRIMARY KEY, item INT, FOREIGN KEY (item) REFERENCES item (id))")
+    run(one, "INSERT INTO part VALUES (1, 1), (2, 2)")
+    run(one, "BEGIN")
+    run(one, "INSERT INTO item VALUES (4, 40)")
+    run(one, "DELETE FROM part WHERE id = 1")
+    assert fails(other, "INSERT INTO part VALUES (3, 5)") == 1452
+    assert fails(other, "DELETE FROM item WHERE id = 2") == 1451
+    finished = in_background(other, sql)
+    run(one, "COMMIT")
+    assert finished() == ()
+
+
 def test_a_rollback_lets_the_waiting_writer_go_on(two: tuple[Client, Client]) -> None:
     one, other = two
     run(one, "BEGIN")

@@ -30,7 +30,7 @@ def _parsed_rows(data: bytes, form: DelimitedText) -> Iterator[Row]:
     starting, terminator = form.starting.encode(), form.terminator.encode()
     place = _row_start(data, 0, starting, terminator)
     row: Row = []
-    value = _values(form)
+    value = FieldValues(form)
     while place >= 0:
         match = field.match(data, place)
         assert match is not None, "it matches everything"
@@ -69,8 +69,8 @@ def _field_pattern(form: DelimitedText) -> re.Pattern[bytes]:
     return re.compile(rb"(?:" + quoted + rb"|" + plain + rb")(" + separator + rb"|" + terminator + rb"|\Z)", re.DOTALL)
 
 
-class _values:
-    """Returns the value of a field."""
+class FieldValues:
+    """Returns the values of fields: NULL, or the text without its escapes."""
 
     def __init__(self, form: DelimitedText) -> None:
         quote, escape = form.quote.encode(), form.escape.encode()
