@@ -368,7 +368,7 @@ def _counted_tables(statement: syntax.SqlStatement, database: str) -> set[Key]:
     """Return the tables to which an INSERT or an UPDATE may give new ids."""
     if isinstance(statement, syntax.Insert):
         return {object_key(statement.table.schema or database, statement.table.name)}
-    return set(table_names(statement, database)) if isinstance(statement, syntax.Update) else set()
+    return set(table_names(statement.source, database)) if isinstance(statement, syntax.Update) else set()
 
 
 def is_read_committed(session: SqlSession) -> bool:
