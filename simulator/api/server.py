@@ -44,13 +44,15 @@ class TiCDCServer:
         resume: bool = False,
         refuse_commits: bool = False,
         after_delivery: Callable[[], None] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """`port` 0 takes a free port. `passwords` are those of users by name; by default `root` has none.
 
         With `real_time` commits have the time of the clock, and watermarks come every second; otherwise each commit
         takes a simulated millisecond, as in `TiCDC.execute`. `data` keeps the state; with `resume` the changefeed sends
         what an earlier one did not. If Kafka is gone, commits wait for it, or are refused with `refuse_commits`.
-        `after_delivery` is called when messages have been sent.
+        `after_delivery` is called when messages have been sent; `tell` with a line when the changefeed cannot send,
+        and when it sends again.
         """
         self._ticdc = ticdc
         self._live = ticdc.open_changefeed
@@ -61,6 +63,7 @@ class TiCDCServer:
         self._real_time = real_time
         self.database = Database(self._live, _clock_ms if real_time else None, data, refuse_commits)
         sends = real_time or self._live.output.name != "memory"
+        self._tell, self._told = tell, False
         self._server = Server(
             self.database,
             ticdc.server_version,
@@ -136,12 +139,12 @@ class TiCDCServer:
 
     def _deliver(self) -> None:
         self.database.deliver()
-        if self._after_delivery is not None and self.database.failure is None:
-            self._after_delivery()
+        self._delivered()
 
     def _tick(self) -> None:
         """Let the time until now pass, with its watermarks. Connect anew if messages could not be sent."""
         if isinstance(self.database.failure, DeliveryError):
+            self._delivered()
             try:
                 self._ticdc.reconnect()
             except DeliveryError:
@@ -149,12 +152,23 @@ class TiCDCServer:
             self.database.deliver()
         if self._real_time:
             self.database.advance(_clock_ms())
-        if self.database.failure is not None:
-            return
-        if self._after_delivery is not None:
-            self._after_delivery()
-        if self._data is not None:
+        if self._delivered() and self._data is not None:
             self._data.checkpoint(self._live.watermark)
+
+    def _delivered(self) -> bool:
+        """Return whether everything has been sent; tell if that is new."""
+        failure = self.database.failure
+        if self._tell is not None and (failure is not None) is not self._told:
+            self._told = failure is not None
+            if failure is None:
+                self._tell("the changefeed sends again")
+            elif isinstance(failure, DeliveryError):
+                self._tell(f"the changefeed cannot send, and tries again every second: {failure}")
+            else:
+                self._tell(f"the changefeed has stopped, and commits are refused: {failure}")
+        if failure is None and self._after_delivery is not None:
+            self._after_delivery()
+        return failure is None
 
     def _call(self, call: SimulatorCall) -> None:
         """Execute a command of the simulator. Raises SqlError."""

@@ -14,7 +14,7 @@ from typing import Any
 from simulator import releases, signals, tso
 from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC, records
-from simulator.cli.output import show_lines, warn
+from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
 from simulator.consumer.event_lines import lines
 from simulator.errors import EncodeError, UserError
@@ -69,6 +69,7 @@ def serve(options: dict[str, Any]) -> int:
             resume=options["resume"],
             refuse_commits=options["when_kafka_fails"] == "refuse",
             after_delivery=console.take if takes else None,
+            tell=lambda line: complain([line]),
         )
         stack.callback(server.close)
         with signals.stop_gracefully() as stop:

@@ -13,6 +13,7 @@ from simulator.tidb.model.types import ColumnType
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.storage.state import StatementOutcome
 from simulator.tidb.syntax.dml import Insert, Update
+from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.session import SqlStatement
 
 NO_FLAGS = ServerStatus(0)
@@ -43,6 +44,11 @@ class Answers:
             info = f"Rows matched: {outcome.matched}  Changed: {outcome.affected}  Warnings: {warnings}"
             if Capabilities.CLIENT_FOUND_ROWS in self._capabilities:
                 affected = outcome.matched
+        elif isinstance(statement, LoadData):
+            records, deleted = outcome.matched, max(0, affected - outcome.matched)
+            info = (
+                f"Records: {records}  Deleted: {deleted}  Skipped: {max(0, records - affected)}  Warnings: {warnings}"
+            )
         elif isinstance(statement, Insert) and (statement.rows is None or len(statement.rows) > 1):
             duplicates = outcome.matched - outcome.affected
             info = f"Records: {outcome.matched}  Duplicates: {duplicates}  Warnings: {warnings}"

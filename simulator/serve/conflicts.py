@@ -1,7 +1,7 @@
 """Which other client a statement must wait for.
 
-Two transactions conflict if they lock the same key. A statement whose outcome depends on rows that another transaction
-has removed or changed, through a duplicate key or a foreign key, waits for that transaction, too.
+Two transactions conflict if they lock the same key, or if one removes a parent to which the other adds a child. A
+statement whose outcome depends on keys that another transaction has written (`dependence`) waits for it, too.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from simulator.serve.clients import Client, ClientTransaction
+from simulator.serve.dependence import depends_on, looks_keys_up
 from simulator.serve.lock_keys import LockKeys, add_row_keys, add_written_keys, share_a_key, table_of
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
-from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
 from simulator.tidb.sql_engine.changes.update import source_tables, with_sorted_rows
-from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.queries.match_rows import match_rows
 from simulator.tidb.sql_engine.storage.rows import table_rows, take_stored
 from simulator.tidb.sql_engine.storage.state import (
@@ -28,8 +27,6 @@ from simulator.tidb.sql_engine.storage.state import (
     TableChanges,
     Upstream,
 )
-
-DUPLICATE_KEY, NO_PARENT, IS_PARENT = 1062, 1452, 1451
 
 
 def locked_keys(transaction: ClientTransaction) -> Iterator[LockKeys]:
@@ -45,34 +42,25 @@ def locked_keys(transaction: ClientTransaction) -> Iterator[LockKeys]:
 
 def blocking_client(
     statement: syntax.RowStatement,
+    named: set[Key],
     before: Upstream,
     outcome: StatementOutcome | FailedStatement,
     others: Sequence[Client],
+    now_ms: int,
 ) -> Client | None:
-    """Return a client whose open transaction a statement on rows must wait for, or None."""
+    """Return a client whose open transaction a statement on rows of the `named` tables must wait for, or None."""
     writes = list(_new_writes(before, outcome))
     keys: LockKeys = {}
     add_written_keys(keys, writes)
     for other in others:
         if other.transaction is not None and any(share_a_key(keys, held) for held in locked_keys(other.transaction)):
             return other
-    tables = {table_of(changes) for changes in writes}
-    error = error_number(outcome.error) if isinstance(outcome, FailedStatement) else 0
-    if isinstance(statement, syntax.Insert):
-        tables.add(object_key(statement.table.schema or before.session.database, statement.table.name))
-    repeated = (
-        error == DUPLICATE_KEY
-        or not isinstance(outcome, FailedStatement)
-        and any(text.startswith(str(DUPLICATE_KEY)) for text in outcome.warnings)
-    )
-    unrelated = error in (NO_PARENT, IS_PARENT)
+    looks_up = looks_keys_up(statement, before, outcome)
     for other in others:
         other_writes = list(_open_writes(other))
-        if repeated and any(table_of(each) in tables and _removes(each) for each in other_writes):
-            return other
         if any(_are_related(one, each) for one in writes for each in other_writes):
             return other
-        if unrelated and any(table_of(each) in _relatives(before, tables) for each in other_writes):
+        if looks_up and other_writes and depends_on(other_writes, statement, named, before, outcome, now_ms):
             return other
     return None
 
@@ -148,15 +136,3 @@ def _are_related(one: TableChanges, other: TableChanges) -> bool:
 
 def _refers(child: TableChanges, parent: TableChanges) -> bool:
     return any(object_key(key.schema, key.table) == table_of(parent) for key in child.table.foreign_keys)
-
-
-def _relatives(upstream: Upstream, tables: Iterable[Key]) -> set[Key]:
-    """Return the tables at the other ends of foreign keys."""
-    related: set[Key] = set()
-    for key in tables:
-        table = upstream.catalog.tables.get(key)
-        if table is not None:
-            related |= {object_key(foreign.schema, foreign.table) for foreign in table.foreign_keys}
-            children = referring_keys(upstream.catalog, table.schema, table.name)
-            related |= {object_key(child.schema, child.name) for child, _ in children}
-    return related

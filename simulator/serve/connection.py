@@ -37,7 +37,9 @@ CAPABILITIES = (
     | Capabilities.CLIENT_FOUND_ROWS
     | Capabilities.CLIENT_LONG_FLAG
     | Capabilities.CLIENT_CONNECT_WITH_DB
+    | Capabilities.CLIENT_COMPRESS
     | Capabilities.CLIENT_ODBC
+    | Capabilities.CLIENT_LOCAL_FILES
     | Capabilities.CLIENT_IGNORE_SPACE
     | Capabilities.CLIENT_PROTOCOL_41
     | Capabilities.CLIENT_INTERACTIVE
@@ -51,7 +53,7 @@ CAPABILITIES = (
     | Capabilities.CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
     | Capabilities.CLIENT_DEPRECATE_EOF
 )
-"""TiDB's (tidb pkg/server/server.go, defaultCapability), without compression and files of the client."""
+"""TiDB's (tidb pkg/server/server.go, defaultCapability), with zlib's compression alone."""
 
 DEFAULT_MODES = frozenset(DEFAULT_SQL_MODE)
 MANY_ROWS = 10_000
@@ -128,6 +130,18 @@ class ClientConnection(Connection):
         self.capabilities = response.capabilities
         await state.aclose()
         await self._log_in(response.username, response.auth_response, response.client_plugin, response.database or "")
+        if Capabilities.CLIENT_LOCAL_FILES in self.capabilities:
+            self.handler.read_file = self._read_file
+        if Capabilities.CLIENT_COMPRESS in self.capabilities:
+            self.stream.compress()
+
+    async def _read_file(self, path: str) -> bytes:
+        """Return a file of the client, which sends it in packets up to an empty one."""
+        await self.stream.write(b"\xfb" + path.encode())
+        parts = []
+        while part := await self.stream.read():
+            parts.append(part)
+        return b"".join(parts)
 
     async def handle_change_user(self, data: bytes) -> None:
         request = packets.parse_com_change_user(self.capabilities, self.client_charset, data)

@@ -93,6 +93,14 @@ class DataDirectory:
         return int(self.about["start_ts"])
 
     @property
+    def global_settings(self) -> Mapping[str, str]:
+        """The variables that SET GLOBAL has set."""
+        return dict(self.about.get("global_settings", {}))
+
+    def keep_globals(self, settings: Mapping[str, str]) -> None:
+        self._write(LogRecord(global_settings=settings), durable=True)
+
+    @property
     def _log_path(self) -> Path:
         """The commits after the snapshot."""
         return self.path / f"log-{self._number}"
@@ -108,6 +116,9 @@ class DataDirectory:
         """
         records = self._logged()
         checkpoint = max([self.about["checkpoint"], *(record.checkpoint for record in records)])
+        for record in records:
+            if record.global_settings is not None:
+                self.about["global_settings"] = record.global_settings
         sent_until = checkpoint if resume else tso.FOREVER
         for line in self._kept_statements():
             self._replay(

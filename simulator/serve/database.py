@@ -25,11 +25,13 @@ from simulator.serve.history import SNAPSHOT, History, snapshot_ts
 from simulator.serve.rebase import rebase, rebased_rows
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.sql_engine.changes.load_data import as_insert
 from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.sql_engine.execute import execute
 from simulator.tidb.sql_engine.queries.evaluate import query_columns
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.session_statements import check_prepared, resolve_execute, value_text
+from simulator.tidb.sql_engine.sessions.session_variables import new_session, with_global_settings
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.rows import empty_rows
@@ -44,6 +46,7 @@ from simulator.tidb.sql_engine.storage.state import (
     Upstream,
 )
 from simulator.tidb.sql_engine.system_tables.server import own_process
+from simulator.tidb.syntax.load_data import LoadData
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
@@ -86,7 +89,9 @@ class Database:
         the changefeed, and commits are refused."""
 
         self._counters: dict[Key, Counters] = {}
-        """The id counters of tables into which statements inserted: ids are allocated outside of transactions."""
+        """The id counters of tables whose ids statements have set: ids are allocated outside of transactions."""
+
+        self._global_settings: Mapping[str, str] = {} if data is None else data.global_settings
 
         self._last_number = 0
 
@@ -103,7 +108,7 @@ class Database:
 
     def new_session(self, number: int) -> SqlSession:
         """Return the session of a new connection. It has no current database."""
-        return SqlSession(connection_id=number)
+        return new_session(SqlSession(connection_id=number), self._global_settings)
 
     def disconnect(self, client: Client) -> None:
         """Roll the client's transaction back."""
@@ -123,6 +128,10 @@ class Database:
             return query_columns(statement.query, upstream, self.now_ms)
         check_prepared(statement, upstream, self.now_ms)
         return ()
+
+    def load(self, client: Client, statement: LoadData, data: bytes) -> syntax.Insert:
+        """Return the statement that stores the rows of a client's file. Raises SqlError."""
+        return as_insert(statement, data, self._own_upstream(client))
 
     def roll_back(self, client: Client) -> None:
         if client.transaction is not None:
@@ -237,17 +246,15 @@ class Database:
         return replace(upstream, rows=rows, catalog=transaction.catalog)
 
     def _with_counters(self, upstream: Upstream, statement: syntax.SqlStatement) -> Upstream:
-        """Return the upstream with the newest id counters of the table that an INSERT writes to."""
-        if not isinstance(statement, syntax.Insert):
-            return upstream
-        key = object_key(statement.table.schema or upstream.session.database, statement.table.name)
-        counters, table = self._counters.get(key), upstream.catalog.tables.get(key)
-        if counters is None or table is None:
-            return upstream
-        stored = upstream.rows.get(key) or empty_rows(table)
-        if stored.counters == counters:
-            return upstream
-        return replace(upstream, rows={**upstream.rows, key: stored.with_counters(counters)})
+        """Return the upstream with the newest id counters of the tables whose counters a statement may advance."""
+        newer: dict[Key, StoredRows] = {}
+        for key in _counted_tables(statement, upstream.session.database):
+            counters, table = self._counters.get(key), upstream.catalog.tables.get(key)
+            if counters is not None and table is not None:
+                stored = upstream.rows.get(key) or empty_rows(table)
+                if stored.counters != counters:
+                    newer[key] = stored.with_counters(counters)
+        return replace(upstream, rows={**upstream.rows, **newer}) if newer else upstream
 
     def _require_same_schema(self, transaction: ClientTransaction, named: set[Key]) -> None:
         """Raise SqlError 8028 if DDL has changed a table that the transaction now uses first."""
@@ -278,7 +285,8 @@ class Database:
             changed = ddl_tables(outcome.events)
             return next((o for o in others if o.transaction is not None and o.transaction.tables & changed), None)
         if isinstance(statement, syntax.RowStatement):
-            return blocking_client(statement, before, outcome, others)
+            named = _named_tables(statement, client.session.database)
+            return blocking_client(statement, named, before, outcome, others, now_ms)
         return None
 
     # -- its effect --------------------------------------------------------------------------------------------------
@@ -325,10 +333,10 @@ class Database:
     ) -> None:
         """Keep the client's session and transaction as they are after a statement."""
         after = outcome.upstream
-        if isinstance(statement, syntax.Insert):
-            key = object_key(statement.table.schema or after.session.database, statement.table.name)
-            self._keep_counters(after.rows, {key})
+        self._keep_counters(after.rows, _counted_tables(statement, after.session.database))
         client.session = after.session
+        if after.session.global_settings is not self._global_settings:
+            self._set_globals(after.session.global_settings)
         was, opened = client.transaction, after.transaction
         if opened is None:
             if (
@@ -342,6 +350,14 @@ class Database:
             client.transaction = self._new_transaction(client, after)
         elif not isinstance(statement, syntax.SelectStatement):
             was.upstream = after
+
+    def _set_globals(self, settings: Mapping[str, str]) -> None:
+        """Let all sessions know what SET GLOBAL has set."""
+        self._global_settings = settings
+        if self._data is not None:
+            self._data.keep_globals(settings)
+        for client in self.clients.values():
+            client.session = with_global_settings(client.session, settings)
 
     def _new_transaction(self, client: Client, opened: Upstream | None) -> ClientTransaction:
         upstream = replace(self.committed, session=client.session) if opened is None else opened
@@ -362,6 +378,13 @@ def _named_tables(statement: syntax.SqlStatement, database: str) -> set[Key]:
     if isinstance(statement, syntax.Insert):
         return {*table_names(statement.table, database), *table_names(statement.query, database)}
     return set(table_names(statement, database))
+
+
+def _counted_tables(statement: syntax.SqlStatement, database: str) -> set[Key]:
+    """Return the tables to which an INSERT or an UPDATE may give new ids."""
+    if isinstance(statement, syntax.Insert):
+        return {object_key(statement.table.schema or database, statement.table.name)}
+    return set(table_names(statement.source, database)) if isinstance(statement, syntax.Update) else set()
 
 
 def is_read_committed(session: SqlSession) -> bool:

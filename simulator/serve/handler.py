@@ -21,6 +21,7 @@ from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column
 from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome
+from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.session import SelectStatement, SqlStatement
 
 Returned = TypeVar("Returned")
@@ -69,6 +70,8 @@ class ClientHandler:
     def __init__(self, server: Transactions, client: Client) -> None:
         self.client = client
         self._server = server
+        self.read_file: Callable[[str], Awaitable[bytes]] | None = None
+        """Asks the client for a file; None if the client sends none."""
 
     def log_in(self, user: str, host: str) -> None:
         self.client.session = replace(self.client.session, user=f"{user}@{host}")
@@ -85,7 +88,16 @@ class ClientHandler:
             await self._kill(int(kill[2]), (kill[1] or "").upper() == "QUERY")
             return None, StatementOutcome(self._server.database.committed)
         statement = parse_sql(text, modes)
-        return statement, await self.run(statement, text)
+        rows = await self._with_file(statement) if isinstance(statement, LoadData) else statement
+        return statement, await self.run(rows, text)
+
+    async def _with_file(self, statement: LoadData) -> SqlStatement:
+        """Return LOAD DATA LOCAL with the rows of the client's file, for which it is asked last."""
+        load = partial(self._server.database.load, self.client, statement)
+        await self._server.call(partial(load, b""))
+        if self.read_file is None:
+            raise SqlError(1148, "42000", "The used command is not allowed with this MySQL version")
+        return await self._server.call(partial(load, await self.read_file(statement.path)))
 
     async def _call_simulator(self, call: SimulatorCall) -> None:
         server = self._server

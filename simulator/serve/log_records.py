@@ -72,6 +72,9 @@ class LogRecord:
     undoes: bool = field(default=False)
     """Whether the commit before it was refused after all."""
 
+    global_settings: Mapping[str, str] | None = None
+    """All global variables, in a record of SET GLOBAL."""
+
 
 def commit_record(
     events: Sequence[CommittedTransaction | CompletedDdl],
@@ -144,6 +147,7 @@ def encode(record: LogRecord) -> bytes:
         "counters": record.counters,
         "checkpoint": record.checkpoint,
         "undoes": record.undoes,
+        "global_settings": record.global_settings,
     }
     out = io.BytesIO()
     out.write(json.dumps(head).encode() + b"\n")
@@ -178,4 +182,4 @@ def _decode(body: bytes) -> LogRecord:
         for event in head["events"]
     )
     counters = tuple((schema, table, fields) for schema, table, fields in head["counters"])
-    return LogRecord(head["now_ms"], events, counters, head["checkpoint"], head["undoes"])
+    return LogRecord(head["now_ms"], events, counters, head["checkpoint"], head["undoes"], head.get("global_settings"))

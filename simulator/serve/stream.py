@@ -13,6 +13,7 @@ from mysql_mimic.results import ResultColumn
 from mysql_mimic.stream import ConnectionClosed, MysqlStream
 
 from simulator.errors import SqlError
+from simulator.serve.compression import CompressedStreams
 from simulator.serve.wire import error_packet
 
 MAX_ALLOWED_PACKET = 64 << 20
@@ -46,12 +47,18 @@ class ClientStream:
     async def open(self, ssl: SSLContext | None) -> None:
         """Go on with a stream, over TLS if there is a context."""
         loop = asyncio.get_running_loop()
-        self._reader = asyncio.StreamReader()
-        protocol = asyncio.StreamReaderProtocol(self._reader)
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await loop.connect_accepted_socket(lambda: protocol, self._socket, ssl=ssl)
-        self._writer = asyncio.StreamWriter(transport, protocol, self._reader, loop)
-        self._out = MysqlStream(self._reader, self._writer)
+        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        self._reader: asyncio.StreamReader | CompressedStreams = reader
+        self._out = MysqlStream(reader, self._writer)
         self._out.seq.value = self._sequence
+
+    def compress(self) -> None:
+        """Read and write compressed frames from now on."""
+        assert isinstance(self._reader, asyncio.StreamReader) and self._writer is not None
+        self._reader = self._out.writer = CompressedStreams(self._reader, self._writer)  # type: ignore[assignment]
 
     async def close(self) -> None:
         if self._writer is None:

@@ -26,8 +26,8 @@ def ok_packet(
     info: str = "",
     is_end: bool = False,
 ) -> bytes:
-    """Return an OK packet, or with `is_end` the one at the end of rows."""
-    ok = make_ok(capabilities, status, is_end, affected, insert_id, min(warnings, 0xFFFF))
+    """Return an OK packet, or with `is_end` the one at the end of rows. A negative id is sent as TiDB's uint64 of it."""
+    ok = make_ok(capabilities, status, is_end, affected, insert_id % 2**64, min(warnings, 0xFFFF))
     return ok + (str_len(info.encode()) if info else b"")
 
 

@@ -77,7 +77,7 @@ def seconds_by_part(stats: Mapping[Function, Any]) -> Counter[str]:
         open_functions.add(function)
         for caller, spent in callers.items():
             for name, share in shares(caller).items():
-                found[name] += share * spent / sum(callers.values())  # type: ignore[assignment]
+                found[name] += share * spent / sum(callers.values())
         open_functions.discard(function)
         return found
 
@@ -85,7 +85,7 @@ def seconds_by_part(stats: Mapping[Function, Any]) -> Counter[str]:
     seconds: Counter[str] = Counter()
     for function, (_, _, own, _, _) in stats.items():
         for name, share in shares(function).items():
-            seconds[name] += share * own  # type: ignore[assignment]
+            seconds[name] += share * own
     return seconds
 
 

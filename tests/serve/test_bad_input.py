@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from simulator import TiCDC
+from simulator import TiCDC, tso
 from simulator.api.server import ServedDatabase, TiCDCServer
 from simulator.consumer.decode import RowEvent
 from simulator.errors import DeliveryError, EncodeError, UserError
@@ -38,6 +38,13 @@ def run(client: Any, *statements: str) -> tuple[tuple[Any, ...], ...]:
         for sql in statements:
             cursor.execute(sql)
         return tuple(cursor.fetchall())
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.fixture(params=["mysql_native_password", "caching_sha2_password"])
@@ -118,6 +125,35 @@ def test_kill_ends_a_connection_and_its_transaction(ticdc_server: ServedDatabase
 def test_a_port_that_is_taken_is_named(ticdc_server: ServedDatabase) -> None:
     with TiCDC(databases=()) as ticdc, pytest.raises(UserError, match=f"--port {ticdc_server.port}: .* in use"):
         TiCDCServer(ticdc, port=ticdc_server.port).start()
+
+
+class Reconnecting(TiCDC):
+    """Its output stays when it connects anew."""
+
+    def reconnect(self) -> None:
+        pass
+
+
+def test_a_kafka_that_is_gone_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    with Reconnecting(databases=(), start_ts=tso.compose(time.time_ns() // 1_000_000)) as ticdc:
+        with TiCDCServer(ticdc, real_time=True, tell=told.append) as server:
+            tried = threading.Event()
+
+            def fail() -> None:
+                if len(told) == 1:
+                    tried.set()
+                raise DeliveryError("Kafka does not answer")
+
+            with monkeypatch.context() as broken:
+                broken.setattr(ticdc.open_changefeed.output, "settle", fail)
+                assert tried.wait(10)
+            wait_until(lambda: len(told) == 2)
+            run(connect(server), "SELECT 1")
+    assert told == [
+        "the changefeed cannot send, and tries again every second: Kafka does not answer",
+        "the changefeed sends again",
+    ]
 
 
 @pytest.mark.parametrize("refuses", [False, True])

@@ -107,6 +107,62 @@ def test_mysql_connector_prepares_statements(shop: ServedDatabase) -> None:
     client.close()
 
 
+def test_load_data_local(shop: ServedDatabase, tmp_path: Path) -> None:
+    client = pymysql.connect(
+        host=shop.host, port=shop.port, user=shop.user, database=shop.name, autocommit=True, local_infile=True
+    )
+    file = tmp_path / "items.csv"
+    with client, client.cursor() as cursor:
+        cursor.execute("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(8,2), at DATE NOT NULL)")
+        file.write_bytes(b"1\tpen\t2.5\t2024-01-02\n2\t\\N\ta\\\tb\t2024-01-03\n3\n1\tink\t1\t2024-01-04\n")
+        assert cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' INTO TABLE item") == 3
+        cursor.execute("SHOW WARNINGS")
+        assert {row[1] for row in cursor.fetchall()} == {1062, 1366}
+        file.write_text('name;id\n"a ""b""; c";7;x\n"d\\ne";8\nNULL;1\n', "utf-8")
+        cursor.execute(
+            f"LOAD DATA LOCAL INFILE '{file}' REPLACE INTO TABLE item CHARACTER SET utf8mb4"
+            " FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\"' LINES TERMINATED BY '\\n' IGNORE 1 LINES"
+            " (name, @number) SET id = @number * 10, price = LENGTH(@number), at = '2024-05-06'"
+        )
+        for sql, number in (
+            ("INTO TABLE nowhere", 1146),
+            ("INTO TABLE item (x)", 1054),
+            ("INTO TABLE item FIELDS ENCLOSED BY '--'", 1083),
+        ):
+            with pytest.raises(pymysql.MySQLError) as failure:
+                cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' {sql}")
+            assert failure.value.args[0] == number
+    rows = {row["id"]: (row["name"], row["price"], row["at"]) for row in shop.rows("item")}
+    assert rows.pop(3)[:2] == (None, None)
+    assert rows == {
+        1: ("pen", "2.50", "2024-01-02"),
+        2: (None, "0.00", "2024-01-03"),
+        70: ('a "b"; c', "1.00", "2024-05-06"),
+        80: ("d\ne", "1.00", "2024-05-06"),
+        10: (None, "1.00", "2024-05-06"),
+    }
+
+
+@pytest.mark.slow  # the driver starts a process
+@pytest.mark.parametrize("size", [1, 1000, 5_000_000])
+def test_mysql_connector_compresses(shop: ServedDatabase, size: int) -> None:
+    client = mysql.connector.connect(
+        host=shop.host,
+        port=shop.port,
+        user=shop.user,
+        database=shop.name,
+        use_pure=True,
+        autocommit=True,
+        compress=True,
+    )
+    cursor = client.cursor()
+    cursor.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGTEXT)")
+    cursor.execute("INSERT INTO document VALUES (1, %s)", ("ä" * (size // 2 + 1),))
+    cursor.execute("SELECT content, CHAR_LENGTH(content) FROM document")
+    assert cursor.fetchall() == [("ä" * (size // 2 + 1), size // 2 + 1)]
+    client.close()
+
+
 class Base(DeclarativeBase):
     pass
 
@@ -253,7 +309,7 @@ def test_the_command_line_of_mariadb(shop: ServedDatabase) -> None:
 
 @pytest.fixture(scope="session")
 def jdbc_client() -> Iterator[JavaProcess]:
-    with java_process("JdbcClient", "jdbc-ivy.xml", "jdbc-client-9.1.0", "MySQL's JDBC driver") as process:
+    with java_process("JdbcClient", "jdbc-ivy.xml", "jdbc-client-9.1.0-4.33.0", "MySQL's JDBC driver") as process:
         yield process
 
 
@@ -282,6 +338,78 @@ def test_flyway(shop: ServedDatabase, jdbc_client: JavaProcess) -> None:
     url = f"jdbc:mysql://{shop.host}:{shop.port}/{shop.name}"
     assert jdbc_client.answer(f"flyway {url}") == ["migrated 2", "again 0"]
     assert shop.rows("account") == [{"id": 1, "name": "ann", "email": "a@b"}, {"id": 2, "name": "bob", "email": "none"}]
+
+
+CHANGELOG = """
+    <databaseChangeLog xmlns="http://www.liquibase.org/xml/ns/dbchangelog"
+            xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+            xsi:schemaLocation="http://www.liquibase.org/xml/ns/dbchangelog
+                http://www.liquibase.org/xml/ns/dbchangelog/dbchangelog-latest.xsd">
+        <changeSet id="1" author="ann">
+            <preConditions><not><tableExists tableName="account"/></not></preConditions>
+            <createTable tableName="account" remarks="who pays">
+                <column name="id" type="int" autoIncrement="true"><constraints primaryKey="true"/></column>
+                <column name="name" type="varchar(20)"><constraints nullable="false" unique="true"/></column>
+                <column name="made" type="datetime" defaultValueComputed="CURRENT_TIMESTAMP"/>
+            </createTable>
+            <createTable tableName="payment">
+                <column name="id" type="bigint"><constraints primaryKey="true"/></column>
+                <column name="account_id" type="int"/>
+                <column name="amount" type="decimal(10,2)" defaultValueNumeric="1.50"/>
+            </createTable>
+        </changeSet>
+        <changeSet id="2" author="ann">
+            <preConditions><primaryKeyExists tableName="payment"/></preConditions>
+            <addForeignKeyConstraint constraintName="of_account" baseTableName="payment" baseColumnNames="account_id"
+                referencedTableName="account" referencedColumnNames="id"/>
+            <createIndex indexName="by_amount" tableName="payment"><column name="amount"/></createIndex>
+            <insert tableName="account"><column name="name" value="ann"/></insert>
+            <insert tableName="account"><column name="name" value="bob"/></insert>
+            <insert tableName="payment">
+                <column name="id" valueNumeric="7"/><column name="account_id" valueNumeric="2"/>
+            </insert>
+        </changeSet>
+        <changeSet id="3" author="ann">
+            <preConditions>
+                <indexExists indexName="by_amount" tableName="payment"/>
+                <foreignKeyConstraintExists foreignKeyTableName="payment" foreignKeyName="of_account"/>
+                <not><columnExists tableName="account" columnName="email"/></not>
+            </preConditions>
+            <addColumn tableName="account">
+                <column name="email" type="varchar(50)" defaultValue="none"><constraints nullable="false"/></column>
+            </addColumn>
+            <addNotNullConstraint tableName="payment" columnName="amount" columnDataType="decimal(10,2)"/>
+            <renameColumn tableName="payment" oldColumnName="amount" newColumnName="sum" columnDataType="decimal(10,2)"/>
+        </changeSet>
+        <include file="more.sql"/>
+    </databaseChangeLog>
+"""
+
+FORMATTED = """
+    --liquibase formatted sql
+    --changeset bob:4
+    UPDATE account SET email = 'a@b' WHERE name = 'ann';
+    CREATE VIEW rich AS SELECT account_id FROM payment WHERE sum > 100;
+    --rollback DROP VIEW rich;
+    --rollback UPDATE account SET email = 'none';
+"""
+
+
+@pytest.mark.interop
+def test_liquibase(shop: ServedDatabase, jdbc_client: JavaProcess, tmp_path: Path) -> None:
+    for name, text in (("changelog.xml", CHANGELOG), ("more.sql", FORMATTED)):
+        (tmp_path / name).write_text(textwrap.dedent(text).strip())
+    url = f"jdbc:mysql://{shop.host}:{shop.port}/{shop.name}"
+    assert jdbc_client.answer(f"liquibase {url} {tmp_path}") == [
+        "before 4",
+        "after 0",
+        "rolled back 2",
+        "again 0",
+        "Table 4, View 1, Column 25, PrimaryKey 3, ForeignKey 1, Index 6, UniqueConstraint 1",
+    ]
+    assert [(row["name"], row["email"]) for row in shop.rows("account")] == [("ann", "a@b"), ("bob", "none")]
+    assert shop.rows("payment") == [{"id": 7, "account_id": 2, "sum": "1.50"}]
+    assert [row["ID"] for row in shop.rows("DATABASECHANGELOG")] == ["1", "2", "3", "4"]
 
 
 @pytest.mark.slow

@@ -62,6 +62,14 @@ def test_rows_definitions_and_ids_are_there_again(tmp_path: Path) -> None:
         assert int(texts(run(client, "SELECT MAX(id) FROM shop.item"))[0][0] or 0) > 30_000  # its cache is lost
 
 
+def test_global_variables_are_there_again(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as (_, client):
+        run(client, "SET GLOBAL time_zone = '+02:00'", "SET GLOBAL tidb_enable_check_constraint = ON")
+    for _ in range(2):
+        with served(tmp_path / "data") as (_, client):
+            assert run(client, "SELECT @@time_zone, @@tidb_enable_check_constraint") == [("+02:00", 1)]
+
+
 def test_a_resumed_changefeed_sends_what_is_above_the_checkpoint(tmp_path: Path) -> None:
     with served(tmp_path / "data") as (server, client):
         run(client, "CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)", "CALL ticdc.watermark()")

@@ -158,6 +158,45 @@ def test_an_insert_waits_for_a_key_that_another_transaction_deletes(two: tuple[C
     assert finished() == ()
 
 
+@pytest.mark.parametrize("sql", ["UPDATE item SET n = 41 WHERE id = 4", "DELETE FROM item WHERE n IN (40, 50)"])
+def test_a_write_by_a_key_waits_for_the_transaction_that_inserts_it(two: tuple[Client, Client], sql: str) -> None:
+    one, other = two
+    run(one, "BEGIN")
+    run(one, "INSERT INTO item VALUES (4, 40)")
+    run(other, "UPDATE item SET n = n + 1 WHERE n > 39")  # no key, so that it waits for none
+    finished = in_background(other, sql)
+    run(one, "COMMIT")
+    assert finished() == ()
+    assert run(one, "SELECT n FROM item WHERE id = 4") == (((41,),) if sql.startswith("UPDATE") else ())
+
+
+def test_a_duplicate_key_waits_for_a_transaction_on_that_key_alone(two: tuple[Client, Client]) -> None:
+    one, other = two
+    run(one, "BEGIN")
+    run(one, "DELETE FROM item WHERE id = 1")
+    assert fails(other, "INSERT INTO item VALUES (2, 21)") == 1062
+    run(other, "INSERT IGNORE INTO item VALUES (3, 31)")
+    finished = in_background(other, "INSERT IGNORE INTO item VALUES (1, 11), (3, 31)")
+    run(one, "COMMIT")
+    assert finished() == ()
+    assert run(one, "SELECT * FROM item ORDER BY id") == ((1, 11), (2, 20), (3, 30))
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO part VALUES (3, 4)", "DELETE FROM item WHERE id = 1"])
+def test_a_foreign_key_waits_for_a_transaction_on_that_key_alone(two: tuple[Client, Client], sql: str) -> None:
+    one, other = two
+    run(one, "CREATE TABLE part (id INT PRIMARY KEY, item INT, FOREIGN KEY (item) REFERENCES item (id))")
+    run(one, "INSERT INTO part VALUES (1, 1), (2, 2)")
+    run(one, "BEGIN")
+    run(one, "INSERT INTO item VALUES (4, 40)")
+    run(one, "DELETE FROM part WHERE id = 1")
+    assert fails(other, "INSERT INTO part VALUES (3, 5)") == 1452
+    assert fails(other, "DELETE FROM item WHERE id = 2") == 1451
+    finished = in_background(other, sql)
+    run(one, "COMMIT")
+    assert finished() == ()
+
+
 def test_a_rollback_lets_the_waiting_writer_go_on(two: tuple[Client, Client]) -> None:
     one, other = two
     run(one, "BEGIN")
@@ -266,6 +305,18 @@ def test_generated_ids_are_not_given_twice(two: tuple[Client, Client]) -> None:
     assert [(str(id), s) for id, s in run(other, "SELECT * FROM note ORDER BY id")] == [("2", "b"), ("3", "c")]
 
 
+def test_an_id_that_an_update_sets_is_counted(two: tuple[Client, Client]) -> None:
+    one, other = two
+    run(one, "CREATE TABLE note (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(5))")
+    run(one, "INSERT INTO note (s) VALUES ('a')")
+    run(other, "UPDATE note SET id = 1000")
+    run(one, "INSERT INTO note (s) VALUES ('b')")
+    with one.cursor() as cursor:
+        cursor.execute("INSERT INTO note VALUES (-5, 'c')")
+        assert cursor.lastrowid == 2**64 - 5
+    assert run(one, "SELECT * FROM note ORDER BY id") == ((-5, "c"), (1000, "a"), (1001, "b"))
+
+
 def test_a_client_that_is_gone_leaves_nothing(two: tuple[Client, Client]) -> None:
     one, other = two
     run(one, "BEGIN")
@@ -289,3 +340,22 @@ def test_tidb_snapshot_reads_earlier_rows(two: tuple[Client, Client]) -> None:
     assert fails(other, "DELETE FROM item") == 1105
     run(other, "SET @@tidb_snapshot = ''")
     assert str(run(other, "SELECT n FROM item WHERE id = 1")[0][0]) == "99"
+
+
+def test_set_global_is_for_sessions_that_begin_later(two: tuple[Client, Client], connect: Connect) -> None:
+    one, other = two
+    run(
+        one, "SET GLOBAL innodb_lock_wait_timeout = 7, GLOBAL sql_mode = 'ANSI_QUOTES', GLOBAL tidb_gc_life_time = '1h'"
+    )
+    query = "SELECT @@innodb_lock_wait_timeout, @@global.innodb_lock_wait_timeout, @@sql_mode, @@tidb_gc_life_time"
+    later = connect()
+    try:
+        assert [run(client, query)[0][::3] for client in (one, other)] == [(50, "1h")] * 2
+        assert run(later, query) == ((7, 7, "ANSI_QUOTES", "1h"),)
+        assert run(other, "SHOW GLOBAL VARIABLES LIKE 'innodb_lock_wait%'") == (("innodb_lock_wait_timeout", "7"),)
+        assert run(later, 'SELECT "n" FROM item WHERE "id" = 1') == ((10,),)
+        assert fails(one, "SET GLOBAL innodb_lock_wait_timeout = 'x'") == 1232
+    finally:
+        names = ("innodb_lock_wait_timeout", "sql_mode", "tidb_gc_life_time")
+        run(one, "SET " + ", ".join(f"GLOBAL {name} = DEFAULT" for name in names))
+    assert run(other, "SELECT @@global.innodb_lock_wait_timeout, @@tidb_gc_life_time") == ((50, "10m0s"),)

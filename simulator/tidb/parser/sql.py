@@ -16,6 +16,7 @@ from simulator.tidb.parser import ddl, session
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl import Phrase, fail_at_first_words, first_words, next_words
 from simulator.tidb.parser.dml import parse_delete, parse_insert, parse_replace, parse_update
+from simulator.tidb.parser.load_data import parse_load_data
 from simulator.tidb.parser.splitting import only_statement, parse_tokens, split_tokens
 from simulator.tidb.parser.tokens import tokenize
 
@@ -39,6 +40,7 @@ DML_PARSERS: dict[str, SqlParser] = {
     "REPLACE": parse_replace,
     "UPDATE": parse_update,
     "DELETE": parse_delete,
+    "LOAD DATA": parse_load_data,
 }
 """Parsers that begin after the words."""
 

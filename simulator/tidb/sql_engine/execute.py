@@ -19,6 +19,7 @@ from simulator.tidb.sql_engine import session_statements
 from simulator.tidb.sql_engine.changes.insert import insert
 from simulator.tidb.sql_engine.changes.update import delete, update
 from simulator.tidb.sql_engine.ddl import execute_ddl
+from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.queries.evaluate import run_select
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
 from simulator.tidb.sql_engine.sessions import transactions
@@ -31,6 +32,7 @@ from simulator.tidb.sql_engine.storage.state import (
     StatementOutcome,
     Upstream,
 )
+from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.show import Show
 
 
@@ -161,6 +163,8 @@ def _execute_in_session(
             return execute(*session_statements.resolve_execute(statement, text, upstream), upstream, now_ms)
         case syntax.Deallocate(name):
             return StatementOutcome(session_statements.deallocate(name, upstream))
+        case LoadData():
+            raise not_simulated("LOAD DATA LOCAL needs a MySQL client that sends the file; accepted: INSERT")
     assert isinstance(statement, syntax.IgnoredStatement), statement
     return StatementOutcome(upstream)
 

@@ -1,5 +1,6 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,12 +15,33 @@ import java.sql.Timestamp;
 import java.sql.Types;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
+import liquibase.Contexts;
+import liquibase.LabelExpression;
+import liquibase.Liquibase;
+import liquibase.database.Database;
+import liquibase.database.DatabaseFactory;
+import liquibase.database.jvm.JdbcConnection;
+import liquibase.resource.DirectoryResourceAccessor;
+import liquibase.snapshot.DatabaseSnapshot;
+import liquibase.snapshot.SnapshotControl;
+import liquibase.snapshot.SnapshotGeneratorFactory;
+import liquibase.structure.core.Column;
+import liquibase.structure.core.ForeignKey;
+import liquibase.structure.core.Index;
+import liquibase.structure.core.PrimaryKey;
+import liquibase.structure.core.Table;
+import liquibase.structure.core.UniqueConstraint;
+import liquibase.structure.core.View;
 import org.flywaydb.core.Flyway;
 
 /** Plays a small application on the JDBC URL of each line of its input, and answers with a JSON list of texts. */
 public final class JdbcClient {
     public static void main(String[] arguments) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err); // Liquibase prints there
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String url = line.substring(1, line.length() - 1);
@@ -27,6 +49,9 @@ public final class JdbcClient {
             try {
                 if (url.startsWith("flyway ")) {
                     migrate(url.substring(7), answers);
+                } else if (url.startsWith("liquibase ")) {
+                    String[] words = url.split(" ");
+                    update(words[1], Path.of(words[2]), answers);
                 } else {
                     play(url, answers);
                 }
@@ -38,8 +63,8 @@ public final class JdbcClient {
                 json.append(json.length() > 1 ? "," : "").append('"');
                 json.append(answer.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")).append('"');
             }
-            System.out.println(json.append("]"));
-            System.out.flush();
+            out.println(json.append("]"));
+            out.flush();
         }
     }
 
@@ -119,5 +144,28 @@ public final class JdbcClient {
         Files.delete(first);
         Files.delete(second);
         Files.delete(directory);
+    }
+
+    private static void update(String url, Path directory, List<String> answers) throws Exception {
+        try (Connection connection = DriverManager.getConnection(url, "root", "")) {
+            Database database = DatabaseFactory.getInstance().findCorrectDatabaseImplementation(new JdbcConnection(connection));
+            Liquibase liquibase = new Liquibase("changelog.xml", new DirectoryResourceAccessor(directory), database);
+            Contexts all = new Contexts();
+            LabelExpression labels = new LabelExpression();
+            answers.add("before " + liquibase.listUnrunChangeSets(all, labels).size());
+            liquibase.update(all, labels);
+            answers.add("after " + liquibase.listUnrunChangeSets(all, labels).size());
+            liquibase.rollback(2, null, all, labels);
+            answers.add("rolled back " + liquibase.listUnrunChangeSets(all, labels).size());
+            liquibase.update(all, labels);
+            liquibase.validate();
+            answers.add("again " + liquibase.listUnrunChangeSets(all, labels).size());
+            DatabaseSnapshot snapshot = SnapshotGeneratorFactory.getInstance()
+                    .createSnapshot(database.getDefaultSchema(), database, new SnapshotControl(database));
+            answers.add(Stream.of(Table.class, View.class, Column.class, PrimaryKey.class, ForeignKey.class, Index.class,
+                            UniqueConstraint.class)
+                    .map(kind -> kind.getSimpleName() + " " + snapshot.get(kind).size())
+                    .collect(Collectors.joining(", ")));
+        }
     }
 }

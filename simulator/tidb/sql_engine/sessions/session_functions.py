@@ -16,8 +16,8 @@ from simulator.tidb.expressions.sql.graph import NULL, Sql, sql, text
 from simulator.tidb.expressions.values.literals import number_value
 from simulator.tidb.expressions.values.value import Value, decimal, real, string
 from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.session_variables import known_text, variable_text
-from simulator.tidb.sql_engine.sessions.variable_validation import is_boolean, is_text
+from simulator.tidb.sql_engine.sessions.session_variables import new_session, shown_text, variable_text
+from simulator.tidb.sql_engine.sessions.variable_validation import is_text
 from simulator.tidb.sql_engine.storage.state import SqlSession, Upstream
 from simulator.tidb.syntax.queries import Variable
 
@@ -155,7 +155,10 @@ def variable_value(node: Variable, upstream: Upstream, now_ms: int) -> Value:
             if PLAIN_NUMBER.fullmatch(value_text)
             else Value(text(value_text), "string", coercibility=2)
         )
-    setting = VARIABLES[name](upstream, now_ms) if name in VARIABLES else variable_text(session, name)
+    is_global = node.scope == "global"
+    setting = (
+        VARIABLES[name](upstream, now_ms) if name in VARIABLES else variable_text(_session_of(session, is_global), name)
+    )
     if name == "timestamp":
         return decimal(sql(f"'{setting}'"), 6)
     is_number = PLAIN_NUMBER.fullmatch(setting) and not is_text(name)
@@ -177,6 +180,9 @@ def shown_variable(name: str, is_global: bool, upstream: Upstream, now_ms: int) 
     """Return a variable as SHOW VARIABLES shows it, or None if its value is not known. ON and OFF are words here."""
     if name in VARIABLES:
         return VARIABLES[name](upstream, now_ms)
-    session = SqlSession() if is_global else upstream.session
-    shown = known_text(session, name)
-    return shown if shown is None or not is_boolean(name) else ("ON" if shown == "1" else "OFF")
+    return shown_text(_session_of(upstream.session, is_global), name)
+
+
+def _session_of(session: SqlSession, is_global: bool) -> SqlSession:
+    """Return the session, or one that has the global variables."""
+    return new_session(SqlSession(), session.global_settings) if is_global else session

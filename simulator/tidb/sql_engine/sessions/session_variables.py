@@ -104,11 +104,36 @@ def check_name(name: str, scope: str) -> None:
 def set_variable(session: SqlSession, name: str, scope: str, value: str | None) -> SqlSession:
     """Return the session with a system variable set; a value of None means DEFAULT. Raises SqlError.
 
-    SET GLOBAL applies to later sessions, which do not exist here, except for variables that are only global.
+    SET GLOBAL applies to the sessions that begin later, and to all for variables that are only global.
     """
     check_name(name, scope)
     name = ALIASES_OF_VARIABLES.get(name, name)
-    if name in EFFECTIVE and (scope != "global" or VARIABLES[name].scope == "global"):
+    if scope != "global":
+        return _with_setting(session, name, value)
+    alone = _with_setting(SqlSession(), name, value)
+    settings = {key: text for key, text in session.global_settings.items() if key != name}
+    text = None if value is None else shown_text(alone, name)
+    return with_global_settings(session, settings if text is None else {**settings, name: text})
+
+
+def with_global_settings(session: SqlSession, settings: Mapping[str, str]) -> SqlSession:
+    """Return an open session after SET GLOBAL."""
+    for name in dict.fromkeys((*session.global_settings, *settings)):
+        if VARIABLES[name].scope == "global":
+            session = _with_setting(session, name, settings.get(name))
+    return replace(session, global_settings=settings)
+
+
+def new_session(session: SqlSession, settings: Mapping[str, str]) -> SqlSession:
+    """Return a session that begins with the global variables."""
+    for name, value in settings.items():
+        if VARIABLES[name].scope == "both":
+            session = _with_setting(session, name, value)
+    return with_global_settings(session, settings)
+
+
+def _with_setting(session: SqlSession, name: str, value: str | None) -> SqlSession:
+    if name in EFFECTIVE:
         setter, default = EFFECTIVE[name]
         if value is not None:
             return setter(session, name, value)
@@ -117,8 +142,6 @@ def set_variable(session: SqlSession, name: str, scope: str, value: str | None) 
     checked = None if value is None else validate_value(name, value)
     if name in FIXED_VALUES and checked is not None and checked.lower() not in (FIXED_VALUES[name].lower(), ""):
         raise not_simulated(f"{name} = {value} is not simulated; accepted: {FIXED_VALUES[name] or 'an empty string'}")
-    if scope == "global":
-        return session
     others = {key: text for key, text in session.settings.items() if key != name}
     return replace(session, settings=others if checked is None else {**others, name: checked})
 
@@ -144,6 +167,12 @@ def known_text(session: SqlSession, name: str) -> str | None:
         value = session.settings[name]
         return str(int(value == "ON")) if is_boolean(name) else value
     return new_server_value(name)
+
+
+def shown_text(session: SqlSession, name: str) -> str | None:
+    """Return the text of a variable as SHOW VARIABLES has it, with ON and OFF as words; None as `known_text`."""
+    value = known_text(session, name)
+    return value if value is None or not is_boolean(name) else ("ON" if value == "1" else "OFF")
 
 
 def parse_sql_mode(value: str) -> tuple[str, ...]:

@@ -123,6 +123,9 @@ class SqlSession:
     settings: Mapping[str, str] = field(default_factory=dict)
     """System variables without an effect on rows, as set, by name in lower case."""
 
+    global_settings: Mapping[str, str] = field(default_factory=dict)
+    """System variables that SET GLOBAL has set, of all sessions, by name in lower case."""
+
     variables: Mapping[str, bytes | None] = field(default_factory=dict)
     """User variables (@a) by name in lower case, as TiDB text."""
 
