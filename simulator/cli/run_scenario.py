@@ -21,7 +21,8 @@ from simulator.consumer.event_lines import lines
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import records_of_batch
 from simulator.engines import in_process
-from simulator.engines.spark.calls import spark_calls
+from simulator.engines.spark.calls import import_spark, spark_calls
+from simulator.engines.spark.choice import chosen_master
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
@@ -32,7 +33,7 @@ from simulator.run.execute import rehearse, rehearse_files
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
-from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
+from simulator.settings import AUTO, DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, defer_signals
 from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
@@ -78,14 +79,14 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
     )
     if options["at"] is not None:
-        with _engines(_master(options["master"], planned), planned, display) as engines:
+        with _engines(_master(options["master"], planned, display), planned, display) as engines:
             truth_request.show(engines.truth, display)
         return
     truth_request.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         claim_check.require_writable(changefeed.codec.claim_check_storage_uri)
-    master = _master(options["master"], planned)
+    master = _master(options["master"], planned, display)
     place = driver_host(master)
     with ExitStack() as stack:
         output = stack.enter_context(output_of(planned, changefeed, release, options, place))
@@ -142,14 +143,20 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     expectations.check(planned.expected, planned.timeline.start_ms, sent, planned.jobs)
 
 
-def _master(master: str | None, planned: Plan) -> str:
-    """Return the Spark master: by default Spark compares snapshots, and faults run in this process."""
-    if planned.faults and master not in (None, IN_PROCESS):
+def _master(master: str, planned: Plan, display: Display) -> str:
+    """Return the Spark master: faults run in this process, and with `auto` so do small snapshots, which is said."""
+    if planned.faults and master not in (AUTO, IN_PROCESS):
         raise UserError(
             f"--master {master}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
             f"leave --master out, or say {IN_PROCESS}"
         )
-    return master or (ON_SPARK if planned.snapshot_pairs and not planned.faults else IN_PROCESS)
+    small = planned.input_bytes <= in_process.SMALL_BYTES
+    if master == AUTO and small and planned.snapshot_pairs and not planned.faults:
+        megabytes = f"{planned.input_bytes / 1e6:,.1f} MB"
+        display.note(
+            [f"the snapshots have {megabytes}, and are compared without Spark (--master {ON_SPARK!r} uses it)"]
+        )
+    return chosen_master(master, small or not planned.snapshot_pairs or bool(planned.faults))
 
 
 @contextmanager
@@ -159,8 +166,7 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
         yield Engines(in_process.run, truth_in_process.write)
         return
     display.stage("starting Spark")
-    with defer_signals():  # an import that a signal ends midway leaves half a module behind
-        from simulator.engines.spark import session as spark
+    spark = import_spark()
     with spark_calls() as start:
         session = start(spark.session, master, planned.input_bytes)
         with defer_signals():

@@ -54,13 +54,25 @@ def _local_address_towards(master: str) -> str:
         return str(outwards.getsockname()[0])
 
 
+def conf_directory() -> Path:
+    """Return the directory with Spark's settings, which need not exist."""
+    if configured := os.environ.get("SPARK_CONF_DIR"):
+        return Path(configured)
+    try:
+        from pyspark.find_spark_home import _find_spark_home
+
+        home = _find_spark_home()
+    except ImportError:  # no part of pyspark's public API
+        import pyspark
+
+        home = os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
+    return Path(home) / "conf"
+
+
 @cache
 def spark_defaults() -> dict[str, str]:
     """Return the user's settings in spark-defaults.conf and PYSPARK_SUBMIT_ARGS."""
-    from pyspark.find_spark_home import _find_spark_home
-
-    directory = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
-    file = Path(directory) / "spark-defaults.conf"
+    file = conf_directory() / "spark-defaults.conf"
     text = file.read_text("utf-8", "replace") if file.is_file() else ""
     from_file = {
         name: value.strip() for name, value in re.findall(r"^\s*(spark\.[^\s=:]+)\s*[\s=:]\s*(.*)$", text, re.M)

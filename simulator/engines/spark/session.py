@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.broker.jars import find_java
-from simulator.engines.spark import executors
+from simulator.engines.spark import class_data, executors
 from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
 from simulator.engines.spark.failures import DEATH_WITHIN, java_death
 from simulator.errors import DeliveryError, UserError
@@ -30,6 +30,11 @@ logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 END_WITHIN = 5.0
 """Seconds within which Spark must end by itself; `docker stop` gives the whole process ten."""
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+LAUNCHER_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Of the Java that makes the command line of Spark's Java, and ends."""
 
 SHORT_RUN = 32 << 20
 """Bytes of input that are read before Java's second compiler pays off."""
@@ -42,11 +47,12 @@ def session(
 
     If tasks send records (`sends`), Spark does not retry them. Raises UserError if Spark cannot start.
     """
-    find_java("Spark")
+    java = find_java("Spark")
     _choose_python(master)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER_OPTIONS)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
-    for key, value in (_settings(master, input_bytes) | beside | (ONCE if sends else {})).items():
+    for key, value in (_settings(master, input_bytes, java) | beside | (ONCE if sends else {})).items():
         builder = builder.config(key, value)
     with signals.defer_signals(), _stderr_aside() as log:
         try:
@@ -73,12 +79,14 @@ def _choose_python(master: str) -> None:
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
-def _settings(master: str, input_bytes: int) -> dict[str, str]:
+def _settings(master: str, input_bytes: int, java: str) -> dict[str, str]:
     """Return the settings that the engine requires, and defaults that the user has not set."""
     address = driver_host(master)
     addresses = {"spark.driver.host": address.host, "spark.driver.bindAddress": address.bound}
-    preferred = PREFERRED | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}
     configured = spark_defaults()
+    preferred = dict(PREFERRED)
+    if JAVA_OPTIONS not in configured:
+        preferred[JAVA_OPTIONS] = f"{_java_options(input_bytes)} {class_data.java_options(java)}".rstrip()
     return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | addresses
 
 
@@ -87,9 +95,12 @@ def _ignore(*_: object) -> None:
 
 
 def _java_options(input_bytes: int) -> str:
-    """Skip Java's second compiler for short runs; for long ones let it compile Spark's largest methods, too."""
+    """Skip Java's second compiler for short runs; for long ones let it compile Spark's largest methods, too.
+
+    A Java that does not know an option goes on without.
+    """
     compiler = "-XX:-DontCompileHugeMethods" if input_bytes > SHORT_RUN else "-XX:TieredStopAtLevel=1"
-    return f"-XX:+UseParallelGC {compiler}"
+    return f"-XX:+IgnoreUnrecognizedVMOptions -XX:+UseParallelGC {compiler}"
 
 
 def end(done: Callable[[], bool]) -> None:
