@@ -13,14 +13,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.broker.jars import find_java
-from simulator.engines.spark import class_data, executors
+from simulator.engines.spark import class_data, executors, internals
 from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
 from simulator.engines.spark.failures import DEATH_WITHIN, java_death
 from simulator.errors import DeliveryError, UserError
@@ -62,8 +61,7 @@ def session(
                 raise DeliveryError(how) from error
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, log)}") from error
     spark.sparkContext.setLogLevel("OFF")
-    accumulators: Any = spark.sparkContext._accumulatorServer
-    accumulators.handle_error = _ignore
+    internals.silence_accumulators(spark.sparkContext)
     if not is_local(master):
         executors.make_ready(spark.sparkContext)
     return spark
@@ -87,11 +85,8 @@ def _settings(master: str, input_bytes: int, java: str) -> dict[str, str]:
     preferred = dict(PREFERRED)
     if JAVA_OPTIONS not in configured:
         preferred[JAVA_OPTIONS] = f"{_java_options(input_bytes)} {class_data.java_options(java)}".rstrip()
-    return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | addresses
-
-
-def _ignore(*_: object) -> None:
-    """Suppress py4j's traceback when Java has ended; the waiting call reports it."""
+    daemon = DAEMON if internals.has_daemon() else {}
+    return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | daemon | addresses
 
 
 def _java_options(input_bytes: int) -> str:
@@ -108,9 +103,9 @@ def end(done: Callable[[], bool]) -> None:
 
     Waits for a Java that is starting: it would never end without its parent.
     """
-    while SparkContext._gateway is None and not done():
+    while internals.java_is_starting() and not done():
         time.sleep(0.05)
-    java = getattr(SparkContext._gateway, "proc", None)
+    java = internals.java_process()
     if java is not None:
         stopper = threading.Thread(target=_stop_context, args=(java,), daemon=True)
         stopper.start()
@@ -120,7 +115,7 @@ def end(done: Callable[[], bool]) -> None:
 
 def _stop_context(java: subprocess.Popen[bytes]) -> None:
     """Stop Spark, so that it leaves its cluster and removes its files; ignores failures."""
-    context = SparkContext._active_spark_context
+    context = internals.active_context()
     with suppress(Exception), warnings.catch_warnings(action="ignore"):
         if context is not None:
             context.stop()
@@ -175,7 +170,6 @@ PREFERRED = {
 SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.python.daemon.module": "simulator.engines.spark.daemon",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -186,6 +180,8 @@ SETTINGS = {
     "spark.dynamicAllocation.enabled": "false",
 }
 """Settings that the engines require: all tasks that send run at the same time, each in one process."""
+
+DAEMON = {"spark.python.daemon.module": "simulator.engines.spark.daemon"}
 
 ONCE = {"spark.task.maxFailures": "1", "spark.stage.maxConsecutiveAttempts": "1"}
 """A record must be sent once: Spark does not retry a failed task; the sink itself retries."""
