@@ -79,14 +79,14 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
     )
     if options["at"] is not None:
-        with _engines(_master(options["master"], planned, display), planned, display) as engines:
+        with _engines(_master(options["master"], planned), options["master"], planned, display) as engines:
             truth_request.show(engines.truth, display)
         return
     truth_request.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         claim_check.require_writable(changefeed.codec.claim_check_storage_uri)
-    master = _master(options["master"], planned, display)
+    master = _master(options["master"], planned)
     place = driver_host(master)
     with ExitStack() as stack:
         output = stack.enter_context(output_of(planned, changefeed, release, options, place))
@@ -97,7 +97,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.snapshot_pairs)
-            with _engines(master, planned, display) as engines:
+            with _engines(master, options["master"], planned, display) as engines:
                 with display.following(reads):
                     account = execute.run(
                         engines.run, planned, output, release, script.seed, script.speed, listener, checkpoint_writer
@@ -143,26 +143,24 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     expectations.check(planned.expected, planned.timeline.start_ms, sent, planned.jobs)
 
 
-def _master(master: str, planned: Plan, display: Display) -> str:
-    """Return the Spark master: faults run in this process, and with `auto` so do small snapshots, which is said."""
+def _master(master: str, planned: Plan) -> str:
+    """Return the Spark master: faults run in this process, and with `auto` so do small snapshots."""
     if planned.faults and master not in (AUTO, IN_PROCESS):
         raise UserError(
             f"--master {master}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
             f"leave --master out, or say {IN_PROCESS}"
         )
     small = planned.input_bytes <= in_process.SMALL_BYTES
-    if master == AUTO and small and planned.snapshot_pairs and not planned.faults:
-        megabytes = f"{planned.input_bytes / 1e6:,.1f} MB"
-        display.note(
-            [f"the snapshots have {megabytes}, and are compared without Spark (--master {ON_SPARK!r} uses it)"]
-        )
     return chosen_master(master, small or not planned.snapshot_pairs or bool(planned.faults))
 
 
 @contextmanager
-def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
-    """Yield the engines of this process, or of Spark."""
+def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterator[Engines]:
+    """Yield the engines of this process, or of Spark; what `auto` has chosen for snapshots is told."""
     if master == IN_PROCESS:
+        if asked == AUTO and planned.snapshot_pairs and not planned.faults:
+            most = f"{in_process.SMALL_BYTES / 1e6:.0f} MB"
+            display.note([f"snapshots of up to {most} are compared without Spark (--master {ON_SPARK!r} uses it)"])
         yield Engines(in_process.run, truth_in_process.write)
         return
     display.stage("starting Spark")
