@@ -284,9 +284,10 @@ def test_a_java_that_spark_cannot_use_is_told(
 @pytest.mark.slow
 def test_a_pyspark_that_is_missing_is_told_where_it_is_needed(good: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots that are small do without, and say so in one line."""
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    monkeypatch.delitem(sys.modules, "simulator.engines.spark.session", raising=False)
     monkeypatch.delattr(spark_package, "session", raising=False)
+    for module in [name for name in sys.modules if name.startswith(("simulator.engines.spark.", "pyspark", "py4j"))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
     assert good.refused(NOWHERE, "--master", "local[2]") == (
         "Spark needs the package pyspark, which is missing: pip install pyspark"
     )

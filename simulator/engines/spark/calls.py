@@ -28,9 +28,10 @@ def import_spark() -> Any:
         try:
             from simulator.engines.spark import session
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in PACKAGES:
+            package = (error.name or "").partition(".")[0]
+            if package not in PACKAGES:
                 raise
-            raise UserError(f"Spark needs the package {error.name}, which is missing: pip install pyspark") from error
+            raise UserError(f"Spark needs the package {package}, which is missing: pip install pyspark") from error
     return session
 
 

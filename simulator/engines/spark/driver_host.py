@@ -18,8 +18,13 @@ MASTER = re.compile(r"^(?:spark|k8s)://(?:https?://)?([^:/,]+)(?::(\d+))?")
 
 
 def is_local(master: str) -> bool:
-    """Whether all of Spark runs on this machine, in processes that this one starts; true for `none`, without Spark."""
-    return master == "none" or master.startswith("local")
+    """Whether Spark's tasks run in this environment, in processes that this one starts; true for `none`, without Spark."""
+    return master == "none" or (master.startswith("local") and not is_local_cluster(master))
+
+
+def is_local_cluster(master: str) -> bool:
+    """Whether Spark plays a cluster on this machine: its executors have directories and a Python of their own."""
+    return master.startswith("local-cluster")
 
 
 def driver_host(master: str) -> DriverHost:
@@ -27,7 +32,7 @@ def driver_host(master: str) -> DriverHost:
 
     Spark's own settings have precedence, as they also say where executors find Spark's driver.
     """
-    if is_local(master):
+    if is_local(master) or is_local_cluster(master):
         return DriverHost()
     defaults = spark_defaults()
     host = defaults.get("spark.driver.host") or os.environ.get("SPARK_LOCAL_IP") or _local_address_towards(master)
