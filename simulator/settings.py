@@ -17,11 +17,14 @@ from simulator.errors import UserError, mask_secrets
 DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 """The sink URI if the user gives none and nothing is contacted."""
 
+AUTO = "auto"
+"""The default --master: in process where that is enough, else on Spark."""
+
 IN_PROCESS = "none"
 """The --master without Spark."""
 
 ON_SPARK = "local[*]"
-"""The default --master with Spark."""
+"""The --master of `auto` with Spark."""
 
 DEFAULT_OVER_MS = 60_000
 DEFAULT_RESOLVED_INTERVAL_MS = 1000

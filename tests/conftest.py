@@ -87,6 +87,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         return (yield)
 
 
+@pytest.fixture(autouse=True)
+def spark_if_it_is_there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that asks for Spark compares on it, however small its snapshots are."""
+    if "spark" in request.fixturenames:
+        monkeypatch.setattr("simulator.engines.in_process.SMALL_BYTES", -1)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests."""

@@ -12,7 +12,7 @@ import click
 
 from simulator import releases
 from simulator.errors import UserError
-from simulator.settings import DEFAULT_SINK_URI, SETTINGS
+from simulator.settings import AUTO, DEFAULT_SINK_URI, SETTINGS
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
@@ -125,9 +125,11 @@ RUN = together(
     SEED,
     click.option(
         "--master",
+        default=AUTO,
+        show_default=True,
         metavar="URL",
-        help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
-        "snapshots are compared, else none]",
+        help="Spark master, such as local[*] or spark://host:7077; none compares snapshots of up to 268 MB in this process, "
+        "without Java; auto is none up to 67 MB of them, else local[*].",
     ),
     CLIENT,
     click.option(

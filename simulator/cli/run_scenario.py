@@ -21,7 +21,8 @@ from simulator.consumer.event_lines import lines
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import records_of_batch
 from simulator.engines import in_process
-from simulator.engines.spark.calls import spark_calls
+from simulator.engines.spark.calls import import_spark, spark_calls
+from simulator.engines.spark.choice import chosen_master
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.engines.work import Engine
@@ -32,7 +33,7 @@ from simulator.run.execute import rehearse, rehearse_files
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
-from simulator.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
+from simulator.settings import AUTO, DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, defer_signals
 from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
@@ -78,7 +79,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         planned, changefeed, changefeed_rules(changefeed, release), script.seed, command, played, options
     )
     if options["at"] is not None:
-        with _engines(_master(options["master"], planned), planned, display) as engines:
+        with _engines(_master(options["master"], planned), options["master"], planned, display) as engines:
             truth_request.show(engines.truth, display)
         return
     truth_request.check()
@@ -96,7 +97,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.snapshot_pairs)
-            with _engines(master, planned, display) as engines:
+            with _engines(master, options["master"], planned, display) as engines:
                 with display.following(reads):
                     account = execute.run(
                         engines.run, planned, output, release, script.seed, script.speed, listener, checkpoint_writer
@@ -142,25 +143,28 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     expectations.check(planned.expected, planned.timeline.start_ms, sent, planned.jobs)
 
 
-def _master(master: str | None, planned: Plan) -> str:
-    """Return the Spark master: by default Spark compares snapshots, and faults run in this process."""
-    if planned.faults and master not in (None, IN_PROCESS):
+def _master(master: str, planned: Plan) -> str:
+    """Return the Spark master: faults run in this process, and with `auto` so do small snapshots."""
+    if planned.faults and master not in (AUTO, IN_PROCESS):
         raise UserError(
             f"--master {master}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
             f"leave --master out, or say {IN_PROCESS}"
         )
-    return master or (ON_SPARK if planned.snapshot_pairs and not planned.faults else IN_PROCESS)
+    small = planned.input_bytes <= in_process.SMALL_BYTES
+    return chosen_master(master, small or not planned.snapshot_pairs or bool(planned.faults))
 
 
 @contextmanager
-def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
-    """Yield the engines of this process, or of Spark."""
+def _engines(master: str, asked: str, planned: Plan, display: Display) -> Iterator[Engines]:
+    """Yield the engines of this process, or of Spark; what `auto` has chosen for snapshots is told."""
     if master == IN_PROCESS:
+        if asked == AUTO and planned.snapshot_pairs and not planned.faults:
+            most = f"{in_process.SMALL_BYTES / 1e6:.0f} MB"
+            display.note([f"snapshots of up to {most} are compared without Spark (--master {ON_SPARK!r} uses it)"])
         yield Engines(in_process.run, truth_in_process.write)
         return
     display.stage("starting Spark")
-    with defer_signals():  # an import that a signal ends midway leaves half a module behind
-        from simulator.engines.spark import session as spark
+    spark = import_spark()
     with spark_calls() as start:
         session = start(spark.session, master, planned.input_bytes)
         with defer_signals():

@@ -13,7 +13,7 @@ from simulator.cli import options as shared
 from simulator.cli.broker import broker
 from simulator.cli.options import COUNT, PATH, PORT
 from simulator.errors import UserError
-from simulator.settings import PLACES, to_duration_ms
+from simulator.settings import AUTO, PLACES, to_duration_ms
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -123,9 +123,11 @@ def run(file: Path, **options: Any) -> None:
 @shared.setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
 @click.option(
     "--master",
+    default=AUTO,
+    show_default=True,
     metavar="URL",
-    help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
-    "[default: local[*]; none with --console]",
+    help="Spark master, such as local[*] or spark://host:7077; none makes and sends everything in this process, without "
+    "Java; auto is none with --console, else local[*].",
 )
 @click.option(
     "--checkpoint", type=PATH, metavar="DIR", help="Where it is kept how far the run is.  [default: <plan>.checkpoint]"
@@ -370,8 +372,11 @@ def compare(a: str, b: str, **options: Any) -> int:
 @shared.REPORT
 @click.option(
     "--master",
+    default=AUTO,
+    show_default=True,
     metavar="URL",
-    help="Spark master; none reads everything in this process, without Java.  [default: by the stream's size]",
+    help="Spark master, such as local[*] or spark://host:7077; none reads everything in this process, without Java; auto "
+    "is none for up to 268 MB of records and snapshots, else local[*].",
 )
 @click.option(
     "--no-restarts",

@@ -41,6 +41,9 @@ ENDED_AT_WATERMARK = ("kafka", "storage", "console")
 MOST_BYTES = 256 << 20
 """Largest size of snapshot files."""
 
+SMALL_BYTES = 64 << 20
+"""Largest size of snapshot files that `--master auto` compares in process: see docs/decisions/auto-master.md."""
+
 ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
 
 

@@ -20,15 +20,15 @@ from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql import types as T
 
 from simulator.channel import DriverAddress
 from simulator.columns import change_frame
 from simulator.columns.change_frame import ints
 from simulator.columns.without_pandas import without_pandas
 from simulator.engines import stages
+from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
-from simulator.engines.spark.executors import slots
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
@@ -61,22 +61,35 @@ LONG_VARCHAR = 4096
 
 SPARK_NO_LIMIT = (1 << 31) - 1
 
+BATCH_ROWS, FEW = 16_384, 64
+"""Rows of a batch; of wide rows where Spark does not count bytes."""
+
+SPARK_TYPES: dict[pa.DataType, T.DataType] = {
+    pa.bool_(): T.BooleanType(),
+    pa.int8(): T.ByteType(),
+    pa.int32(): T.IntegerType(),
+    pa.int64(): T.LongType(),
+    pa.string(): T.StringType(),
+    pa.binary(): T.BinaryType(),
+}
+
 Batches = Iterator[pa.RecordBatch]
 Reported = tuple[int, list[KeyReport]]
 """Side (0 before, 1 after), and the reports of a task on the keys it read."""
 
 OnKeysRead = Callable[[list[Reported]], None]
 
+ADAPTIVE = "spark.sql.adaptive.enabled"
+
 SETTINGS = {
-    "spark.sql.adaptive.enabled": "true",
+    ADAPTIVE: "true",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     "spark.sql.adaptive.skewJoin.enabled": "false",
     "spark.sql.adaptive.localShuffleReader.enabled": "false",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation,"
-    "org.apache.spark.sql.execution.adaptive.DynamicJoinSelection",
+    "spark.sql.adaptive.optimizer.excludedRules": ",".join(internals.EXCLUDED_RULES),
     "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.requireAllClusterKeysForCoPartition": "false",
+    internals.SAME_PARTITIONS: "false",
 }
 """Adaptive execution runs all shuffles before the last stage, so that all input is checked when sending begins. Its other
 features are off, as partitions must stay in place."""
@@ -85,12 +98,16 @@ features are off, as partitions must stay in place."""
 @unwrap_errors()
 def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     """Do the work of a run; raises SimulatorError for bad input."""
+    if not internals.knows_setting(spark, internals.SAME_PARTITIONS):
+        work = replace(work, keeps_partitions=False)
     tasks = _tasks(spark, work)
     partitions = _shuffle_partitions(spark, work, tasks)
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
-    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(work)))
+    if not internals.excludes_rules(spark):
+        spark.conf.set(ADAPTIVE, "false")
+    _limit_batches(spark, work)
     placing = RowPlacement(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
@@ -111,8 +128,9 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
             reported.value = []
         sending = partial(_sending, rules=work.rules, spec=spec, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
-        # This runs all shuffles, so that duplicates are refused before anything is sent.
-        sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
+        # All shuffles run now, so that duplicates are refused before anything is sent.
+        if spark.conf.get(ADAPTIVE) != "true" or not internals.run_shuffles(sent):
+            _read_all(ordered)
         _refuse_duplicates(spark, work, reported.value)
         reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
         if barrier is not None and barrier.failed is not None:
@@ -122,7 +140,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
 
 def _tasks(spark: SparkSession, work: Work) -> int:
     """Return how many tasks send, all at the same time."""
-    return max(1, min(slots(spark.sparkContext), work.spec.destinations.total))
+    return max(1, min(internals.slots(spark.sparkContext), work.spec.destinations.total))
 
 
 def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
@@ -132,11 +150,20 @@ def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
     return tasks * min(-(-partitions // tasks) or 1, int(work.comparison.clock.passed[-1]))
 
 
-def _batch_bytes(work: Work) -> int:
-    """Return the bytes at which Spark ends a batch; it then measures after each row, which narrow rows do not need."""
+def _limit_batches(spark: SparkSession, work: Work) -> None:
+    """Let Spark end a batch of wide rows by its bytes; it then measures after each row, which narrow rows do not need.
+
+    A Spark that cannot do that gets few rows a batch.
+    """
+    wide = _wide(work)
+    few = wide and not internals.knows_setting(spark, internals.BATCH_BYTES)
+    spark.conf.set(internals.BATCH_BYTES, str(FLUSH_BYTES if wide else SPARK_NO_LIMIT))
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(FEW if few else BATCH_ROWS))
+
+
+def _wide(work: Work) -> bool:
     types = {column.type for physical in work.rules.tables for column in visible_columns(physical.table)}
-    wide = any(type.name in LARGE or type.length > LONG_VARCHAR for type in types)
-    return FLUSH_BYTES if wide else SPARK_NO_LIMIT
+    return any(type.name in LARGE or type.length > LONG_VARCHAR for type in types)
 
 
 def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
@@ -281,6 +308,17 @@ def _counted(
     return pa.RecordBatch.from_pylist(rows, schema)
 
 
+def _read_all(ordered: DataFrame) -> None:
+    """Read and compare everything a first time, where Spark cannot run all stages but the last one."""
+
+    def nothing(batches: Batches) -> Batches:
+        for _ in batches:
+            pass
+        yield from ()
+
+    map_in_arrow(ordered, nothing, pa.schema([("nothing", pa.int8())])).collect()
+
+
 def _sending(batches: Batches, rules: RowRules, spec: TaskSpec, tasks: int, filtered: bool) -> Batches:
     """Send the rows of one task and yield its report."""
     context = TaskContext.get()
@@ -339,7 +377,8 @@ def map_in_arrow(
     """Call DataFrame.mapInArrow with an Arrow schema, without its warning about pandas, which is not used."""
     with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3 wherever it makes a Python function
         warnings.simplefilter("ignore", FutureWarning)
-        return frame.mapInArrow(function, from_arrow_schema(schema), barrier)
+        columns = [T.StructField(field.name, SPARK_TYPES[field.type]) for field in schema]
+        return frame.mapInArrow(function, T.StructType(columns), barrier)
 
 
 def value_by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:

@@ -44,12 +44,16 @@ class Work:
     """Keeps the checkpoint, in this process. If given, a watermark is sent after everything below it is acknowledged
     and this was called."""
 
+    keeps_partitions: bool = True
+    """Whether a comparison leaves rows in the partitions that they were put into."""
+
     @cached_property
     def shuffles(self) -> int:
         """How often rows are shuffled: once if a row's partition is known when it is read, else twice."""
         routes, tables = self.rules.routes, self.rules.tables
         known = (
-            self.rows is None
+            self.keeps_partitions
+            and self.rows is None
             and not self.spec.barriers
             and not any(self.comparison.changed)
             and not self.rules.splitting.any()

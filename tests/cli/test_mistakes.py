@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import socket
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ from kafka.admin import KafkaAdminClient
 from support import airports
 from support.playing import play
 from support.processes import errors, started
+
+from simulator.engines import in_process
+from simulator.engines import spark as spark_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -272,7 +276,23 @@ def test_a_java_that_spark_cannot_use_is_told(
         (programs / "java").chmod(0o755)
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert words in good.refused(NOWHERE, "--master", "local[2]")
+    monkeypatch.setattr(in_process, "SMALL_BYTES", 10)
     assert words in good.refused()
+
+
+@pytest.mark.slow
+def test_a_pyspark_that_is_missing_is_told_where_it_is_needed(good: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots that are small do without, and say so in one line."""
+    monkeypatch.delattr(spark_package, "session", raising=False)
+    for module in [name for name in sys.modules if name.startswith(("simulator.engines.spark.", "pyspark", "py4j"))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert good.refused(NOWHERE, "--master", "local[2]") == (
+        "Spark needs the package pyspark, which is missing: pip install pyspark"
+    )
+    _, said = good.run(0, "diff", good.before, good.after, "--sink-uri", NOWHERE, "--fixtures", good.fixtures)
+    assert said[:1] == ["snapshots of up to 67 MB are compared without Spark (--master 'local[*]' uses it)"]
 
 
 # Kafka

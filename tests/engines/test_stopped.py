@@ -171,7 +171,7 @@ def test_a_run_that_has_sent_nothing_yet_ends_as_well(
     code: int,
 ) -> None:
     fixtures = tmp_path / "out" / "fixtures"
-    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures) as process:
+    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, "--master", "local[2]") as process:
         wait_for_stage(process, stage)
         others = children(process.pid)
         end(process)
@@ -199,7 +199,8 @@ def test_a_signal_that_comes_while_spark_is_imported_ends_a_run_too(
 ) -> None:
     fixtures = tmp_path / "out" / "fixtures"
     first = SIGNALLED_AT_IMPORT.format(module=module)
-    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, first=first) as process:
+    options = "--fixtures", fixtures, "--master", "local[2]"
+    with started(*two_tables, *RUN, NOWHERE, *options, first=first) as process:
         assert errors(process) == ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"]
     assert process.returncode == 143
     assert list(fixtures.parent.iterdir()) == []

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.playing import play
 
+from simulator.engines import in_process
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -27,6 +29,8 @@ README = PAGES["README.md"]
 MAIN = "from simulator.cli import main; main()"
 ADDRESS = "127.0.0.1:9092"
 WIDTH = "80"
+SMALL_BYTES = in_process.SMALL_BYTES
+"""Readers have small snapshots compared in process, unless they say otherwise, as no other test with Spark does."""
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -98,6 +102,7 @@ def reader(
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", WIDTH)
+    monkeypatch.setattr(in_process, "SMALL_BYTES", SMALL_BYTES)
     return Reader(tmp_path, capfd, kafka_directory, kafka)
 
 

@@ -65,7 +65,7 @@ DOORS = {
     "prometheus_client": ("cli",),
     "prompt_toolkit": ("cli",),
     "pytest": ("api.pytest_plugin",),
-    "py4j": ("engines.spark.failures",),
+    "py4j": ("engines.spark.failures", "engines.spark.internals"),
     "pyspark": ("engines.on_spark", "engines.spark", "consumer.engines", "truth.on_spark", "load.on_spark"),
     "re2": ("ticdc.filters.go_regexp", "tidb.functions.regexps"),
     "rich": ("cli",),

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from support.processes import living
 LIBRARIES = Path(pytest.__file__).parent.parent
 """Where Python's libraries are, pyspark among them."""
 
-SPARK = LIBRARIES / "pyspark"
+SPARK = Path(str(getattr(find_spec("pyspark"), "origin", None))).parent
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a Java that ends before its second compiler and several collectors pay."""
 

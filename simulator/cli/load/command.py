@@ -18,7 +18,7 @@ from simulator.cli.load.options import check, file_of, master_of, search_of, set
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
-from simulator.engines.spark.calls import spark_calls
+from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
 from simulator.errors import SimulatorError, uri_without_secrets
@@ -294,8 +294,8 @@ def _send(
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
     """Run the feed on Spark; a second signal stops it."""
     display.stage("starting Spark")
+    spark = import_spark()
     with defer_signals():
-        from simulator.engines.spark import session as spark
         from simulator.load.on_spark import job
 
     def work() -> None:

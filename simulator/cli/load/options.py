@@ -8,11 +8,12 @@ from typing import Any
 
 from simulator.cli import truth
 from simulator.cli.sending import check_checkpoint, check_client, check_sink
+from simulator.engines.spark.choice import chosen_master
 from simulator.errors import UserError
 from simulator.load.lag.search import RateSearch
 from simulator.load.plan import rates
 from simulator.run import library
-from simulator.settings import IN_PROCESS, ON_SPARK, Settings
+from simulator.settings import IN_PROCESS, Settings
 
 SEARCH_FROM = 1000.0
 """The initial rows per second of --until-lag without --rate."""
@@ -41,9 +42,9 @@ def settings_of(options: dict[str, Any]) -> Settings:
 
 
 def master_of(options: dict[str, Any]) -> str:
-    """Return the Spark master; the console uses one process, to print messages in order."""
-    master: str | None = options["master"]
-    return master or (IN_PROCESS if options["console"] else ON_SPARK)
+    """Return the Spark master; `auto` is one process for the console, to print messages in order."""
+    master: str = options["master"]
+    return chosen_master(master, bool(options["console"]))
 
 
 def check(options: dict[str, Any], settings: Settings) -> None:

@@ -90,6 +90,8 @@ def database(
 
 
 def _disable_derby_log(spark: SparkSession) -> None:
+    if getattr(spark, "_jvm", None) is None:  # no part of pyspark's public API: the log stays where Derby puts it
+        return
     assert spark._jvm is not None
     java = spark._jvm.java.lang.System
     if java.getProperty(DERBY_LOG) is None:

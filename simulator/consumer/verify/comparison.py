@@ -30,6 +30,7 @@ from simulator.consumer.verify.engine import engine_of, master_of, with_spark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import NotChecked
+from simulator.engines.spark.choice import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
@@ -283,7 +284,7 @@ def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[
         ), notes
 
     jars = () if options.jdbc_driver is None else (options.jdbc_driver,)
-    return with_spark(options.master or ON_SPARK, expected.size, compare, jars)
+    return with_spark(chosen_master(options.master, False), expected.size, compare, jars)
 
 
 def display_location(location: str) -> str:

@@ -11,12 +11,13 @@ import pyarrow as pa
 from simulator.consumer.engines import in_process
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge
-from simulator.engines.spark.calls import spark_calls
-from simulator.settings import IN_PROCESS, ON_SPARK
+from simulator.engines.spark.calls import import_spark, spark_calls
+from simulator.engines.spark.choice import chosen_master
+from simulator.settings import IN_PROCESS
 from simulator.signals import defer_signals
 
 IN_PROCESS_BYTES = 256 << 20
-"""Limit of records and snapshots that this process reads when no --master is given."""
+"""Limit of records and snapshots that this process reads with `--master auto`."""
 
 Result = TypeVar("Result")
 
@@ -24,9 +25,9 @@ Engine = Callable[[Sequence[ImagePairSource], TableKnowledge, int, Report], list
 """Takes sources, table knowledge, the number of examples and a report callback; returns the findings."""
 
 
-def master_of(master: str | None, size: int) -> str:
-    """Return the given master, or choose one by the size of the input."""
-    return master or (IN_PROCESS if size <= IN_PROCESS_BYTES else ON_SPARK)
+def master_of(master: str, size: int) -> str:
+    """Return the given master; for `auto` choose one by the size of the input."""
+    return chosen_master(master, size <= IN_PROCESS_BYTES)
 
 
 def engine_title(master: str) -> str:
@@ -52,9 +53,9 @@ def _on_spark(
 
 def with_spark(master: str, size: int, work_on: Callable[[Any], Result], jars: Sequence[Path] = ()) -> Result:
     """Return the result of `work_on`, called with a Spark session; a signal stops it."""
+    spark = import_spark()
     with defer_signals():  # an import that a signal ends midway leaves half a module behind
         from simulator.consumer.engines import on_spark  # noqa: F401
-        from simulator.engines.spark import session as spark
 
     def work() -> Result:
         return work_on(spark.session(master, size, jars, sends=False))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simulator.consumer.storage.sources import is_storage
 from simulator.errors import UserError
+from simulator.settings import AUTO
 
 DEFAULT_EXAMPLES = 10
 """Examples shown of each check by default."""
@@ -39,7 +40,7 @@ class VerifyOptions:
     """The TSO of the watermark that `follow` waits for; None means the truth's final watermark."""
 
     show: int = DEFAULT_EXAMPLES
-    master: str | None = None
+    master: str = AUTO
     restarts: bool = True
     """Whether rows may be repeated, as after a restart of the changefeed."""
 

@@ -18,8 +18,13 @@ MASTER = re.compile(r"^(?:spark|k8s)://(?:https?://)?([^:/,]+)(?::(\d+))?")
 
 
 def is_local(master: str) -> bool:
-    """Whether all of Spark runs on this machine, in processes that this one starts; true for `none`, without Spark."""
-    return master == "none" or master.startswith("local")
+    """Whether Spark's tasks run in this environment, in processes that this one starts; true for `none`, without Spark."""
+    return master == "none" or (master.startswith("local") and not is_local_cluster(master))
+
+
+def is_local_cluster(master: str) -> bool:
+    """Whether Spark plays a cluster on this machine: its executors have directories and a Python of their own."""
+    return master.startswith("local-cluster")
 
 
 def driver_host(master: str) -> DriverHost:
@@ -27,7 +32,7 @@ def driver_host(master: str) -> DriverHost:
 
     Spark's own settings have precedence, as they also say where executors find Spark's driver.
     """
-    if is_local(master):
+    if is_local(master) or is_local_cluster(master):
         return DriverHost()
     defaults = spark_defaults()
     host = defaults.get("spark.driver.host") or os.environ.get("SPARK_LOCAL_IP") or _local_address_towards(master)
@@ -54,13 +59,25 @@ def _local_address_towards(master: str) -> str:
         return str(outwards.getsockname()[0])
 
 
+def conf_directory() -> Path:
+    """Return the directory with Spark's settings, which need not exist."""
+    if configured := os.environ.get("SPARK_CONF_DIR"):
+        return Path(configured)
+    try:
+        from pyspark.find_spark_home import _find_spark_home
+
+        home = _find_spark_home()
+    except ImportError:  # no part of pyspark's public API
+        import pyspark
+
+        home = os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
+    return Path(home) / "conf"
+
+
 @cache
 def spark_defaults() -> dict[str, str]:
     """Return the user's settings in spark-defaults.conf and PYSPARK_SUBMIT_ARGS."""
-    from pyspark.find_spark_home import _find_spark_home
-
-    directory = os.environ.get("SPARK_CONF_DIR") or os.path.join(_find_spark_home(), "conf")
-    file = Path(directory) / "spark-defaults.conf"
+    file = conf_directory() / "spark-defaults.conf"
     text = file.read_text("utf-8", "replace") if file.is_file() else ""
     from_file = {
         name: value.strip() for name, value in re.findall(r"^\s*(spark\.[^\s=:]+)\s*[\s=:]\s*(.*)$", text, re.M)

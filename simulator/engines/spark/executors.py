@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from pyspark import SparkContext
 
 from simulator.engines.spark.failures import unwrap_errors
+from simulator.engines.spark.internals import slots
 from simulator.engines.spark.python_version import DRIVERS_PYTHON, version
 from simulator.errors import UserError
 
@@ -27,12 +28,6 @@ START_TIMEOUT = 60.0
 
 QUIET_PERIOD = 2.0
 """Seconds to wait for further executors after the last one came."""
-
-
-def slots(context: SparkContext) -> int:
-    """Return how many tasks run at the same time."""
-    java = context._jsc.sc()
-    return int(java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile()))
 
 
 @unwrap_errors()

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from simulator import errors
+from simulator.engines.spark import internals
 from simulator.engines.spark.packed_errors import pack_error, unpack_error
 from simulator.engines.spark.python_version import OTHER_PYTHON
 
@@ -109,7 +109,7 @@ def _java_failure(failure: Exception, text: str) -> errors.SimulatorError | None
 
 def java_death(within: float = DEATH_WITHIN) -> str | None:
     """Return how Spark's Java ended and what to do about it; None if it runs."""
-    java = getattr(SparkContext._gateway, "proc", None)
+    java = internals.java_process()
     if java is None:
         return None
     try:

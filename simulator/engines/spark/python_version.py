@@ -14,6 +14,7 @@ DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
 """The environment variable with the driver's version of Python; workers need the same, as functions travel as code."""
 
 NEEDED = {
+    "crc32c": "crc32c",
     "duckdb": "duckdb",
     "faker": "faker",
     "fsspec": "fsspec",

@@ -13,14 +13,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.broker.jars import find_java
-from simulator.engines.spark import executors
+from simulator.engines.spark import class_data, executors, internals
 from simulator.engines.spark.driver_host import driver_host, is_local, spark_defaults
 from simulator.engines.spark.failures import DEATH_WITHIN, java_death
 from simulator.errors import DeliveryError, UserError
@@ -30,6 +29,11 @@ logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 END_WITHIN = 5.0
 """Seconds within which Spark must end by itself; `docker stop` gives the whole process ten."""
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+LAUNCHER_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Of the Java that makes the command line of Spark's Java, and ends."""
 
 SHORT_RUN = 32 << 20
 """Bytes of input that are read before Java's second compiler pays off."""
@@ -51,11 +55,13 @@ def session(
     If tasks send records (`sends`), Spark does not retry them. If Java sees no rows (not `reads`), it gets little
     memory. Raises UserError if Spark cannot start.
     """
-    find_java("Spark")
+    java = find_java("Spark")
     _choose_python(master)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", LAUNCHER_OPTIONS)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
-    for key, value in (_settings(master, input_bytes, reads) | beside | (ONCE if sends else {})).items():
+    settings = _settings(master, input_bytes, reads, java)
+    for key, value in (settings | beside | (ONCE if sends else {})).items():
         builder = builder.config(key, value)
     with signals.defer_signals(), _stderr_aside() as log:
         try:
@@ -65,8 +71,7 @@ def session(
                 raise DeliveryError(how) from error
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, log)}") from error
     spark.sparkContext.setLogLevel("OFF")
-    accumulators: Any = spark.sparkContext._accumulatorServer
-    accumulators.handle_error = _ignore
+    internals.silence_accumulators(spark.sparkContext)
     if not is_local(master):
         executors.make_ready(spark.sparkContext)
     return spark
@@ -82,26 +87,26 @@ def _choose_python(master: str) -> None:
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
-def _settings(master: str, input_bytes: int, reads: bool) -> dict[str, str]:
+def _settings(master: str, input_bytes: int, reads: bool, java: str) -> dict[str, str]:
     """Return the settings that the engine requires, and defaults that the user has not set."""
     address = driver_host(master)
     addresses = {"spark.driver.host": address.host, "spark.driver.bindAddress": address.bound}
-    preferred = PREFERRED | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}
-    if not reads:
-        preferred["spark.driver.memory"] = LITTLE_MEMORY
-        preferred["spark.driver.extraJavaOptions"] += f" {SMALL_YOUNG_GENERATION}"
     configured = spark_defaults()
-    return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | addresses
-
-
-def _ignore(*_: object) -> None:
-    """Suppress py4j's traceback when Java has ended; the waiting call reports it."""
+    preferred = dict(PREFERRED) if reads else PREFERRED | {"spark.driver.memory": LITTLE_MEMORY}
+    if JAVA_OPTIONS not in configured:
+        heap = _java_options(input_bytes) if reads else f"{_java_options(input_bytes)} {SMALL_YOUNG_GENERATION}"
+        preferred[JAVA_OPTIONS] = f"{heap} {class_data.java_options(java)}".rstrip()
+    daemon = DAEMON if internals.has_daemon() else {}
+    return {key: value for key, value in preferred.items() if key not in configured} | SETTINGS | daemon | addresses
 
 
 def _java_options(input_bytes: int) -> str:
-    """Skip Java's second compiler for short runs; for long ones let it compile Spark's largest methods, too."""
+    """Skip Java's second compiler for short runs; for long ones let it compile Spark's largest methods, too.
+
+    A Java that does not know an option goes on without.
+    """
     compiler = "-XX:-DontCompileHugeMethods" if input_bytes > SHORT_RUN else "-XX:TieredStopAtLevel=1"
-    return f"-XX:+UseParallelGC {compiler}"
+    return f"-XX:+IgnoreUnrecognizedVMOptions -XX:+UseParallelGC {compiler}"
 
 
 def end(done: Callable[[], bool]) -> None:
@@ -109,9 +114,9 @@ def end(done: Callable[[], bool]) -> None:
 
     Waits for a Java that is starting: it would never end without its parent.
     """
-    while SparkContext._gateway is None and not done():
+    while internals.java_is_starting() and not done():
         time.sleep(0.05)
-    java = getattr(SparkContext._gateway, "proc", None)
+    java = internals.java_process()
     if java is not None:
         stopper = threading.Thread(target=_stop_context, args=(java,), daemon=True)
         stopper.start()
@@ -121,7 +126,7 @@ def end(done: Callable[[], bool]) -> None:
 
 def _stop_context(java: subprocess.Popen[bytes]) -> None:
     """Stop Spark, so that it leaves its cluster and removes its files; ignores failures."""
-    context = SparkContext._active_spark_context
+    context = internals.active_context()
     with suppress(Exception), warnings.catch_warnings(action="ignore"):
         if context is not None:
             context.stop()
@@ -176,7 +181,6 @@ PREFERRED = {
 SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.python.daemon.module": "simulator.engines.spark.daemon",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -187,6 +191,8 @@ SETTINGS = {
     "spark.dynamicAllocation.enabled": "false",
 }
 """Settings that the engines require: all tasks that send run at the same time, each in one process."""
+
+DAEMON = {"spark.python.daemon.module": "simulator.engines.spark.daemon"}
 
 ONCE = {"spark.task.maxFailures": "1", "spark.stage.maxConsecutiveAttempts": "1"}
 """A record must be sent once: Spark does not retry a failed task; the sink itself retries."""

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.daemon import MODULE
 from simulator.engines.spark.driver_host import driver_host
-from simulator.engines.spark.executors import slots
 from simulator.engines.spark.failures import ProcessLost, unwrap_errors
+from simulator.engines.spark.internals import slots
 from simulator.load.feed import Feed
 from simulator.load.on_spark.sending_task import SendingJob, send_windows
 from simulator.load.on_spark.window_server import WindowServer

@@ -1,0 +1,110 @@
+"""What the engine uses of Spark that is no part of its documented interface, and what it does where a version lacks it.
+
+Each fallback gives the same messages, and takes longer or tells less.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+SAME_PARTITIONS = "spark.sql.requireAllClusterKeysForCoPartition"
+"""The setting with which a join keeps rows in the partitions that they were put into."""
+
+BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+
+RULES = "org.apache.spark.sql.execution.adaptive."
+EXCLUDED_RULES = tuple(RULES + name for name in ("AQEPropagateEmptyRelation", "DynamicJoinSelection"))
+"""Rules of adaptive execution that would move partitions, by the classes that exclude them."""
+
+
+def knows_setting(spark: SparkSession, name: str) -> bool:
+    """Whether Spark has a setting, which may be an internal one: Spark accepts any name, and ignores unknown ones."""
+    return bool(spark.conf.isModifiable(name))
+
+
+def excludes_rules(spark: SparkSession) -> bool:
+    """Whether adaptive execution leaves partitions in place, as it has the rules that are excluded; else it must be off."""
+
+    def find(name: str) -> object:
+        return _java(spark).java.lang.Class.forName(name)
+
+    return all(_has(partial(find, name)) for name in EXCLUDED_RULES)
+
+
+def run_shuffles(frame: DataFrame) -> bool:
+    """Run all stages of an adaptive plan but the last one; False if Spark cannot do that."""
+    return _has(lambda: _frame(frame).queryExecution().executedPlan().finalPhysicalPlan(), fails=True)
+
+
+def slots(context: SparkContext) -> int:
+    """Return how many tasks run at the same time; 1 if Spark tells neither that nor the number of cores."""
+    found: list[int] = []
+
+    def ask() -> None:
+        java = context._jsc.sc()
+        found.append(int(java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile())))
+
+    if _has(ask):
+        return found[0]
+    return 1 if context.getConf().contains("spark.default.parallelism") else int(context.defaultParallelism)
+
+
+def java_process() -> subprocess.Popen[bytes] | None:
+    """Return Spark's Java; None if it is not known, and then nobody says how it ended, or ends it before its work."""
+    process: subprocess.Popen[bytes] | None = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
+    return process
+
+
+def java_is_starting() -> bool:
+    return getattr(SparkContext, "_gateway", False) is None
+
+
+def active_context() -> SparkContext | None:
+    context: SparkContext | None = getattr(SparkContext, "_active_spark_context", None)
+    return context
+
+
+def silence_accumulators(context: SparkContext) -> None:
+    """Suppress py4j's traceback when Java has ended, as the waiting call reports it."""
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
+
+
+def has_daemon() -> bool:
+    """Whether Spark's daemon of Python workers can be started by ours; else its own runs, whose workers start slower."""
+    try:
+        from pyspark.daemon import manager
+    except ImportError:
+        return False
+    return callable(manager)
+
+
+def _java(spark: SparkSession) -> Any:
+    return spark._jvm
+
+
+def _frame(frame: DataFrame) -> Any:
+    return frame._jdf
+
+
+def _has(call: Callable[[], object], fails: bool = False) -> bool:
+    """Whether Spark has what is called; an error of what it does is raised if `fails`, and else as if it had not."""
+    try:
+        call()
+    except Py4JJavaError:
+        if fails:
+            raise
+        return False
+    except (Py4JError, AttributeError, TypeError) as error:
+        if isinstance(error, Py4JError) and "does not exist" not in str(error):
+            raise
+        return False
+    return True
