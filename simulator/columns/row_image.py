@@ -55,7 +55,9 @@ class Image:
 
     rows: int
     columns: int
-    has_nulls: bool
+    nulls: npt.NDArray[np.int64]
+    """The cells that are NULL, numbered row by row, ascending."""
+
     _edges: npt.NDArray[np.int32] = field(repr=False)
     _cut: dict[int, pa.Array] = field(default_factory=dict, compare=False, repr=False)
     _laws: dict[Callable[[bytes], bool], bool] = field(default_factory=dict, compare=False, repr=False)
@@ -64,17 +66,15 @@ class Image:
         """Return one column as binary TiDB text."""
         if column not in self._cut:
             if self.rows <= FEW_ROWS or FEW_COLUMNS * len(self._cut) >= self.columns:
-                whole = self._take(
-                    np.add.outer(np.arange(0, self.step, 2, dtype=np.int32), self._starts_of_rows()).ravel()
-                )
-                self._cut.update({place: whole.slice(place * self.rows, self.rows) for place in range(self.columns)})
+                self._cut_all()
             else:
-                self._cut[column] = self._take(2 * column + self._starts_of_rows())
+                rows, columns = np.divmod(self.nulls, self.columns)
+                self._cut[column] = self._take(2 * column + self._starts_of_rows(), rows[columns == column])
         return self._cut[column]
 
     def uncut(self, column: int) -> UncutCells | None:
         """Return the cells of a column where they are, unless one of them is NULL or they are few."""
-        if self.rows <= FEW_ROWS or self.has_nulls and self._columns_with_nulls[column]:
+        if self.rows <= FEW_ROWS or column in self._columns_with_nulls:
             return None
         return UncutCells(self, column)
 
@@ -100,22 +100,25 @@ class Image:
         return self._edges[:-1].reshape(self.rows, self.columns, 2)
 
     @cached_property
-    def _columns_with_nulls(self) -> npt.NDArray[np.bool_]:
-        cells = self._nulls_at(np.arange(0, len(self.pieces), 2, dtype=np.int32))
-        nulls: npt.NDArray[np.bool_] = np.logical_or.reduce(cells.reshape(self.rows, self.columns), axis=0)
-        return nulls
+    def _columns_with_nulls(self) -> frozenset[int]:
+        return frozenset(np.unique(self.nulls % self.columns).tolist())
+
+    def _cut_all(self) -> None:
+        places = np.add.outer(np.arange(0, self.step, 2, dtype=np.int32), self._starts_of_rows())
+        rows, columns = np.divmod(self.nulls, self.columns)
+        whole = self._take(places.ravel(), columns * self.rows + rows)
+        self._cut.update({place: whole.slice(place * self.rows, self.rows) for place in range(self.columns)})
 
     def _starts_of_rows(self) -> npt.NDArray[np.int32]:
         return np.arange(0, self.rows * self.step, self.step, dtype=np.int32)
 
-    def _take(self, places: npt.NDArray[np.int32]) -> pa.Array:
-        return self.pieces.take(pa.array(places, mask=self._nulls_at(places) if self.has_nulls else None))
-
-    def _nulls_at(self, places: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        data, starts = np.frombuffer(self.pieces.buffers()[2] or b"\0", np.uint8), self._edges[places]
-        nulls: npt.NDArray[np.bool_] = data[np.minimum(starts, len(data) - 1)] == NULL
-        nulls &= self._edges[places + 1] - starts == 1
-        return nulls
+    def _take(self, places: npt.NDArray[np.int32], nulls: npt.NDArray[np.int64]) -> pa.Array:
+        """Return the pieces at these places, but null at those of the places whose numbers are in `nulls`."""
+        if not len(nulls):
+            return self.pieces.take(pa.array(places))
+        mask = np.zeros(len(places), np.bool_)
+        mask[nulls] = True
+        return self.pieces.take(pa.array(places, mask=mask))
 
 
 @dataclass(frozen=True)
@@ -133,10 +136,10 @@ class UncutCells:
 
 def split(images: pa.Array, columns: int) -> Image:
     """Split images (binary, no nulls) with that many columns; raise EncodeError for another number of cells."""
-    edges, has_nulls = _edges(images, columns)
+    edges, nulls = _edges(images, columns)
     data = images.buffers()[2] or pa.py_buffer(b"")
     pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data])
-    return Image(pieces, len(images), columns, has_nulls, edges)
+    return Image(pieces, len(images), columns, nulls, edges)
 
 
 def named(images: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
@@ -195,8 +198,8 @@ def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:
     return is_same
 
 
-def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]:
-    """Return the start of each cell and separator, row by row, then the last end; and whether a cell is NULL."""
+def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the start of each cell and separator, row by row, then the last end; and the numbers of NULLs."""
     rows = len(images)
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
@@ -204,8 +207,8 @@ def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]
     marks = np.flatnonzero(data[offsets[0] :] >= NULL)
     if offsets[0]:
         marks += offsets[0]
-    has_nulls = bool((data[offsets[0] :] == NULL).any())
-    separators = marks[data[marks] == SEPARATOR] if has_nulls else marks
+    separates = data[marks] == SEPARATOR
+    separators = marks if separates.all() else marks[separates]
     if len(separators) != rows * (columns - 1):
         raise _ragged(images, columns)
     edges = np.empty(2 * rows * columns + 1, np.int32)
@@ -217,7 +220,23 @@ def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]
     np.add(ends[:, :-1], 1, out=starts[:, 1:])
     if columns > 1 and ((ends[:, 0] < starts[:, 0]) | (ends[:, -2] > ends[:, -1])).any():
         raise _ragged(images, columns)
-    return edges, has_nulls
+    nulls = np.zeros(0, np.int64)
+    if len(separators) < len(marks):
+        nulls = _cells_at(marks[~separates], np.cumsum(separates)[~separates], offsets, columns)
+        nulls = nulls[edges[2 * nulls + 1] - edges[2 * nulls] == 1]
+    return edges, nulls
+
+
+def _cells_at(
+    places: npt.NDArray[np.int64], before: npt.NDArray[np.int64], offsets: npt.NDArray[np.int32], columns: int
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the cells that have the bytes at these places, behind so many separators each."""
+    if columns == 1:
+        return np.searchsorted(offsets, places, "right") - 1
+    row, column = np.divmod(before, columns - 1)
+    is_last = (column == 0) & (places < offsets[row])  # the last cell of the row before has as many before it
+    cells: npt.NDArray[np.int64] = row * columns + column - is_last
+    return cells
 
 
 def _ragged(images: pa.Array, columns: int) -> EncodeError:

@@ -153,13 +153,13 @@ def watched(process: subprocess.Popen[bytes], broker: int | None) -> list[Look]:
     return looks
 
 
-def cpu_seconds(pid: int) -> float:
-    """That a process has used; 0 for one that has ended."""
+def cpu_seconds(pid: int, ended: bool = False) -> float:
+    """That a process has used, with `ended` also those below it that have ended; 0 for one that has itself."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return sum(map(int, fields[11 : 15 if ended else 13])) / TICKS
 
 
 def family(pid: int) -> Iterator[int]:

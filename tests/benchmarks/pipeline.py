@@ -3,13 +3,15 @@
     python tests/benchmarks/pipeline.py [--rows 2000000] [--changed 50] [--kafka] [--protocol open-protocol|canal-json]
         [--format parquet|sql|csv] [--repeat 3] [--dispatcher index-value] [--cold]
 
-1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`.
+1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`. On a
+machine with other work look at CPU seconds, of this process and all below it, Kafka's not among them.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from functools import partial, reduce
 from itertools import product
 from pathlib import Path
 
+from load_runs import cpu_seconds, family
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from snapshots import make
@@ -53,11 +56,15 @@ def whole(spark: SparkSession, planned: Plan, output: Output) -> int:
     return sum(account.changes.values())
 
 
-def timed(run: Callable[[], object]) -> float:
-    """Seconds."""
-    began = time.perf_counter()
+def timed(run: Callable[[], object], broker: int | None) -> tuple[float, float]:
+    """Seconds, and CPU seconds."""
+    began, used = time.perf_counter(), _cpu(broker)
     run()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, _cpu(broker) - used
+
+
+def _cpu(broker: int | None) -> float:
+    return sum(cpu_seconds(pid, ended=True) for pid in family(os.getpid()) if pid != broker)
 
 
 def peak_mb() -> dict[str, int]:
@@ -113,11 +120,16 @@ def main() -> None:
             }
         for run in () if arguments.cold else runs.values():
             run()
-        rounds = [{name: timed(run) for name, run in runs.items()} for _ in range(arguments.repeat)]
+        served = broker.status(Path(scratch) / "kafka") if arguments.kafka else None
+        kafka = served.pid if served is not None else None
+        rounds = [{name: timed(run, kafka) for name, run in runs.items()} for _ in range(arguments.repeat)]
         for name in runs:
-            seconds = sorted(timings[name] for timings in rounds)[arguments.repeat // 2]
-            ratio = sorted(timings[name] / timings["bare diff to noop"] for timings in rounds)[arguments.repeat // 2]
-            print(f"{name:40} {seconds:7.2f} s   {ratio:5.2f} x", flush=True)
+            seconds, cpu = (statistics.median(timings[name][place] for timings in rounds) for place in (0, 1))
+            ratio, of_cpu = (
+                statistics.median(timings[name][place] / timings["bare diff to noop"][place] for timings in rounds)
+                for place in (0, 1)
+            )
+            print(f"{name:40} {seconds:7.2f} s   {ratio:5.2f} x   CPU {cpu:7.2f} s   {of_cpu:5.2f} x", flush=True)
         print(", ".join(f"{kind} peak {size} MB" for kind, size in peak_mb().items()), f"rows {arguments.rows}")
         if arguments.kafka:
             broker.stop(Path(scratch) / "kafka")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, Offsets, binary, stored_buffers, surrogate_unescaped
+from simulator.columns.cells import Bytes, Offsets, Places, binary, stored_buffers, surrogate_unescaped
 from simulator.columns.row_image import UncutCells
 
 _NAMED = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
@@ -67,16 +67,31 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
     invalid = _INVALID.search(raw) if 0xED in raw else None
     if not escaped_bytes and not separators and not invalid:
         return cells
-    growth = np.frombuffer(raw.translate(_GROWTH[short_controls]), np.uint8)
+    where, growth = _grown(data, raw, escaped_bytes, _GROWTH[short_controls])
     if separators or invalid:
-        growth = growth + 3 * _three_byte_starts(data)
-    where = np.flatnonzero(growth)
+        longer = np.flatnonzero(_three_byte_starts(data))
+        order = np.argsort(where := np.concatenate((where, longer)))
+        where, growth = where[order], np.concatenate((growth, np.full(len(longer), 3)))[order]
     raw = replace_bytes(raw, escaped_bytes, table)
     for old in separators:
         raw = raw.replace(old, _LINE_SEPARATORS[old])
     if invalid:
         raw = _INVALID.sub(rb"\\ufffd", raw)
-    return binary(raw, shift_offsets(offsets, where, growth[where].astype(np.int64)), cells)
+    return binary(raw, shift_offsets(offsets, where, growth), cells)
+
+
+FEW_BYTES = 3
+"""So many different bytes are looked for one by one."""
+
+
+def _grown(data: Bytes, raw: bytes, escaped_bytes: list[int], growth: bytes) -> tuple[Places, Places]:
+    """Return where bytes become longer, and by how much."""
+    if len(escaped_bytes) <= FEW_BYTES:
+        marks = np.logical_or.reduce([data == byte for byte in escaped_bytes]) if escaped_bytes else np.zeros(0)
+    else:
+        marks = np.frombuffer(raw.translate(growth), np.uint8)
+    where = np.flatnonzero(marks)
+    return where, np.frombuffer(growth, np.uint8)[data[where]].astype(np.int64)
 
 
 def is_plain(raw: bytes) -> bool:
@@ -192,7 +207,5 @@ def raw_escape(cells: pa.Array) -> pa.Array:
     escaped_bytes = _found(raw, _RAW_ESCAPES)
     if not escaped_bytes:
         return surrogate_unescaped(cells)
-    growth = np.frombuffer(raw.translate(_RAW_GROWTH), np.uint8)
-    where = np.flatnonzero(growth)
-    ends = shift_offsets(offsets, where, growth[where].astype(np.int64))
+    ends = shift_offsets(offsets, *_grown(data, raw, escaped_bytes, _RAW_GROWTH))
     return surrogate_unescaped(binary(replace_bytes(raw, escaped_bytes, _RAW_ESCAPES), ends, cells))
