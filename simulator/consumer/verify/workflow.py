@@ -47,6 +47,7 @@ from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.codec import Fidelity
 
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
@@ -178,10 +179,17 @@ def _read_partitions(
         )
         settings = reading.ReadSettings(spec, options.show, pair_builder, task_listener.driver)
         batches = engine_of(master, stream.size + replay.size)(
-            [*reading.partition_sources(all_partitions, settings), *replay.sources], replay.known, options.show, results
+            [*reading.partition_sources(all_partitions, settings), *replay.sources],
+            replace(replay.known, whole=_tells_images(spec.fidelity)),
+            options.show,
+            results,
         )
     places = [partition.place for partition in all_partitions]
     return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, options.show)
+
+
+def _tells_images(fidelity: Fidelity) -> bool:
+    return fidelity.old_values and not (fidelity.nulls or fidelity.old_nulls or fidelity.whole_seconds)
 
 
 def _read_grown_topics(
