@@ -24,9 +24,6 @@ from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 BYTES_A_TASK = 64 << 20
 """Input whose image pairs one task sorts; Spark spills to disk what does not fit into its memory."""
 
-BYTES_A_PART = 128 << 20
-"""Input whose digests one task checks in its memory, about a third of it, several times."""
-
 MOST_PARTS = 1 << 15
 
 BATCH_BYTES = 64 << 20
@@ -79,7 +76,7 @@ def _settled(
     spark: SparkSession, sources: Sequence[ImagePairSource], expected: TableKnowledge, report: Report, input_bytes: int
 ) -> Settled:
     """Check the digests of all sources."""
-    tasks = min(max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_PART), MOST_PARTS)
+    tasks = min(max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK), MOST_PARTS)
 
     def settle(batches: Batches) -> Batches:
         with wrap_errors():

@@ -50,6 +50,9 @@ SETTLED_SCHEMA = pa.schema([("counts", pa.binary()), ("suspects", pa.binary())])
 PIECE = 1 << 18
 """Digests that a task holds back before it divides them into parts."""
 
+MOST = 3_000_000
+"""Digests of a part that fit into the memory of a task; a row that changes more often is compared sorted."""
+
 SUSPECTS = 1 << 18
 """Rows that are looked at by themselves; if there are more, all are."""
 
@@ -91,9 +94,16 @@ def _pieces(batches: Sequence[pa.RecordBatch], parts: int) -> pa.RecordBatch:
 
 
 def settle_pieces(batches: Iterable[pa.RecordBatch], expected: TableKnowledge) -> Settled:
-    """Check all digests of a part (PIECE_SCHEMA)."""
-    pieces = [piece for batch in batches for piece in batch.column("digests")]
-    return settle([pa.ipc.read_record_batch(piece.as_buffer(), DIGEST_SCHEMA) for piece in pieces], expected)
+    """Check all digests of a part (PIECE_SCHEMA), if they are not too many."""
+    waiting, count = list[pa.RecordBatch](), 0
+    for piece in (piece for batch in batches for piece in batch.column("digests")):
+        read = pa.ipc.read_record_batch(piece.as_buffer(), DIGEST_SCHEMA)
+        count += len(read)
+        if count > MOST:
+            waiting.clear()
+        else:
+            waiting.append(read)
+    return settle(waiting, expected) if count <= MOST else Settled(rows=None)
 
 
 def _hashes(images: pa.Array) -> Ints:
