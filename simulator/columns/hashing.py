@@ -5,6 +5,7 @@ Results equal those of Spark (expressions/XXH64.java) and zlib bit by bit.
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from functools import cache, lru_cache
 
@@ -30,6 +31,9 @@ LANES = np.array([P1, P2, 0, 0], np.uint64) + np.array([P2, 0, 0, -int(P1) % 2**
 
 FEW = 8
 """Number of cells up to which tables are slower."""
+
+LONGEST = 1024
+"""Number of bytes from which hashlib is faster for a cell."""
 
 LONG = 64
 """Number of bytes from which zlib is faster for a cell than the tables."""
@@ -121,6 +125,34 @@ def _tail(words: Hashes, at: Places, ends: Places, hashed: Hashes) -> Hashes:
         byte = rest >> np.uint64(8 * step) & np.uint64(0xFF)
         hashed = np.where(left > step, _rotated(hashed ^ byte * P5, 11) * P1, hashed)
     return _mixed(hashed)
+
+
+def fingerprints(cells: pa.Array) -> Hashes:
+    """Return a 64-bit hash of each cell, in a fifth of the time of xxhash64. A null has that of an empty cell."""
+    data, offsets = buffers(cells)
+    at, sizes = offsets[:-1].copy(), np.diff(offsets)
+    words: Hashes = np.ndarray(len(data) + 1, np.uint64, np.concatenate((data, np.zeros(8, np.uint8))), strides=(1,))
+    hashed, counts = sizes.view(np.uint64) * P1, np.where(sizes > LONGEST, 0, sizes >> 3)
+    whole = int(counts.min(initial=LONGEST))
+    for _ in range(whole):
+        hashed, at = _chained(hashed, words[at]), at + 8
+    rows = np.flatnonzero(counts > whole)
+    while len(rows):
+        hashed[rows] = _chained(hashed[rows], words[at[rows]])
+        at[rows] += 8
+        whole += 1
+        rows = rows[counts[rows] > whole]
+    rest = words[at] & ((np.uint64(1) << ((sizes & 7).view(np.uint64) << np.uint64(3))) - np.uint64(1))
+    hashed = _mixed(_chained(hashed, rest))
+    for row in np.flatnonzero(sizes > LONGEST).tolist():
+        digest = hashlib.blake2b(data[offsets[row] : offsets[row + 1]].data, digest_size=8).digest()
+        hashed[row] = int.from_bytes(digest, "little")
+    return hashed
+
+
+def _chained(hashed: Hashes, words: Hashes) -> Hashes:
+    hashed = (hashed ^ words) * P1
+    return hashed ^ hashed >> np.uint64(32)
 
 
 def _where(mask: npt.NDArray[np.bool_]) -> Places | slice:

@@ -6,7 +6,7 @@ A StreamPartition only describes what to read, so that any process can read it. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,12 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.consumer.frame import record_batch
-from simulator.consumer.recorded_files import BYTES, ROWS, file_size, read_batches
+from simulator.consumer.recorded_files import BYTES, ROWS, file_size, offset_range, read_batches
 from simulator.consumer.records import FixtureFile, TopicPartition, fixture_files, kafka_topic
 from simulator.consumer.storage.directory import StorageDirectory
 from simulator.consumer.storage.table_events import TableFiles, table_files
 from simulator.errors import UserError
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
+
+MOST_WHOLE = 2
+"""Pieces from which it pays to cut a partition."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,25 @@ def storage_partitions(directory: StorageDirectory) -> list[StreamPartition]:
     return [StreamPartition(name, 0, files) for name, files in sorted(table_files(directory).items())]
 
 
+def cut_partition(partition: StreamPartition, records: int) -> list[StreamPartition]:
+    """Cut a partition into ranges of offsets of about so many records; one whose offsets are not known stays whole."""
+    count = (partition.records or 0) // records
+    if count < MOST_WHOLE or isinstance(partition.source, TableFiles):
+        return [partition]
+    if isinstance(partition.source, Path):
+        offsets = offset_range(FixtureFile(partition.topic, partition.partition, partition.source))
+    else:
+        offsets = None if partition.first is None or partition.next is None else (partition.first, partition.next)
+    if offsets is None:
+        return [partition]
+    first, behind = offsets
+    bounds = [first + (behind - first) * number // count for number in range(count + 1)]
+    return [
+        replace(partition, first=begin, next=end, records=(partition.records or 0) // count, size=None)
+        for begin, end in zip(bounds, bounds[1:])
+    ]
+
+
 def split_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Split a batch into slices of at most about ROWS rows and BYTES bytes."""
     parts = max(-(-batch.num_rows // ROWS), -(-batch.nbytes // BYTES), 1)
@@ -117,7 +139,8 @@ def _topics(source: str, warn: Callable[[Iterable[str]], object]) -> list[Stream
 
 
 def _of_file(partition: StreamPartition, path: Path) -> Iterator[pa.RecordBatch]:
-    for batch in read_batches(FixtureFile(partition.topic, partition.partition, path)):
+    shard = FixtureFile(partition.topic, partition.partition, path)
+    for batch in read_batches(shard, (partition.first, partition.next)):
         offset = batch.column("offset")
         if partition.first is not None and batch.num_rows and offset[0].as_py() < partition.first:
             batch = batch.filter(pc.greater_equal(offset, partition.first))

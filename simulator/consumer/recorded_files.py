@@ -28,9 +28,23 @@ LINES = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa
 OPTIONS = pj.ParseOptions(explicit_schema=LINES, unexpected_field_behavior="ignore")
 
 
-def read_batches(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a file; raises UserError if it is no fixtures file."""
-    return (_lines if shard.path.suffix == ".jsonl" else _parquet)(shard)
+Offsets = tuple["int | None", "int | None"]
+"""The first offset, and the one after the last; None for all."""
+
+
+def read_batches(shard: FixtureFile, offsets: Offsets = (None, None)) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a file, at least those with these offsets; raises UserError if it is no fixtures file."""
+    return _lines(shard) if shard.path.suffix == ".jsonl" else _parquet(shard, offsets)
+
+
+def offset_range(shard: FixtureFile) -> tuple[int, int] | None:
+    """Return the first offset of a file and the one after the last, if the format tells them."""
+    if shard.path.suffix == ".jsonl":
+        return None
+    with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+        ranges = _group_offsets(file)
+        known = [each for each in ranges if each is not None]
+        return (known[0][0], known[-1][1] + 1) if known and len(known) == len(ranges) else None
 
 
 def file_size(shard: FixtureFile) -> dict[str, int]:
@@ -45,11 +59,11 @@ def file_size(shard: FixtureFile) -> dict[str, int]:
     return size
 
 
-def _parquet(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
+def _parquet(shard: FixtureFile, offsets: Offsets) -> Iterator[pa.RecordBatch]:
     with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         names = [name for name in COLUMNS if name in RECORD_SCHEMA.names]
-        for batch in _batches(file, names):
+        for batch in _batches(file, names, offsets):
             arrays = {name: batch.column(name) for name in names}
             if pa.types.is_timestamp(arrays["timestamp"].type):
                 arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False)
@@ -57,11 +71,24 @@ def _parquet(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
 
 
-def _batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+def _group_offsets(file: pq.ParquetFile) -> list[tuple[int, int] | None]:
+    """Return the first and the last offset of each row group; None if it does not tell."""
+    place = file.schema_arrow.names.index("offset")
+    told = (file.metadata.row_group(number).column(place).statistics for number in range(file.metadata.num_row_groups))
+    return [(each.min, each.max) if each is not None and each.has_min_max else None for each in told]
+
+
+def _batches(file: pq.ParquetFile, names: list[str], offsets: Offsets) -> Iterator[pa.RecordBatch]:
     """Merge small adjacent row groups and split large ones."""
     groups: list[int] = []
     rows = size = 0
+    (first, behind), there = offsets, _group_offsets(file) if offsets != (None, None) else []
     for number in range(file.metadata.num_row_groups):
+        low, high = there[number] or (None, None) if there else (None, None)
+        if first is not None and high is not None and high < first:
+            continue
+        if behind is not None and low is not None and low >= behind:
+            break
         group = file.metadata.row_group(number)
         if groups and (rows + group.num_rows > ROWS or size + group.total_byte_size > BYTES):
             yield from _read(file, names, groups, rows, size)

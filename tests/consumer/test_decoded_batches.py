@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,23 @@ from support.vectors.files import vectors
 from simulator.columns.change_frame import DDL, ROW
 from simulator.consumer.decode import batches, row_wise
 from simulator.consumer.decode.batches import StreamDecoder, possible_statements
+from simulator.consumer.decode.canal_json import heads
 from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _every_head_counts() -> Iterator[None]:
+    """Heads of Canal-JSON are looked for however few rows have them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(heads, "LEAST", 1)
+        yield
+
+
 Message = tuple["bytes | None", "bytes | None"]
 
 
@@ -253,3 +264,20 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
         100 + n for n, (_, value) in enumerate(messages) if any(word in (value or b"") for word in told)
     }
     assert 60 < decoded.num_rows
+
+
+def test_a_message_that_begins_like_a_mark_is_no_row() -> None:
+    """What stands for the head of a Canal-JSON row is known to the decoder alone."""
+    row = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
+    options = CodecOptions("canal-json", enable_tidb_extension=True)
+    whole = CODECS["canal-json"].encode(rows(TABLE, [(None, row)]), options, V8_5)
+    value = CODECS["canal-json"].frame(whole, np.zeros(1, np.int64), options, V8_5).values[0].as_py()
+    place = value.index(b'"data":[')
+    records = [
+        (None, value),
+        (None, b"#0000000" + value[place:]),
+        (None, value.replace(b'"es":', b'"es":0')),
+        (None, value[:place]),
+        (None, value[: place - 9]),
+    ]
+    held_against_decode(records * 3, "canal-json")

@@ -6,7 +6,7 @@ watermark are forgotten. Without watermarks the oldest changes above LIMIT are f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +142,16 @@ class ChangeWindow:
         while self._parts and len(self) - len(self._parts[0]) > LIMIT:
             del self._parts[0]
 
+    def state(self, low: int, names: Ints) -> list[bytes]:
+        """Return that by which later changes above the watermark `low` are checked; `names` stand for the numbers of
+        tables."""
+        parts = [part.at(part.ts > low) for part in self._parts]
+        known = replace(every := concatenate(parts), table=names[every.table]) if parts else None
+        arrays = [] if known is None else [getattr(known, field.name) for field in fields(known)]
+        top, last = (max(ts, np.int64(low)) for ts in (self._top, self._last))
+        same_time = self._same_time if last > low else NOTHING
+        return [array.tobytes() for array in (*arrays, top, last, *same_time)]
+
     def _near(self, ts: Ints) -> list[RowChangeArrays]:
         """Return the parts that overlap these times."""
         first = ts.min()
@@ -169,6 +179,11 @@ class RewoundRows:
     def __init__(self) -> None:
         self._pending: RowChangeArrays | None = None
         """All changes of the rows whose newest change is not their last one."""
+
+    @property
+    def waits(self) -> bool:
+        """Return whether there are any."""
+        return self._pending is not None
 
     def take(
         self, sent: RowChangeArrays, behind: Ints, window: ChangeWindow, marks: Ints, mark_ts: Ints

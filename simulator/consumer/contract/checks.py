@@ -6,6 +6,8 @@ The state is limited to tables, statements, watermarks, and the rows above the l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +18,12 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.consumer.contract import order, placement
-from simulator.consumer.contract.change_window import ChangeWindow, RewoundRows, RowChangeArrays
+from simulator.consumer.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays
 from simulator.consumer.contract.events import EventArrays, Sampler, TableNumbers, event_arrays
 from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import RowGroup, TableDefinitions
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.summary import NEVER, PartitionSummary
+from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.decode.batches import is_sequential
@@ -47,6 +49,9 @@ class PartitionChecks:
         self._ordered: Mask = np.zeros(0, np.bool_)
         self._stages: Ints = np.zeros(0, np.int64)
         self._watermarks: list[Ints] = []
+        self._before: dict[BroadcastDdl, int] = {}
+        """Number of occurrences of each statement before the piece."""
+
         self._late_head = False
 
     def take(self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None) -> None:
@@ -69,11 +74,35 @@ class PartitionChecks:
         self._sampling.take(events, _timestamps(events, records))
         self._update_times(events)
 
+    def state(self) -> bytes | None:
+        """Return a digest of that by which later events are checked, as far as these are above the last watermark; None
+        if there was none, or too much is open."""
+        low, names = self._low, self._names.names
+        if low < 0 or self._newest.waits or len(self._window) > LIMIT // 2:
+            return None
+        state = blake2b(repr((low, self._groups.state(low, names), self._statements.state(low))).encode())
+        for part in self._window.state(low, np.array([_number(name) for name in names], np.int64)):
+            state.update(part)
+        return state.digest()
+
+    def begin_piece(self) -> None:
+        """Forget what was counted and found; the state remains."""
+        self.summary, self._counter = PartitionSummary(self.place), ViolationCounter(self._counter.show)
+        self._watermarks, self._before = [], dict(self._statements.seen)
+        self._sampling.forget()
+
+    @property
+    def watermarks(self) -> int:
+        """Return the number of different watermarks so far."""
+        return len(np.unique(np.concatenate(self._watermarks))) if self._watermarks else 0
+
     def end(self) -> PartitionSummary:
         last = self._newest.end()
         if last is not None and not self.spec.watermarks:
             self._older_last(last)
-        summary, statements = self.summary, self._statements.seen
+        summary, before = self.summary, self._before
+        statements = {ddl: count - before.get(ddl, 0) for ddl, count in self._statements.seen.items()}
+        statements = {ddl: count for ddl, count in statements.items() if count}
         if self._watermarks:
             summary.watermarks = np.unique(np.concatenate(self._watermarks))
         summary.statements = tuple(statements)
@@ -132,7 +161,7 @@ class PartitionChecks:
             scope = self.spec.orders(alike.table)
             if scope != "table":
                 self._ordered[at] = False
-                key[at] = ts[at] if scope == "commit_ts" else _keys(row[at], events.table[rows[at]], hashes, unknown)
+                key[at] = ts[at] if scope == "commit_ts" else _keys(row[at], alike.name, hashes, unknown)
             self._stages[at] = _stages(events, rows[at], op[at], alike)
         return RowChangeArrays(ts, row, op, key, events.offset[rows], events.table[rows], alone)
 
@@ -231,7 +260,7 @@ def _first_of_each(events: EventArrays) -> Ints:
 def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, bool]:
     """Return a hash of each row and whether it identifies the row: by its handle, or by all its values."""
     names = handle_key(alike.table)
-    number, width = int(events.table[rows[alike.at[0]]]), len(alike.layout.names)
+    number, width = _number(alike.name), len(alike.layout.names)
     alone = bool(names) and set(names) <= set(alike.layout.names)
     if alone:
         cells = [row_image.cell(alike.images, width, alike.layout.names.index(name)) for name in names]
@@ -244,12 +273,17 @@ def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, boo
     return xxhash64(number, *cells, ints(events.batch, "rid")[rows[alike.at]], *images), alone
 
 
-def _keys(row: Ints, table: Ints, hashes: Ints | None, unknown: Mask | None) -> Ints:
+def _number(name: str) -> int:
+    """Return a number for a table, the same in every task."""
+    return crc32(name.encode("utf-8", "surrogatepass"))
+
+
+def _keys(row: Ints, table: str, hashes: Ints | None, unknown: Mask | None) -> Ints:
     """Return the keys by which TiCDC keeps the order: the dispatcher's hash with the table, or the row if that is
     unknown."""
     if hashes is None:
         return row
-    mixed: npt.NDArray[np.uint64] = (table.view(np.uint64) << np.uint64(32) ^ hashes.view(np.uint64)) * P
+    mixed: npt.NDArray[np.uint64] = (np.uint64(_number(table) << 32) ^ hashes.view(np.uint64)) * P
     keys: Ints = mixed.view(np.int64)
     return keys if unknown is None else np.where(unknown, row, keys)
 

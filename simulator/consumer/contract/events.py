@@ -155,5 +155,9 @@ class Sampler:
             self._samples = self._samples[::2]
             self._stride *= 2
 
+    def forget(self) -> None:
+        """Drop the samples so far."""
+        self._samples = self._samples[:0]
+
     def samples(self) -> ProgressSamples:
         return ProgressSamples(*self._samples.T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -57,6 +58,15 @@ class PhysicalTableOrder:
             )
         return number
 
+    def state(self, low: int, names: Sequence[str]) -> list[object]:
+        """Return that by which later rows above the watermark `low` are checked."""
+        places = {(names[table], ptn): place for (table, ptn), place in self._numbers.items()}
+        return [
+            (*key, *(int(each[place]) for each in (self._high, self._ts, self._stage)))
+            for key, place in sorted(places.items())
+            if self._high[place] > low
+        ]
+
     def highest(self, groups: Ints, ts: Ints) -> Ints:
         """Return the highest commit-ts in the same table before each row."""
         before = self._high[groups]
@@ -93,6 +103,12 @@ class StatementOrder:
 
         self._done: dict[tuple[str, str], int] = {}
         """The highest commit-ts of a statement by table; statements about a database have an empty table name."""
+
+    def state(self, low: int) -> list[object]:
+        """Return that by which later statements and rows that are not below the watermark `low` are checked."""
+        above = ({name: ts for name, ts in each.items() if ts >= low} for each in (self._rows, self._done))
+        seen = [repr(ddl) for ddl in self.seen if ddl.commit_ts >= low]
+        return [max(self._last, low), *(sorted(each.items()) for each in above), sorted(seen)]
 
     def take(self, events: EventArrays, repeated: Mask, schemas: list[tuple[str, str]]) -> None:
         """Check the statements of a batch; `repeated` marks repeated rows."""

@@ -1,16 +1,21 @@
-"""Shuffles and sorts image pairs on Spark, for streams of any size.
+"""Checks image pairs on Spark, for streams of any size: by their digests, and those of suspects sorted.
 
 The plan does not grow with the number of tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 
 import pyarrow as pa
+from pyspark import Broadcast
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
+from simulator.columns.change_frame import Ints
+from simulator.consumer.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
 from simulator.consumer.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge, check_image_pairs
 from simulator.engines.on_spark import map_in_arrow
@@ -18,6 +23,8 @@ from simulator.engines.spark.failures import unwrap_errors, wrap_errors
 
 BYTES_A_TASK = 64 << 20
 """Input whose image pairs one task sorts; Spark spills to disk what does not fit into its memory."""
+
+MOST_PARTS = 1 << 15
 
 BATCH_BYTES = 64 << 20
 """Size at which a batch of wide rows ends."""
@@ -45,27 +52,85 @@ def replay_on_spark(
     tasks."""
     for name, setting in SETTINGS.items():
         spark.conf.set(name, setting)
-    reports = spark.sparkContext.accumulator(list[object](), ListAccumulator())
+    if frames or not expected.whole:
+        return _look_at(spark, sources, expected, show, report, input_bytes, frames)
+    settled = _settled(spark, sources, expected, report, input_bytes)
+    if settled.rows is None:
+        return _look_at(spark, sources, expected, show, silent, input_bytes)
+    if not len(settled.rows):
+        return settled.counts
+    suspects = spark.sparkContext.broadcast(settled.rows)
+    looked_at: list[ImagePairSource] = [partial(_only, source, suspects) for source in sources]
+    return [*settled.counts, *_look_at(spark, looked_at, expected, show, silent, 0)]
 
-    def read(batches: Batches) -> Batches:
+
+def silent(value: object) -> None:
+    """Ignore what a source reports again."""
+
+
+def _only(source: ImagePairSource, suspects: Broadcast[Ints], report: Report) -> Batches:
+    return only(source, suspects.value, report)
+
+
+def _settled(
+    spark: SparkSession, sources: Sequence[ImagePairSource], expected: TableKnowledge, report: Report, input_bytes: int
+) -> Settled:
+    """Check the digests of all sources."""
+    tasks = min(max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK), MOST_PARTS)
+
+    def settle(batches: Batches) -> Batches:
         with wrap_errors():
-            for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-                yield from sources[number](lambda value: reports.add([value]))
+            yield settle_pieces(batches, expected).packed()
+
+    pieces = _read(spark, sources, PIECE_SCHEMA, report, lambda pairs: divided(pairs, tasks))
+    with pieces as frame:
+        return Settled.of(map_in_arrow(frame.repartitionById(tasks, "part"), settle, SETTLED_SCHEMA).toArrow())
+
+
+def _look_at(
+    spark: SparkSession,
+    sources: Sequence[ImagePairSource],
+    expected: TableKnowledge,
+    show: int,
+    report: Report,
+    input_bytes: int,
+    frames: Sequence[DataFrame] = (),
+) -> list[pa.RecordBatch]:
+    """Check the image pairs of all sources, sorted by Spark."""
 
     def check(batches: Batches) -> Batches:
         with wrap_errors():
             yield from check_image_pairs((batch for batch in batches if batch.num_rows), expected, show)
 
     tasks = max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK)
-    pairs = map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, IMAGE_PAIR_SCHEMA)
-    for frame in frames:
-        pairs = pairs.union(frame)
-    ordered = pairs.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
-    findings = map_in_arrow(ordered, check, FINDING_SCHEMA).toArrow()
-    for value in reports.value:
-        report(value)
+    with _read(spark, sources, IMAGE_PAIR_SCHEMA, report, lambda pairs: pairs) as pairs:
+        for frame in frames:
+            pairs = pairs.union(frame)
+        ordered = pairs.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
+        findings = map_in_arrow(ordered, check, FINDING_SCHEMA).toArrow()
     batches: list[pa.RecordBatch] = findings.cast(FINDING_SCHEMA).to_batches()
     return batches
+
+
+@contextmanager
+def _read(
+    spark: SparkSession,
+    sources: Sequence[ImagePairSource],
+    schema: pa.Schema,
+    report: Report,
+    convert: Callable[[Batches], Batches],
+) -> Iterator[DataFrame]:
+    """Yield a frame of what the sources yield, converted; what they report is known at the end."""
+    reports = spark.sparkContext.accumulator(list[object](), ListAccumulator())
+
+    def read(batches: Batches) -> Batches:
+        with wrap_errors():
+            for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+                yield from convert(sources[number](lambda value: reports.add([value])))
+
+    yield map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, schema)
+    for value in reports.value:
+        report(value)
 
 
 class ListAccumulator(AccumulatorParam[list[object]]):

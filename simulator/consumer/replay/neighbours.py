@@ -47,6 +47,9 @@ class TableKnowledge:
     in_order: bool = False
     """Whether the order of offsets is that of changes, whatever their commit-ts."""
 
+    whole: bool = True
+    """Whether messages of a stream that is right have all cells of most images."""
+
     def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
         """Look up one of these arrays for each row. An undefined table has a handle key, and none of its rows are
         known."""

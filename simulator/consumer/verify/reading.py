@@ -1,12 +1,13 @@
 """Reads partitions once: decodes and checks their records, and converts row changes to image pairs.
 
-A partition is read batch by batch; only its summary is kept.
+A partition is read batch by batch; only its summary is kept. Several tasks read a long one, a piece each
+(`contract.pieces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -15,17 +16,25 @@ import pyarrow as pa
 
 from simulator.channel import DriverAddress
 from simulator.consumer.contract.checks import PartitionChecks
+from simulator.consumer.contract.pieces import CheckedPiece, joined_pieces
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
-from simulator.consumer.decode.batches import StreamDecoder, possible_statements
+from simulator.consumer.contract.violations import SHOW
+from simulator.consumer.decode.batches import StreamDecoder, is_sequential, possible_statements, schema_memory
 from simulator.consumer.frame import Layout
-from simulator.consumer.partitions import StreamPartition, split_batch
+from simulator.consumer.partitions import StreamPartition, cut_partition, split_batch
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
 from simulator.consumer.replay.table_timeline import StreamStatement, stream_statements
 from simulator.consumer.storage.table_events import TableEvents, TableFiles
 from simulator.engines.tasks.progress import report_reading
+
+PIECE = 1 << 20
+"""Records of a piece of a partition on Spark."""
+
+BEFORE = tuple(1 << bits for bits in (15, 17, 19))
+"""Records that are read before a piece, until there are enough watermarks."""
 
 FIRST = 50
 """Records of each partition that are examined to recognise the stream."""
@@ -41,13 +50,32 @@ class ReadSettings:
     driver: DriverAddress | None = None
     """Receives the number of records read."""
 
+    records: int = 0
+    """Records of a piece; 0 if partitions are not cut."""
+
 
 @dataclass(frozen=True)
-class PartitionResult:
-    number: int
-    """Its index among all partitions."""
+class Piece:
+    """A range of a partition's offsets."""
 
-    summary: PartitionSummary
+    number: int
+    """Index of the partition among all."""
+
+    place: int
+    """Index of the piece in its partition."""
+
+    partition: StreamPartition
+    start: int | None = None
+    """The first offset of the partition, before the piece; None if that is where it begins."""
+
+
+@dataclass(frozen=True)
+class PieceResult:
+    number: int
+    place: int
+    """As in Piece."""
+
+    checked: CheckedPiece
     skipped: SkippedChanges
 
 
@@ -84,55 +112,109 @@ def _statements(partition: StreamPartition, protocol: str, schemas: Mapping[int,
 
 
 def partition_sources(partitions: Iterable[StreamPartition], settings: ReadSettings) -> list[ImagePairSource]:
-    """Return sources that read the partitions: each yields image pairs, and reports a PartitionResult at the end."""
-    return [partial(_read, partition, number, settings) for number, partition in enumerate(partitions)]
+    """Return sources that read the partitions: each yields image pairs, and reports a PieceResult at the end."""
+    pieces = [piece for number, partition in enumerate(partitions) for piece in _pieces(number, partition, settings)]
+    return [partial(_read, piece, number, settings) for number, piece in enumerate(pieces)]
 
 
-def _read(partition: StreamPartition, number: int, settings: ReadSettings, report: Report) -> Iterator[pa.RecordBatch]:
-    checks = PartitionChecks(partition.place, settings.spec, settings.show)
-    skipped = SkippedChanges()
-    for events, layouts, records in _events(partition, number, settings):
+def _pieces(number: int, partition: StreamPartition, settings: ReadSettings) -> list[Piece]:
+    """Cut a partition whose events all have a commit-ts and a meaning of their own."""
+    spec = settings.spec
+    alone = spec.watermarks and not spec.files and not is_sequential(spec.protocol) and not schema_memory(spec.protocol)
+    parts = cut_partition(partition, settings.records) if alone and settings.records else [partition]
+    return [Piece(number, place, part, parts[0].first if place else None) for place, part in enumerate(parts)]
+
+
+def _read(piece: Piece, task: int, settings: ReadSettings, report: Report) -> Iterator[pa.RecordBatch]:
+    (checks, begin, decoding), skipped = _begun(piece, settings), SkippedChanges()
+    for events, layouts, records in _events(piece.partition, task, settings, decoding):
         checks.take(events, layouts, records)
         if settings.pair_builder is not None:
-            yield from settings.pair_builder.image_pairs(events, layouts, number, skipped)
-    report(PartitionResult(number, checks.end(), skipped))
+            yield from settings.pair_builder.image_pairs(events, layouts, piece.number, skipped)
+    end = checks.state()
+    report(PieceResult(piece.number, piece.place, CheckedPiece(checks.end(), begin, end), skipped))
+
+
+def _begun(piece: Piece, settings: ReadSettings) -> tuple[PartitionChecks, bytes | None, StreamDecoder]:
+    """Return the checks where the piece begins and their state there, by records before it with two watermarks, and the
+    decoder of these."""
+    checks, decoding = _new(piece, settings)
+    if piece.start is None or piece.partition.first is None:
+        return checks, None, decoding
+    for size in BEFORE:
+        first = max(piece.start, piece.partition.first - size)
+        before = replace(piece.partition, first=first, next=piece.partition.first)
+        checks, decoding = _new(piece, settings)
+        for events, layouts, records in _events(before, 0, replace(settings, driver=None), decoding):
+            checks.take(events, layouts, records)
+        if checks.watermarks > 1 or first == piece.start:
+            break
+    begin = checks.state()
+    checks.begin_piece()
+    return checks, begin, decoding
+
+
+def _new(piece: Piece, settings: ReadSettings) -> tuple[PartitionChecks, StreamDecoder]:
+    spec = settings.spec
+    decoding = StreamDecoder(spec.protocol, spec.stored, schemas=spec.schemas, tables=spec.all_tables)
+    return PartitionChecks(piece.partition.place, spec, settings.show), decoding
 
 
 def _events(
-    partition: StreamPartition, number: int, settings: ReadSettings
+    partition: StreamPartition, task: int, settings: ReadSettings, decoding: StreamDecoder
 ) -> Iterator[tuple[pa.RecordBatch, Sequence[Layout], pa.RecordBatch | None]]:
     """Yield events (EVENT_SCHEMA), the layouts of all rows so far, and the records of the events if there are any."""
     if isinstance(partition.source, TableFiles):
         files = TableEvents(partition.source)
-        for batch in report_reading(files.batches(), number, settings.driver):
+        for batch in report_reading(files.batches(), task, settings.driver):
             for events in split_batch(batch):
                 yield events, files.layouts, None
         return
-    spec = settings.spec
-    decoding = StreamDecoder(spec.protocol, spec.stored, schemas=spec.schemas, tables=spec.all_tables)
-    for records in report_reading(partition.batches(), number, settings.driver):
+    for records in report_reading(partition.batches(), task, settings.driver):
         yield decoding.decoded(records), decoding.layouts, records
 
 
 class ReadResults:
     """Collects the results that sources report, in this process or from Spark."""
 
-    def __init__(self) -> None:
-        self._read: dict[int, PartitionResult] = {}
+    def __init__(self, show: int = SHOW) -> None:
+        self._show = show
+        self._read: dict[int, dict[int, PieceResult]] = {}
+        self._whole: dict[int, PartitionSummary] = {}
 
     def __call__(self, value: object) -> None:
-        if isinstance(value, PartitionResult):
-            self._read[value.number] = value  # again, where a task of Spark was begun again
+        if isinstance(value, PieceResult):
+            # again, where a task of Spark was begun again
+            self._read.setdefault(value.number, {})[value.place] = value
+
+    @property
+    def apart(self) -> list[int]:
+        """Return the partitions of which the pieces do not fit, so that they must be read by one task."""
+        return [number for number in sorted(self._read) if self._summary(number) is None]
+
+    def with_whole(self, again: ReadResults) -> ReadResults:
+        """Return these results, with the partitions that are `apart` as they were read again, in that order."""
+        whole = dict(zip(self.apart, again.summaries, strict=True))
+        results = ReadResults(self._show)
+        results._read, results._whole = self._read, whole
+        return results
 
     @property
     def summaries(self) -> list[PartitionSummary]:
-        return [self._read[number].summary for number in sorted(self._read)]
+        found = (self._summary(number) for number in sorted(self._read))
+        return [summary for summary in found if summary is not None]
+
+    def _summary(self, number: int) -> PartitionSummary | None:
+        if number in self._whole:
+            return self._whole[number]
+        pieces = self._read[number]
+        return joined_pieces([pieces[place].checked for place in sorted(pieces)], self._show)
 
     @property
     def skipped(self) -> SkippedChanges:
         """Return the row changes without an image pair."""
         skipped = SkippedChanges()
-        for each in self._read.values():
+        for each in (piece for pieces in self._read.values() for piece in pieces.values()):
             skipped.include(each.skipped)
         return skipped
 

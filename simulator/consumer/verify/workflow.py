@@ -19,6 +19,7 @@ from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
+from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.schemas import source_schemas
@@ -26,7 +27,7 @@ from simulator.consumer.storage.directory import IndexFile, open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries
-from simulator.consumer.verify.engine import engine_of, engine_title, master_of
+from simulator.consumer.verify.engine import Engine, engine_of, engine_title, master_of
 from simulator.consumer.verify.file_places import in_files
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
@@ -47,6 +48,7 @@ from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.codec import Fidelity
 
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
@@ -166,7 +168,7 @@ def _untimed(summed: Sequence[PartitionSummary], spec: StreamSpec) -> Iterable[N
 def _read_partitions(
     options: VerifyOptions, stream: OpenedStream, replay: comparison.ReplayInputs, listener: VerifyListener
 ) -> tuple[reading.ReadResults, ReplayOutcome]:
-    spec, all_partitions, results = stream.spec, stream.partitions, reading.ReadResults()
+    spec, all_partitions, results = stream.spec, stream.partitions, reading.ReadResults(options.show)
     master = master_of(options.master, stream.size + replay.size)
     listener.stage("reading" if master == IN_PROCESS else f"reading, on Spark ({master})")
     total = _record_count(all_partitions)
@@ -176,19 +178,48 @@ def _read_partitions(
         pair_builder = ImagePairBuilder(
             replay.timeline, spec.fidelity, row_images, replay.until, spec.restarts, spec.one_partition
         )
-        settings = reading.ReadSettings(spec, options.show, pair_builder, task_listener.driver)
-        batches = engine_of(master, stream.size + replay.size)(
-            [*reading.partition_sources(all_partitions, settings), *replay.sources], replay.known, options.show, results
+        settings = reading.ReadSettings(
+            spec, options.show, pair_builder, task_listener.driver, 0 if master == IN_PROCESS else reading.PIECE
         )
+        work = engine_of(master, stream.size + replay.size)
+        batches = work(
+            [*reading.partition_sources(all_partitions, settings), *replay.sources],
+            replace(replay.known, whole=_tells_images(spec.fidelity)),
+            options.show,
+            results,
+        )
+        results = _with_whole_partitions(work, replay.known, stream, results, settings, listener)
     places = [partition.place for partition in all_partitions]
     return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, options.show)
+
+
+def _with_whole_partitions(
+    work: Engine,
+    known: TableKnowledge,
+    stream: OpenedStream,
+    results: reading.ReadResults,
+    settings: reading.ReadSettings,
+    listener: VerifyListener,
+) -> reading.ReadResults:
+    """Let one task check each partition of which the pieces do not fit."""
+    if not results.apart:
+        return results
+    listener.stage(f"reading {len(results.apart)} partitions again, each in one task")
+    whole = replace(settings, pair_builder=None, records=0)
+    again = reading.ReadResults(settings.show)
+    work(reading.partition_sources([stream.partitions[number] for number in results.apart], whole), known, 0, again)
+    return results.with_whole(again)
+
+
+def _tells_images(fidelity: Fidelity) -> bool:
+    return fidelity.old_values and not (fidelity.nulls or fidelity.old_nulls or fidelity.whole_seconds)
 
 
 def _read_grown_topics(
     stream: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
 ) -> list[PartitionSummary]:
     """Read topics that got more partitions again, with the number of partitions at each time; return the summaries."""
-    results = reading.ReadResults()
+    results = reading.ReadResults(show)
     for source in reading.partition_sources(
         [each for each in stream.partitions if each.topic in spec.grown], reading.ReadSettings(spec, show)
     ):
