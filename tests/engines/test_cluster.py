@@ -65,13 +65,15 @@ def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
         "changefeed.toml",
         "--fixtures",
         "fixtures",
+        "--truth",
+        "truth",
         "--master",
         master,
     ]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found: dict[Path, bytes] = {}
-    for name in ("fixtures", "claims"):
+    for name in ("fixtures", "claims", "truth"):
         files = [path for path in (home / name).rglob("*") if path.is_file()]
         found |= {path.relative_to(home): path.read_bytes() for path in files}
         shutil.rmtree(home / name)
@@ -83,7 +85,7 @@ def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path,
     files = files_of_run(home, cluster.url)
 
     assert files == files_of_run(home, "none")
-    assert {path.parts[0] for path in files} == {"fixtures", "claims"}
+    assert {path.parts[0] for path in files} == {"fixtures", "claims", "truth"}
     assert all(list(worker.glob("app-*/*/stderr")) for worker in cluster.workers)
 
 

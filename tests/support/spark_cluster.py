@@ -6,19 +6,18 @@ A worker has what a machine of a cluster would have: Spark, Python, the librarie
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from simulator.broker.processes import free_port
-from support.processes import living
+from support.processes import kill, living, members
 
 LIBRARIES = Path(pytest.__file__).parent.parent
 """Where Python's libraries are, pyspark among them."""
@@ -33,7 +32,7 @@ class Cluster:
     """One that runs."""
 
     url: str
-    workers: tuple[Path, Path]
+    workers: tuple[Path, ...]
     """The directories in which their executors work."""
 
 
@@ -50,19 +49,36 @@ def running(home: Path) -> Iterator[Cluster]:
     port, environment = free_port(), without_us(home)
     made = Cluster(f"spark://127.0.0.1:{port}", (home / "one", home / "two"))
     with ExitStack() as stack:
-        log = stack.enter_context(deployed(home / "master", "master.Master", "--port", port))
-        wait_for(log, "Starting Spark master", 1)
+        stack.callback(end, start_master(home / "master", port))
         for worker in made.workers:
-            size = ("--cores", 1, "--memory", "1g", "--work-dir", worker)
-            stack.enter_context(deployed(worker, "worker.Worker", *size, made.url, env=environment))
-        wait_for(log, "Registering worker", 2)
+            stack.callback(end, start_worker(worker, made.url, environment))
+        wait_for(home / "master" / "log", "Registering worker", 2)
         yield made
 
 
-@contextmanager
-def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, str] = {}) -> Iterator[Path]:
-    """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
-    directory.mkdir()
+def start_master(directory: Path, port: int) -> subprocess.Popen[bytes]:
+    """The master, once it listens."""
+    process = _deploy(directory, "master.Master", {}, "--port", port)
+    wait_for(directory / "log", "Starting Spark master", 1)
+    return process
+
+
+def start_worker(directory: Path, master: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A worker of one core, whose executors work in that directory; it registers later."""
+    size = ("--cores", 1, "--memory", "1g", "--work-dir", directory)
+    return _deploy(directory, "worker.Worker", environment, *size, master)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a master or worker, and executors that it left behind."""
+    process.terminate()
+    process.wait(30)
+    kill(members(process.pid))
+
+
+def _deploy(directory: Path, kind: str, env: Mapping[str, str], *arguments: object) -> subprocess.Popen[bytes]:
+    """Start a master or worker of Spark's standalone mode on 127.0.0.1 alone, in a session of its own; it logs there."""
+    directory.mkdir(exist_ok=True)
     own = {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
@@ -79,9 +95,8 @@ def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, s
         0,
         *arguments,
     ]
-    with (
-        (directory / "log").open("wb") as log,
-        subprocess.Popen(
+    with (directory / "log").open("ab") as log:
+        return subprocess.Popen(
             list(map(str, command)),
             cwd=directory,
             env={**os.environ, **own, **env},
@@ -89,15 +104,7 @@ def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, s
             stdout=log,
             stderr=log,
             start_new_session=True,
-        ) as process,
-    ):
-        try:
-            yield directory / "log"
-        finally:
-            process.terminate()
-            process.wait(30)
-            with suppress(ProcessLookupError):  # executors that it left behind
-                os.killpg(process.pid, signal.SIGKILL)
+        )
 
 
 def executors(worker: Path) -> list[int]:

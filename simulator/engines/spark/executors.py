@@ -20,6 +20,8 @@ PACKAGE = Path(__file__).parents[2]
 
 NO_CODE = PACKAGE / "scenarios"
 
+SHIPPED = (".py", ".tsv")
+
 ARCHIVE = "ticdc-sim.zip"
 
 START_TIMEOUT = 60.0
@@ -79,10 +81,10 @@ def _ship(context: SparkContext) -> None:
 
 
 def archive(directory: Path) -> Path:
-    """Write the package's Python as an importable archive."""
+    """Write the package as an importable archive, with the tables of data beside its code."""
     path = directory / ARCHIVE
     with ZipFile(path, "w", ZIP_DEFLATED) as archive_file:
-        for file in sorted(PACKAGE.rglob("*.py")):
-            if NO_CODE not in file.parents:
+        for file in sorted(PACKAGE.rglob("*.*")):
+            if file.suffix in SHIPPED and NO_CODE not in file.parents:
                 archive_file.write(file, file.relative_to(PACKAGE.parent))
     return path
