@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,8 +109,12 @@ def _deploy(directory: Path, kind: str, env: Mapping[str, str], *arguments: obje
 
 def executors(worker: Path) -> list[int]:
     """The processes that execute for a worker."""
-    working = [pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command]
-    return [pid for pid in working if worker in Path(f"/proc/{pid}/cwd").resolve().parents]
+    found = []
+    for pid in (pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command):
+        with suppress(OSError):  # it may have ended
+            if worker in Path(os.readlink(f"/proc/{pid}/cwd")).parents:
+                found.append(pid)
+    return found
 
 
 def without_us(directory: Path) -> dict[str, str]:
