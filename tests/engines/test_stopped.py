@@ -248,6 +248,8 @@ LOST = (
     "Reason: Remote RPC client disassociated. Likely due to containers exceeding thresholds.\nDriver stacktrace:"
 )
 
+FEWER = "Spark has lost executors and got no others for a minute: its workers are gone, or have no free cores or memory"
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -261,6 +263,17 @@ LOST = (
         (
             "org.apache.spark.SparkException: [PYTHON_WORKER_CREATION] Python worker failed to connect back.",
             "a Python process of Spark did not start in time: the machine may be too busy",
+        ),
+        (
+            "org.apache.spark.scheduler.BarrierJobSlotsNumberCheckFailed: [SPARK-24819]: Barrier execution mode does not "
+            "allow run a barrier stage that requires more slots than the total number of slots in the cluster currently.",
+            FEWER,
+        ),
+        ("org.apache.spark.SparkException: Job 3 cancelled as part of cancellation of all jobs", FEWER),
+        (
+            "Job aborted due to stage failure: ResultStage 4 has failed the maximum allowable number of times: 1. Most "
+            "recent failure reason:\norg.apache.spark.shuffle.MetadataFetchFailedException: Missing an output location",
+            "a process of Spark was lost, and with it what it had read and compared",
         ),
     ],
 )

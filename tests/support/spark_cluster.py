@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,9 @@ class Cluster:
     workers: tuple[Path, ...]
     """The directories in which their executors work."""
 
+    sessions: tuple[int, ...]
+    """The workers' own processes, each of which leads the session of those that it starts."""
+
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
@@ -44,16 +47,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Cluster]:
-    """One that works in that directory."""
+def running(home: Path, names: Sequence[str] = ("one", "two")) -> Iterator[Cluster]:
+    """One that works in that directory, with workers of those names."""
     port, environment = free_port(), without_us(home)
-    made = Cluster(f"spark://127.0.0.1:{port}", (home / "one", home / "two"))
+    url, directories = f"spark://127.0.0.1:{port}", tuple(home / name for name in names)
     with ExitStack() as stack:
         stack.callback(end, start_master(home / "master", port))
-        for worker in made.workers:
-            stack.callback(end, start_worker(worker, made.url, environment))
-        wait_for(home / "master" / "log", "Registering worker", 2)
-        yield made
+        workers = [start_worker(directory, url, environment) for directory in directories]
+        for worker in workers:
+            stack.callback(end, worker)
+        wait_for(home / "master" / "log", "Registering worker", len(names))
+        yield Cluster(url, directories, tuple(worker.pid for worker in workers))
 
 
 def start_master(directory: Path, port: int) -> subprocess.Popen[bytes]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import atexit
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from pyspark import SparkContext
 
-from simulator.engines.spark.failures import unwrap_errors
+from simulator.engines.spark.failures import SPARK_ERRORS, unwrap_errors
 from simulator.engines.spark.python_version import DRIVERS_PYTHON, version
 from simulator.errors import UserError
 
@@ -26,6 +28,12 @@ ARCHIVE = "ticdc-sim.zip"
 
 START_TIMEOUT = 60.0
 """Seconds within which a cluster must start an executor."""
+
+LOST_TIMEOUT = 60.0
+"""Seconds within which a cluster that has lost all executors must start another one."""
+
+LOOK_SECONDS = 2.0
+"""Seconds between two looks at the executors of a run."""
 
 QUIET_PERIOD = 2.0
 """Seconds to wait for further executors after the last one came."""
@@ -41,24 +49,39 @@ def slots(context: SparkContext) -> int:
 def make_ready(context: SparkContext) -> None:
     """Prepare all executors; raises UserError if none starts or one cannot run the tasks."""
     _ship(context)
-    count = _wait_for_executors(context)
+    if not (count := wait_for_executors(context)):
+        raise UserError(
+            f"Spark at {context.master} has started no executor for {START_TIMEOUT:.0f} s: it has no worker with enough "
+            "free cores and memory (spark.executor.cores, spark.executor.memory); the workers' logs say more"
+        )
     # A barrier stage gives every executor its share of the tasks.
     context.parallelize(range(count), count).barrier().mapPartitions(_probe).collect()
+    threading.Thread(target=_cancel_without_executors, args=(context,), daemon=True).start()
 
 
-def _wait_for_executors(context: SparkContext) -> int:
-    """Return the slots of all executors that start."""
+def wait_for_executors(context: SparkContext) -> int:
+    """Return the slots of all executors that start; 0 if none does."""
     count, changed = 0, time.monotonic()
     while not count or time.monotonic() < changed + QUIET_PERIOD:
         if time.monotonic() > changed + START_TIMEOUT:
-            raise UserError(
-                f"Spark at {context.master} has started no executor for {START_TIMEOUT:.0f} s: it has no worker with enough "
-                "free cores and memory (spark.executor.cores, spark.executor.memory); the workers' logs say more"
-            )
+            return 0
         time.sleep(0.1)
         if (now := slots(context)) != count:
             count, changed = now, time.monotonic()
     return count
+
+
+def _cancel_without_executors(context: SparkContext) -> None:
+    """Cancel the jobs of a run that has lost all its executors for long: Spark would wait for others for ever."""
+    seen = time.monotonic()
+    with suppress(*SPARK_ERRORS, OSError, EOFError, AttributeError):  # the session is over
+        while True:
+            time.sleep(LOOK_SECONDS)
+            if slots(context):
+                seen = time.monotonic()
+            elif time.monotonic() > seen + LOST_TIMEOUT:
+                context.cancelAllJobs()
+                seen = time.monotonic()
 
 
 def _probe(rows: Iterable[int]) -> Iterable[int]:

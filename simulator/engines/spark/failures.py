@@ -35,6 +35,16 @@ _PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:
 
 _LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
 
+_LOST_FILES = re.compile(r"FetchFailed|has failed the maximum allowable number of times")
+"""A task did not find what an executor had written for it, and Spark does not run that again."""
+
+_TOO_FEW = re.compile(r"SPARK-24819|cancelled as part of cancellation of all jobs")
+"""A barrier stage has more tasks than the executors that are left take; or there was none for long (`executors.py`)."""
+
+NO_EXECUTOR = (
+    "Spark has lost executors and got no others for a minute: its workers are gone, or have no free cores or memory"
+)
+
 _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
 
@@ -88,6 +98,10 @@ def _spark_failure(text: str) -> errors.SimulatorError | None:
         return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
     if lost := _LOST.search(text):
         return ProcessLost(f"a process of Spark was lost: {lost[1]}; {KILLED}")
+    if _TOO_FEW.search(text):
+        return errors.DeliveryError(NO_EXECUTOR)
+    if _LOST_FILES.search(text):
+        return ProcessLost("a process of Spark was lost, and with it what it had read and compared")
     if no_python := _NO_PYTHON.search(text):
         return errors.UserError(f"a worker of Spark has no Python {no_python[1]!r}: {OTHER_PYTHON}")
     if ended := _PYTHON_ENDED.search(text):
