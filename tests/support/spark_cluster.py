@@ -1,4 +1,4 @@
-"""Spark's standalone mode for the tests: a master and two workers of one core each, as processes on the loopback.
+"""Spark's standalone mode for the tests: a master and workers of one core each, as processes on the loopback.
 
 A worker has what a machine of a cluster would have: Spark, Python, the libraries, and nothing of us.
 """

@@ -95,7 +95,9 @@ class Run:
             text = "\n".join(said)
             if code is None:
                 return f"hangs: {text[-500:]}"
-            if "Traceback" in text or (code in DEFECTS and isinstance(self._stream, Sent)):
+            full = "No space left on device" in text and self._harm is not None and self._harm.what.startswith("disk")
+            mistaken = code in DEFECTS and isinstance(self._stream, Sent) and not full
+            if "Traceback" in text or "defect of ticdc-sim" in text or mistaken:
                 return f"ended with {code}: {text[-2000:]}"
             if code == 0 or (code == 1 and isinstance(self._stream, Read)):
                 return ""
