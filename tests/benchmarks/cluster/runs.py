@@ -127,7 +127,8 @@ class Run:
                     self._struck = time.monotonic() if self._harm else 0.0
                 if self._harm and time.monotonic() - self._struck > self._harm.lasts:
                     self._undo()
-                if position != (position := self._position()):
+                before, position = position, self._position()
+                if before and position not in ("", before):  # the first one is where the run begins
                     self._advances.append(time.monotonic())
                 time.sleep(LOOK)
             code = process.poll()
@@ -146,7 +147,7 @@ class Run:
         else:
             while not self._advances:
                 yield False
-            began, wait = time.monotonic(), share * (SECONDS - 1)
+            began, wait = time.monotonic(), share * (SECONDS - 3)
         while True:
             yield time.monotonic() - began > wait
 
