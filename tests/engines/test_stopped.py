@@ -257,6 +257,11 @@ FEWER = "Spark has lost executors and got no others for a minute: its workers ar
     [
         (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
         (
+            LOST.replace("caused by one of", "unrelated to"),
+            "a process of Spark was lost: executor 1 exited unrelated to the running tasks; its worker was lost, or the "
+            "machine (the log of Spark's master tells)",
+        ),
+        (
             "Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
             f"the memory of Spark's Java is full: {LESS}",
         ),

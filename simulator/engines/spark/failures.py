@@ -30,6 +30,10 @@ LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.c
 
 KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
+UNRELATED = "unrelated to the running tasks"
+ELSEWHERE = "its worker was lost, or the machine (the log of Spark's master tells)"
+"""What Spark says of the end of an executor that its worker did not see, and what that comes from."""
+
 _NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]*)"')
 _PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:", re.DOTALL)
 
@@ -97,7 +101,8 @@ def _spark_failure(text: str) -> errors.SimulatorError | None:
     if "OutOfMemoryError" in text:
         return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
     if lost := _LOST.search(text):
-        return ProcessLost(f"a process of Spark was lost: {lost[1]}; {KILLED}")
+        why = ELSEWHERE if lost[1].endswith(UNRELATED) else KILLED
+        return ProcessLost(f"a process of Spark was lost: {lost[1]}; {why}")
     if _TOO_FEW.search(text):
         return errors.DeliveryError(NO_EXECUTOR)
     if _LOST_FILES.search(text):
