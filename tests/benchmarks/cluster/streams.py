@@ -21,6 +21,9 @@ from simulator.sinks.kafka import library
 SECONDS = 8
 """Of real time in which `load` and `diff` send."""
 
+LONGEST = 3 * SECONDS
+"""What a load sends at most that is resumed twice."""
+
 ROWS = 1500
 """A second, of `load`; of each table of `diff`, that many in all."""
 
@@ -49,7 +52,9 @@ class Sent:
         self._address, self._more = address, more
         self._command = (*command, "--config", config, "--resolved-interval", INTERVAL)
         fixtures = home / f"whole-{command[0]}"
-        call(*self._command, "--sink-uri", self._uri("whole"), "--fixtures", fixtures, "--master", "none")
+        lasts = ("--duration", f"{LONGEST}s") if command[0] == "load" else ()  # again so long when it is resumed
+        uri = ("--sink-uri", self._uri("whole"))
+        call(*self._command, *lasts, *uri, "--fixtures", fixtures, "--master", "none")
         self.expected: list[Told] = of(str(fixtures))
 
     def command(self, topic: str, directory: Path, number: int) -> tuple[object, ...]:
