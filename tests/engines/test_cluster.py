@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import playing
 from support.cut_short import RUN, held, require_true
-from support.playing import state
 from support.processes import errors, started, wait_until
 from support.spark_cluster import Cluster, executors
 
@@ -75,7 +75,7 @@ def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
     ]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert state(home / "truth") == state(home / "after")  # in as many files as there are tasks
+    assert playing.state(home / "truth") == playing.state(home / "after")  # in as many files as there are tasks
     shutil.rmtree(home / "truth")
     found: dict[Path, bytes] = {}
     for name in ("fixtures", "claims"):
