@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import playing
 from support.cut_short import RUN, held, require_true
 from support.processes import errors, started, wait_until
 from support.spark_cluster import Cluster, executors
@@ -51,7 +52,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
-    """The files that a run makes on that master, where every path is relative; they are removed."""
+    """The files that a run makes on that master, where every path is relative; they are removed.
+
+    Its truth is the snapshot after."""
     command = [
         sys.executable,
         "-c",
@@ -65,11 +68,15 @@ def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
         "changefeed.toml",
         "--fixtures",
         "fixtures",
+        "--truth",
+        "truth",
         "--master",
         master,
     ]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert playing.state(home / "truth") == playing.state(home / "after")  # in as many files as there are tasks
+    shutil.rmtree(home / "truth")
     found: dict[Path, bytes] = {}
     for name in ("fixtures", "claims"):
         files = [path for path in (home / name).rglob("*") if path.is_file()]

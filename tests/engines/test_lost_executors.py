@@ -15,8 +15,8 @@ import pytest
 from support.load_told import BY_KEY, DDL, OPTIONS, assert_nothing_is_lost, of, repeated_above
 from support.loads import PLAN
 from support.playing import play
-from support.processes import children, errors, started, wait_until
-from support.spark_cluster import Cluster, executors
+from support.processes import children, errors, kill, members, started, wait_until
+from support.spark_cluster import Cluster, executors, running
 
 from simulator import tso
 
@@ -79,6 +79,8 @@ def test_the_window_that_is_open_when_an_executor_is_killed_is_sent_again(
         for each in held_up:
             os.kill(each, signal.SIGCONT)
         wait_until(process, lambda: watermark() > open_above)
+        wait_until(process, lambda: len(senders(cluster)) == 2)  # the window goes to one task, later ones to two again
+        assert process.poll() is None, errors(process)
         process.send_signal(signal.SIGINT)
         said = errors(process)
 
@@ -151,6 +153,23 @@ def test_a_verification_that_loses_an_executor_says_what_it_says_without_spark(
 
     assert (process.returncode, verdict(found)) == (1, expected), said
     assert expected["failures"]
+
+
+@pytest.mark.slow
+def test_a_run_that_has_lost_all_executors_says_so_after_a_while(stream: Path, tmp_path: Path) -> None:
+    """Spark itself would wait for others for ever; the run waits a second in place of a minute."""
+    first = "from simulator.engines.spark import executors\nexecutors.LOST_TIMEOUT = 1"
+    with running(tmp_path, ["only"]) as small:
+        command = "verify", stream, "--truth", stream.with_name("truth"), "--master", small.url
+        with started(*command, first=first, stdout=subprocess.DEVNULL) as process:
+            wait_until(process, lambda: any(reads(each, stream) for each in executors(small.workers[0])), 0.01)
+            kill(members(small.sessions[0]))
+            said = errors(process)
+
+    expected = (
+        "Spark has lost executors and got no others for a minute: its workers are gone, or have no free cores or memory"
+    )
+    assert (process.returncode, said) == (3, [f"ticdc-sim: {expected}"])
 
 
 def senders(cluster: Cluster) -> dict[int, list[int]]:

@@ -249,6 +249,8 @@ LOST = (
     "Reason: Remote RPC client disassociated. Likely due to containers exceeding thresholds.\nDriver stacktrace:"
 )
 
+FEWER = "Spark has lost executors and got no others for a minute: its workers are gone, or have no free cores or memory"
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -256,12 +258,28 @@ LOST = (
     [
         (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
         (
+            LOST.replace("caused by one of", "unrelated to"),
+            "a process of Spark was lost: executor 1 exited unrelated to the running tasks; its worker was lost, or the "
+            "machine (the log of Spark's master tells)",
+        ),
+        (
             "Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
             f"the memory of Spark's Java is full: {LESS}",
         ),
         (
             "org.apache.spark.SparkException: [PYTHON_WORKER_CREATION] Python worker failed to connect back.",
             "a Python process of Spark did not start in time: the machine may be too busy",
+        ),
+        (
+            "org.apache.spark.scheduler.BarrierJobSlotsNumberCheckFailed: [SPARK-24819]: Barrier execution mode does not "
+            "allow run a barrier stage that requires more slots than the total number of slots in the cluster currently.",
+            FEWER,
+        ),
+        ("org.apache.spark.SparkException: Job 3 cancelled as part of cancellation of all jobs", FEWER),
+        (
+            "Job aborted due to stage failure: ResultStage 4 has failed the maximum allowable number of times: 1. Most "
+            "recent failure reason:\norg.apache.spark.shuffle.MetadataFetchFailedException: Missing an output location",
+            "a process of Spark was lost, and with it what it had read and compared",
         ),
     ],
 )

@@ -139,3 +139,22 @@ def test_a_window_is_handed_out_again_when_its_senders_have_ended(
     assert [end_ms for _, end_ms, *_ in ask_both(tasks, None, 0)] == [100, 100]
     assert ask_both(tasks, REPORT, 0) == [None, None]
     assert [retried for _, retried in feed.committed] == [1]
+
+
+def test_a_job_that_is_to_end_hands_no_window_to_its_tasks_but_to_those_of_the_next(
+    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
+) -> None:
+    """It is no restart: nothing is sent again."""
+    first = start()
+    windows.end_job()
+    assert ask_both(first) == [None, None]
+    assert not windows.over
+
+    tasks = start()
+    assert [end_ms for _, end_ms, *_ in ask_both(tasks)] == [100, 100]
+    windows.end_job()
+    assert ask_both(tasks, REPORT, 0) == [None, None]
+    assert not windows.over
+    assert ask_both(start()) == [None, None]
+    assert [retried for _, retried in feed.committed] == [0]
+    assert windows.over

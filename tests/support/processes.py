@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -102,3 +102,20 @@ def children(process: int, name: str = "") -> list[int]:
         found += [pid for pid, command in below if name in command]
         parents = {pid for pid, _ in below}
     return found
+
+
+def members(session: int) -> list[int]:
+    """The processes of a session that have not ended, in whatever process groups."""
+    found = []
+    for pid, *_ in living():
+        with suppress(OSError):  # it may have ended
+            if os.getsid(pid) == session:
+                found.append(pid)
+    return found
+
+
+def kill(processes: Iterable[int], number: signal.Signals = signal.SIGKILL) -> None:
+    """Sends them a signal, if they are still there."""
+    for pid in processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,4 +1,4 @@
-"""Spark's standalone mode for the tests: a master and two workers of one core each, as processes on the loopback.
+"""Spark's standalone mode for the tests: a master and workers of one core each, as processes on the loopback.
 
 A worker has what a machine of a cluster would have: Spark, Python, the libraries, and nothing of us.
 """
@@ -6,11 +6,10 @@ A worker has what a machine of a cluster would have: Spark, Python, the librarie
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from simulator.broker.processes import free_port
-from support.processes import living
+from support.processes import kill, living, members
 
 LIBRARIES = Path(pytest.__file__).parent.parent
 """Where Python's libraries are, pyspark among them."""
@@ -34,8 +33,11 @@ class Cluster:
     """One that runs."""
 
     url: str
-    workers: tuple[Path, Path]
+    workers: tuple[Path, ...]
     """The directories in which their executors work."""
+
+    sessions: tuple[int, ...]
+    """The workers' own processes, each of which leads the session of those that it starts."""
 
 
 @pytest.fixture(scope="session")
@@ -46,24 +48,42 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Cluster]:
-    """One that works in that directory."""
+def running(home: Path, names: Sequence[str] = ("one", "two")) -> Iterator[Cluster]:
+    """One that works in that directory, with workers of those names."""
     port, environment = free_port(), without_us(home)
-    made = Cluster(f"spark://127.0.0.1:{port}", (home / "one", home / "two"))
+    url, directories = f"spark://127.0.0.1:{port}", tuple(home / name for name in names)
     with ExitStack() as stack:
-        log = stack.enter_context(deployed(home / "master", "master.Master", "--port", port))
-        wait_for(log, "Starting Spark master", 1)
-        for worker in made.workers:
-            size = ("--cores", 1, "--memory", "1g", "--work-dir", worker)
-            stack.enter_context(deployed(worker, "worker.Worker", *size, made.url, env=environment))
-        wait_for(log, "Registering worker", 2)
-        yield made
+        stack.callback(end, start_master(home / "master", port))
+        workers = [start_worker(directory, url, environment) for directory in directories]
+        for worker in workers:
+            stack.callback(end, worker)
+        wait_for(home / "master" / "log", "Registering worker", len(names))
+        yield Cluster(url, directories, tuple(worker.pid for worker in workers))
 
 
-@contextmanager
-def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, str] = {}) -> Iterator[Path]:
-    """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
-    directory.mkdir()
+def start_master(directory: Path, port: int) -> subprocess.Popen[bytes]:
+    """The master, once it listens."""
+    process = _deploy(directory, "master.Master", {}, "--port", port)
+    wait_for(directory / "log", "Starting Spark master", 1)
+    return process
+
+
+def start_worker(directory: Path, master: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A worker of one core, whose executors work in that directory; it registers later."""
+    size = ("--cores", 1, "--memory", "1g", "--work-dir", directory)
+    return _deploy(directory, "worker.Worker", environment, *size, master)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a master or worker, and executors that it left behind."""
+    process.terminate()
+    process.wait(30)
+    kill(members(process.pid))
+
+
+def _deploy(directory: Path, kind: str, env: Mapping[str, str], *arguments: object) -> subprocess.Popen[bytes]:
+    """Start a master or worker of Spark's standalone mode on 127.0.0.1 alone, in a session of its own; it logs there."""
+    directory.mkdir(exist_ok=True)
     own = {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
@@ -80,9 +100,8 @@ def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, s
         0,
         *arguments,
     ]
-    with (
-        (directory / "log").open("wb") as log,
-        subprocess.Popen(
+    with (directory / "log").open("ab") as log:
+        return subprocess.Popen(
             list(map(str, command)),
             cwd=directory,
             env={**os.environ, **own, **env},
@@ -90,21 +109,17 @@ def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, s
             stdout=log,
             stderr=log,
             start_new_session=True,
-        ) as process,
-    ):
-        try:
-            yield directory / "log"
-        finally:
-            process.terminate()
-            process.wait(30)
-            with suppress(ProcessLookupError):  # executors that it left behind
-                os.killpg(process.pid, signal.SIGKILL)
+        )
 
 
 def executors(worker: Path) -> list[int]:
     """The processes that execute for a worker."""
-    working = [pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command]
-    return [pid for pid in working if worker in Path(f"/proc/{pid}/cwd").resolve().parents]
+    found = []
+    for pid in (pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command):
+        with suppress(OSError):  # it may have ended
+            if worker in Path(os.readlink(f"/proc/{pid}/cwd")).parents:
+                found.append(pid)
+    return found
 
 
 def without_us(directory: Path) -> dict[str, str]:

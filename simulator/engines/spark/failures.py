@@ -30,10 +30,24 @@ LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.c
 
 KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
+UNRELATED = "unrelated to the running tasks"
+ELSEWHERE = "its worker was lost, or the machine (the log of Spark's master tells)"
+"""What Spark says of the end of an executor that its worker did not see, and what that comes from."""
+
 _NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]*)"')
 _PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:", re.DOTALL)
 
 _LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
+
+_LOST_FILES = re.compile(r"FetchFailed|has failed the maximum allowable number of times")
+"""A task did not find what an executor had written for it, and Spark does not run that again."""
+
+_TOO_FEW = re.compile(r"SPARK-24819|cancelled as part of cancellation of all jobs")
+"""A barrier stage has more tasks than the executors that are left take; or there was none for long (`executors.py`)."""
+
+NO_EXECUTOR = (
+    "Spark has lost executors and got no others for a minute: its workers are gone, or have no free cores or memory"
+)
 
 _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
@@ -87,7 +101,12 @@ def _spark_failure(text: str) -> errors.SimulatorError | None:
     if "OutOfMemoryError" in text:
         return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
     if lost := _LOST.search(text):
-        return ProcessLost(f"a process of Spark was lost: {lost[1]}; {KILLED}")
+        why = ELSEWHERE if lost[1].endswith(UNRELATED) else KILLED
+        return ProcessLost(f"a process of Spark was lost: {lost[1]}; {why}")
+    if _TOO_FEW.search(text):
+        return errors.DeliveryError(NO_EXECUTOR)
+    if _LOST_FILES.search(text):
+        return ProcessLost("a process of Spark was lost, and with it what it had read and compared")
     if no_python := _NO_PYTHON.search(text):
         return errors.UserError(f"a worker of Spark has no Python {no_python[1]!r}: {OTHER_PYTHON}")
     if ended := _PYTHON_ENDED.search(text):

@@ -14,8 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.daemon import MODULE
 from simulator.engines.spark.driver_host import driver_host
-from simulator.engines.spark.failures import ProcessLost, unwrap_errors
+from simulator.engines.spark.executors import wait_for_executors
+from simulator.engines.spark.failures import NO_EXECUTOR, ProcessLost, unwrap_errors
 from simulator.engines.spark.internals import slots
+from simulator.errors import DeliveryError
 from simulator.load.feed import Feed
 from simulator.load.on_spark.sending_task import SendingJob, send_windows
 from simulator.load.on_spark.window_server import WindowServer
@@ -33,7 +35,7 @@ def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str],
     with closing(WindowServer(feed, driver_host(str(spark.sparkContext.master)))) as windows:
         while not windows.over:
             try:
-                _run_job(spark, windows, max(1, min(slots(spark.sparkContext), destinations)))
+                _run_job(spark, windows, destinations)
             except ProcessLost as loss:
                 lost = [*(at for at in lost if at > time.monotonic() - RESTARTS_WITHIN), time.monotonic()]
                 if len(lost) > MOST_RESTARTS:
@@ -42,13 +44,22 @@ def run(spark: SparkSession, feed: Feed, destinations: int, say: Callable[[str],
 
 
 @unwrap_errors()
-def _run_job(spark: SparkSession, windows: WindowServer, tasks: int) -> None:
-    """Run one job; raise what the feed raised, or the error of a task."""
+def _run_job(spark: SparkSession, windows: WindowServer, destinations: int) -> None:
+    """Run one job; raise what the feed raised, or the error of a task.
+
+    It has as many tasks as the executors that are left take, and ends early when there are more again.
+    """
+    context = spark.sparkContext
+    if not (count := slots(context) or wait_for_executors(context)):
+        raise DeliveryError(NO_EXECUTOR)
+    tasks = min(count, destinations)
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(_frame(spark, windows.start(tasks)).collect)
         try:
             while not wait([job], POLL_SECONDS).done and windows.error is None:
                 windows.send_without_pace()
+                if tasks < min(slots(context), destinations):
+                    windows.end_job()
         finally:
             if not windows.over:
                 windows.end_senders()

@@ -41,6 +41,9 @@ class WindowServer:
         self._senders: dict[int, BufferedIOBase] = {}
         self._lock = threading.RLock()
         self._empty = threading.Condition(self._lock)
+        self._ends = False
+        """Whether the job ends when it has sent the open window."""
+
         self.over = False
         self.error: BaseException | None = None
         """What the feed raised."""
@@ -53,12 +56,17 @@ class WindowServer:
         No process of the job before may be left (`end_senders`).
         """
         self._round = threading.Barrier(tasks, self._advance)
+        self._ends = False
         self._reports.clear()
         if self._window is not None:
             self._retried += 1
             if (files := _file_settings(self._window)) is not None:
                 directory.truncate_to(files, self._file_sizes)
         return SendingJob(self._server.driver, self._attempt, tasks)
+
+    def end_job(self) -> None:
+        """End the job when its tasks have sent the open window, so that one with other tasks can go on."""
+        self._ends = True
 
     def end_senders(self) -> None:
         """End all processes of the job; raise DeliveryError if one does not end."""
@@ -117,13 +125,14 @@ class WindowServer:
         return window.first_ms, window.end_ms, window.pace, None if window.epoch.number == epoch else window.epoch
 
     def _advance(self) -> None:
-        """Finish the window that all tasks have sent, and open the next one; hand out again one that they have not."""
+        """Finish the window that all tasks have sent, and open the next one unless the job ends; hand out again one that
+        they have not."""
         try:
             if self._window is not None and self._reports:
                 self._feed.sent(self._window, [*self._reports], self._retried)
                 self._window, self._retried = None, 0
             self._reports.clear()
-            if self._window is None:
+            if self._window is None and not self._ends:
                 self._window = self._feed.next()
                 self.over = self._window is None
                 if self._window is not None and (files := _file_settings(self._window)) is not None:
