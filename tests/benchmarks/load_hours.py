@@ -37,7 +37,7 @@ LOOK = 5.0
 
 QUARTERS = 4
 STARTING = 60.0
-"""Seconds that are in no quarter: processes start, and Java compiles."""
+"""Seconds behind the first rows that are in no quarter: Java compiles, and windows find their length."""
 
 MINUTE = 60.0
 MEGABYTE = 1e6
@@ -160,7 +160,8 @@ def minutes(summary: dict[str, Any]) -> dict[str, Any]:
 
 def table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of a table of the log's quarters, in Markdown."""
-    looks = [line for line in lines if "rss" in line and line["second"] >= STARTING and "Java" in line["rss"]]
+    begun = next((line["second"] for line in lines if line.get("rows")), 0.0)
+    looks = [line for line in lines if line.get("rows") and line["second"] >= begun + STARTING]
     if len(looks) < QUARTERS:
         yield "too few looks for quarters"
         return
