@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 from support.playing import play
 
-from simulator.engines import in_process, on_spark
+from simulator.engines import in_process
 
 SCHEMA = "CREATE TABLE item (id int PRIMARY KEY, note text);"
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
+INTERNALS = "simulator.engines.spark.internals"
 MISSING = "spark.sql.no.such.setting", ("org.apache.spark.sql.NoSuchRule",)
+
+
+@pytest.fixture
+def on_spark(spark: Any) -> Any:
+    """The engine, whose import needs pyspark."""
+    from simulator.engines import on_spark
+
+    return on_spark
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +47,14 @@ def files(states: tuple[Path, Path], out: Path, master: str) -> dict[str, bytes]
 
 def without_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Joins move rows; batches end by rows alone; no stage runs alone."""
-    monkeypatch.setattr(on_spark.internals, "SAME_PARTITIONS", MISSING[0])
-    monkeypatch.setattr(on_spark.internals, "BATCH_BYTES", MISSING[0])
-    monkeypatch.setattr(on_spark.internals, "_frame", lambda frame: frame._jdf.schema())
+    monkeypatch.setattr(f"{INTERNALS}.SAME_PARTITIONS", MISSING[0])
+    monkeypatch.setattr(f"{INTERNALS}.BATCH_BYTES", MISSING[0])
+    monkeypatch.setattr(f"{INTERNALS}._frame", lambda frame: frame._jdf.schema())
 
 
 def without_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adaptive execution has other rules than those that are excluded."""
-    monkeypatch.setattr(on_spark.internals, "EXCLUDED_RULES", MISSING[1])
+    monkeypatch.setattr(f"{INTERNALS}.EXCLUDED_RULES", MISSING[1])
 
 
 @pytest.mark.parametrize("lacks", [without_setting, without_rules])
@@ -74,7 +83,7 @@ def test_duplicate_keys_are_refused_before_anything_is_sent_without_internals(
     assert not out.exists()
 
 
-def test_slots_are_cores_where_spark_does_not_tell_them(spark: Any) -> None:
+def test_slots_are_cores_where_spark_does_not_tell_them(spark: Any, on_spark: Any) -> None:
     """And one, which is always free, where the user has said another number of tasks."""
     plain, configured = (
         SimpleNamespace(
@@ -86,7 +95,9 @@ def test_slots_are_cores_where_spark_does_not_tell_them(spark: Any) -> None:
     assert [slots(spark.sparkContext), slots(plain), slots(configured)] == [2, 2, 1]
 
 
-def test_a_pyspark_without_private_names_is_used_without_them(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pyspark_without_private_names_is_used_without_them(
+    spark: Any, on_spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     internals: Any = on_spark.internals
     assert internals.java_process() is not None and internals.has_daemon()
     assert internals.active_context() is spark.sparkContext
@@ -98,7 +109,7 @@ def test_a_pyspark_without_private_names_is_used_without_them(spark: Any, monkey
     internals.silence_accumulators(SimpleNamespace())
 
 
-def test_errors_of_work_itself_are_no_missing_internals(spark: Any) -> None:
+def test_errors_of_work_itself_are_no_missing_internals(spark: Any, on_spark: Any) -> None:
     """They come through, as what they are."""
 
     def fail(batches: Any) -> Any:
