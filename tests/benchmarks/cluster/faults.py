@@ -55,16 +55,16 @@ def kill_executor(random: Random, machines: Machines, driver: int) -> Harm | Non
     return Harm("an executor")
 
 
-def kill_driver(random: Random, machines: Machines, driver: int) -> Harm:
+def kill_driver(random: Random, machines: Machines, driver: int) -> Harm | None:
     """Its Python, its Java, or both."""
     what = random.choice(["the driver", "the driver's Python", "the driver's Java"])
     found = {
         "the driver": members(driver),
         "the driver's Python": [driver],
         "the driver's Java": children(driver, "java"),
-    }
-    kill(found[what])
-    return Harm(what)
+    }[what]
+    kill(found)
+    return Harm(what) if found else None
 
 
 def kill_broker(random: Random, machines: Machines, driver: int) -> Harm:
