@@ -16,6 +16,7 @@ import pytest
 from support.damage import Line, bad, good
 
 from simulator.cli import run
+from simulator.engines import in_process
 
 URI = "kafka://h:1/t?protocol=canal-json"
 BATCHES = 6
@@ -62,7 +63,9 @@ def in_time() -> Iterator[None]:
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """With nothing of this machine in reach: no Java, no broker of its user."""
+    """With nothing of this machine in reach: no Java, no broker of its user; and snapshots that are too large for one
+    process, so that those that are good end there."""
+    monkeypatch.setattr(in_process, "SMALL_BYTES", -1)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "programs").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))

@@ -47,7 +47,7 @@ def pace(
     batches: Iterable[pa.RecordBatch], speed: float, start_ms: int, began: float, stop: StopRequest
 ) -> Iterator[pa.RecordBatch]:
     """Yield events when their simulated time has come, in slices of about a tenth of a real second."""
-    slice_ms = max(1, int(100 * speed))
+    slice_ms = max(1, int(min(100 * speed, 1 << 62)))
     for batch in batches:
         elapsed_ms = physical(ints(batch, "commit_ts")) - start_ms
         bounds = np.flatnonzero(np.diff(elapsed_ms // slice_ms, prepend=-1, append=1 << 62))
