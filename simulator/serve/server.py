@@ -31,7 +31,7 @@ Returned = TypeVar("Returned")
 
 TICK_SECONDS = 1.0
 
-DELIVERY_SECONDS = 0.02
+DELIVERY_SECONDS = 0.05
 """How long messages wait for those of later commits: together they cost less. In TiCDC a commit waits for a resolved ts,
 which takes longer."""
 

@@ -105,8 +105,6 @@ def _spark_failure(text: str) -> errors.SimulatorError | None:
         return ProcessLost(f"a process of Spark was lost: {lost[1]}; {why}")
     if _TOO_FEW.search(text):
         return errors.DeliveryError(NO_EXECUTOR)
-    if _LOST_FILES.search(text):
-        return ProcessLost("a process of Spark was lost, and with it what it had read and compared")
     if no_python := _NO_PYTHON.search(text):
         return errors.UserError(f"a worker of Spark has no Python {no_python[1]!r}: {OTHER_PYTHON}")
     if ended := _PYTHON_ENDED.search(text):
@@ -116,6 +114,8 @@ def _spark_failure(text: str) -> errors.SimulatorError | None:
         return ProcessLost(f"a Python process of Spark was killed, or crashed: {KILLED}")
     if "Python worker failed to connect back" in text:
         return ProcessLost("a Python process of Spark did not start in time: the machine may be too busy")
+    if _LOST_FILES.search(text):
+        return ProcessLost("a process of Spark was lost, and with it what it had read and compared")
     return None
 
 
