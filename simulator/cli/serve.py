@@ -111,7 +111,7 @@ class _Console:
             return
         schemas = {number: schema.text for number, schema in self._ticdc.schemas.items()}
         texts = list(lines(records(made), schemas=schemas))
-        was_idle, self._is_idle = self._is_idle, all(text.endswith(" WATERMARK") for text in texts)
+        was_idle, self._is_idle = self._is_idle, all(text.split(" ", 3)[3:] == ["WATERMARK"] for text in texts)
         if not (was_idle and self._is_idle):
             show_lines(texts)
             sys.stdout.flush()

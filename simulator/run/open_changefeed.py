@@ -164,10 +164,9 @@ class OpenChangefeed:
             self.deliver()
             self._sent_to = [self.position]
         position, planned = self.position, self._context
-        known = len(self._cursors), len(self._additions)
+        known = len(self._cursors), len(self._additions), len(self._waiting)
         if prompt or has_ddl:
             self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
-        waiting = [*self._waiting]
         try:
             behind, result, last_ms = self._applied(events, upstream, now_ms)
             self._waiting.append(result)
@@ -178,8 +177,7 @@ class OpenChangefeed:
         except SimulatorError:
             self.position, self._context = position, planned
             del self._cursors[known[0] :], self._additions[known[1] :]
-            del self._sent_to[len(waiting) + 1 :]
-            self._waiting = waiting
+            del self._waiting[known[2] :], self._sent_to[known[2] + 1 :]
             raise
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 

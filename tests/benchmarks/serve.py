@@ -4,7 +4,7 @@
 
 A client in this process sends statements of one row by its primary key, one after another. PyMySQL sends texts,
 mysql-connector-python prepared statements. *memory* is the server of the fixture `ticdc_server`, whose messages wait
-until they are asked for; *console* is `ticdc-sim serve --console`, which sends each commit at once.
+until they are asked for; *console* is `ticdc-sim serve --console`, which sends the commits of 50 ms together.
 """
 
 from __future__ import annotations
