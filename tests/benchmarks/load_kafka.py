@@ -2,8 +2,9 @@
 
     python tests/benchmarks/load_kafka.py [CASE ...] [--seconds 60] [--sustained-seconds 600] [--master 'local[2]']
 
-Prints a table in Markdown. Cases: sustained, wide-open, wide-canal, one-partition, bare, generate; without any, all of
-them. bare and generate measure a run of six columns themselves, as long as the others, to be set beside it.
+Prints a table in Markdown. Cases: sustained, wide-open, wide-canal, one-partition, bare, kafka-tool, generate; without
+any, all of them. bare, kafka-tool and generate measure a run of six columns themselves, as long as the others, to be set
+beside it.
 
 Kafka keeps 256 MiB of a partition, and looks every 2 seconds for what is more: nothing reads it, and the disk must not
 fill.
@@ -169,8 +170,15 @@ def bare(place: Place) -> Iterator[Row]:
             f"our sink with ready records, processes: {processes}: records/s",
             f"{_rows(reached)}; load {plain / reached:.2f} x",
         )
-    reached = _alone(place, lambda settings, topic: performance(settings, topic, size, place.seconds))
-    yield Row("kafka-producer-perf-test: records/s", f"{_rows(reached)}; load {plain / reached:.2f} x")
+    yield from kafka_tool(place)
+
+
+def kafka_tool(place: Place) -> Iterator[Row]:
+    """Kafka's own producer."""
+    load = place.six()
+    reached = _alone(place, lambda settings, topic: performance(settings, topic, round(load.row_bytes), place.seconds))
+    yield Row("load, Canal-JSON, 6 columns, kafka-python: rows/s", _rows(load.rows))
+    yield Row("kafka-producer-perf-test: records/s", f"{_rows(reached)}; load {load.rows / reached:.2f} x", "0.6 x")
 
 
 def generate(place: Place) -> Iterator[Row]:
@@ -185,6 +193,7 @@ def generate(place: Place) -> Iterator[Row]:
 
 CASES: dict[str, Callable[[Place], Iterator[Row]]] = {
     "bare": bare,
+    "kafka-tool": kafka_tool,
     "generate": generate,
     "one-partition": one_partition,
     "wide-canal": wide_canal,

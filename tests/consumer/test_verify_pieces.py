@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from support.playing import play
 from simulator.consumer import truth_metadata
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
+from simulator.consumer.engines.in_process import read_in_process
 from simulator.consumer.partitions import StreamPartition, partitions
 from simulator.consumer.recorded_files import read_batches
 from simulator.consumer.records import FixtureFile
+from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.verify import reading, verify, workflow
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.consumer.verify.reading import ReadResults, ReadSettings, partition_sources
@@ -86,6 +88,21 @@ def test_pieces_of_a_right_stream_add_up_to_it(stream: tuple[Path, Path], spec: 
     assert sum(len(parts) for parts in pieces._read.values()) > 5
     assert [] == pieces.apart
     assert compared(read(places, spec, 0).summaries) == compared(pieces.summaries)
+
+
+def test_statements_are_found_in_pieces(stream: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, in the order of commit-ts, though each piece is read by a task of its own."""
+    places = partitions(str(stream[0]))
+    whole = reading.read_statements(places, "canal-json", read_in_process)
+    monkeypatch.setattr(reading, "PIECE", RECORDS)
+    tasks: list[ImagePairSource] = []
+
+    def from_the_last(sources: Sequence[ImagePairSource], report: Report) -> None:
+        tasks.extend(sources)
+        read_in_process(sources[::-1], report)
+
+    assert whole == reading.read_statements(places, "canal-json", from_the_last)
+    assert len(whole) > 3 and len(tasks) > 3
 
 
 DAMAGE = ("lose", "repeat", "swap", "move")

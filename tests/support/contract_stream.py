@@ -102,8 +102,7 @@ def stream_spec(protocol: str, extension: bool = True) -> StreamSpec:
 
 def destination(table: Table, told: DispatchRows) -> RowDestinations:
     """The number of the row, by partitions."""
-    texts = told.cells("id" if table is TABLE else "line")
-    assert texts is not None
+    texts = told.cells["id" if table is TABLE else "line"]
     numbers = np.array([int(text) for text in texts.to_pylist()])
     return RowDestinations("shop", lambda count: numbers % count)
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
@@ -260,10 +259,10 @@ def _first_of_each(events: EventArrays) -> Ints:
 def _hashes(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints, bool]:
     """Return a hash of each row and whether it identifies the row: by its handle, or by all its values."""
     names = handle_key(alike.table)
-    number, width = _number(alike.name), len(alike.layout.names)
+    number = _number(alike.name)
     alone = bool(names) and set(names) <= set(alike.layout.names)
     if alone:
-        cells = [row_image.cell(alike.images, width, alike.layout.names.index(name)) for name in names]
+        cells = [alike.cells[name] for name in names]
         if events.exact[rows[alike.at]].all():
             return xxhash64(number, *cells), True
     else:

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
 from simulator.consumer.decode import LOST
@@ -37,22 +36,18 @@ class DispatchRows:
     """Rows of one layout by which the dispatcher decides: the new row, or the old row of a DELETE."""
 
     layout: Layout
-    images: pa.Array
+    cells: Mapping[str, pa.Array]
+    """The columns, as texts of the messages."""
+
     commit_ts: Ints
     exact: Mask
-
-    def cells(self, name: str) -> pa.Array | None:
-        """Return the texts of a column as in the messages; None if they do not have the column."""
-        if name not in self.layout.names:
-            return None
-        return row_image.cell(self.images, len(self.layout.names), self.layout.names.index(name))
 
     def texts(self, column: Column) -> tuple[pa.Array, Mask] | None:
         """Return the TiDB texts of a column, and which of them are unknown; None if messages lack the column. Raises
         UserError for a number that is no member of the ENUM or SET."""
-        cells = self.cells(column.name)
-        if cells is None:
+        if column.name not in self.layout.names:
             return None
+        cells = self.cells[column.name]
         kind = self.layout.types[self.layout.names.index(column.name)]
         connect = is_connect(kind)
         if connect:

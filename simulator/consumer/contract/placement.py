@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import ROW, Ints, by_table, ints, picked_values
+from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import DispatchRows, PartitionCountSpan, RowDestinations
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.stream_spec import StreamSpec
@@ -35,8 +36,8 @@ class RowGroup:
     defined: bool
     """Whether the definition is known; otherwise the table is derived from the layout."""
 
-    images: pa.Array
-    """The new row, or the old row of a DELETE."""
+    cells: Mapping[str, pa.Array]
+    """The columns of the new row, or of the old row of a DELETE."""
 
     @property
     def name(self) -> str:
@@ -65,7 +66,8 @@ class TableDefinitions:
                     if layout not in self._layout_tables:
                         self._layout_tables[layout] = table_from_layout(layout)
                     table = self._layout_tables[layout]
-                yield RowGroup(at, layout, table, defined, picked_values(images, rows[at]))
+                cells = LazyCells(picked_values(images, rows[at]), layout.names)
+                yield RowGroup(at, layout, table, defined, cells)
 
 
 def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[Ints | None, Mask | None]:
@@ -84,7 +86,7 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[
     if isinstance(destination, str):
         unchecked[name, destination] += len(where)
         return None, None
-    dispatch_rows = DispatchRows(alike.layout, alike.images, events.ts[where], events.exact[where])
+    dispatch_rows = DispatchRows(alike.layout, alike.cells, events.ts[where], events.exact[where])
     try:
         destinations = destination(alike.table, dispatch_rows)
     except UserError as error:

@@ -64,6 +64,14 @@ def replay_on_spark(
     return [*settled.counts, *_look_at(spark, looked_at, expected, show, silent, 0)]
 
 
+@unwrap_errors()
+def read_on_spark(spark: SparkSession, sources: Sequence[ImagePairSource], report: Report) -> None:
+    """Let tasks read sources that yield nothing, for what they report; raises SimulatorError for errors of its
+    tasks."""
+    with _read(spark, sources, IMAGE_PAIR_SCHEMA, report, lambda pairs: pairs) as frame:
+        frame.toArrow()
+
+
 def silent(value: object) -> None:
     """Ignore what a source reports again."""
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints
+from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints, picked
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.consumer.replay import undefined_tables
@@ -89,8 +89,7 @@ class ImagePairBuilder:
         if len(rows) and rows.column("bound")[0].is_valid:
             rows = _placed_by_bound(rows)
         for number, places in by_table(ints(rows, "layout")):
-            of_layout = rows if len(places) == len(rows) else rows.take(pa.array(places))
-            yield from self._pairs_of_layout(of_layout, layouts[number], partition_index, skipped)
+            yield from self._pairs_of_layout(picked(rows, places), layouts[number], partition_index, skipped)
 
     def _pairs_of_layout(
         self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges
@@ -112,7 +111,7 @@ class ImagePairBuilder:
                 skipped.add(number, name, SPREAD, len(places))
                 continue
             for definition, at in by_table(history.definition_at(ts[places])):
-                part = rows.take(pa.array(places[at]))
+                part = picked(rows, places[at])
                 try:
                     before, after = self._images(part, layout, history, definition)
                     yield from self._pairs_of_table(part, number, definition, before, after, partition_index, skipped)

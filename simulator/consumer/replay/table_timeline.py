@@ -150,12 +150,17 @@ class TableTimeline:
 
 def stream_statements(batches: Iterable[pa.RecordBatch]) -> list[StreamStatement]:
     """Return the statements among decoded events (EVENT_SCHEMA), each once, ordered by commit-ts."""
-    statements: dict[StreamStatement, None] = {}
-    for batch in batches:
-        for table_key in np.flatnonzero(batch.column("kind").to_numpy() == DDL):
-            row = {name: batch.column(name)[table_key].as_py() for name in ("commit_ts", "schema", "text")}
-            statements[StreamStatement(row["commit_ts"], row["schema"] or "", row["text"])] = None
-    return sorted(statements, key=lambda sent: sent.ts)
+    rows = (
+        {name: batch.column(name)[place].as_py() for name in ("commit_ts", "schema", "text")}
+        for batch in batches
+        for place in np.flatnonzero(batch.column("kind").to_numpy() == DDL)
+    )
+    return statements_in_order(StreamStatement(row["commit_ts"], row["schema"] or "", row["text"]) for row in rows)
+
+
+def statements_in_order(statements: Iterable[StreamStatement]) -> list[StreamStatement]:
+    """Return the statements, each once, ordered by commit-ts."""
+    return sorted(dict.fromkeys(statements), key=lambda sent: sent.ts)
 
 
 def table_timeline(

@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 Engine = Callable[[Sequence[ImagePairSource], TableKnowledge, int, Report], list[pa.RecordBatch]]
 """Takes sources, table knowledge, the number of examples and a report callback; returns the findings."""
 
+Reader = Callable[[Sequence[ImagePairSource], Report], None]
+"""Takes sources that yield nothing, and a callback for what they report."""
+
 
 def master_of(master: str, size: int) -> str:
     """Return the given master; for `auto` choose one by the size of the input."""
@@ -40,6 +43,18 @@ def engine_of(master: str, size: int) -> Engine:
     return lambda sources, expected, show, report: with_spark(
         master, size, lambda session: _on_spark(session, size, sources, expected, show, report)
     )
+
+
+def reader_of(master: str, size: int) -> Reader:
+    if master == IN_PROCESS:
+        return in_process.read_in_process
+    return lambda sources, report: with_spark(master, size, lambda session: _read_on_spark(session, sources, report))
+
+
+def _read_on_spark(session: Any, sources: Sequence[ImagePairSource], report: Report) -> None:
+    from simulator.consumer.engines import on_spark
+
+    on_spark.read_on_spark(session, sources, report)
 
 
 def _on_spark(

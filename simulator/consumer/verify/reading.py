@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
+from typing import cast
 
 import pyarrow as pa
 
@@ -26,8 +27,9 @@ from simulator.consumer.partitions import StreamPartition, cut_partition, split_
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
-from simulator.consumer.replay.table_timeline import StreamStatement, stream_statements
+from simulator.consumer.replay.table_timeline import StreamStatement, statements_in_order, stream_statements
 from simulator.consumer.storage.table_events import TableEvents, TableFiles
+from simulator.consumer.verify.engine import Reader
 from simulator.engines.tasks.progress import report_reading
 
 PIECE = 1 << 20
@@ -88,7 +90,10 @@ def first_records(partitions: Iterable[StreamPartition]) -> Iterator[Record]:
 
 
 def read_statements(
-    partitions: Iterable[StreamPartition], protocol: str, schemas: Mapping[int, str] = MappingProxyType({})
+    partitions: Iterable[StreamPartition],
+    protocol: str,
+    reader: Reader,
+    schemas: Mapping[int, str] = MappingProxyType({}),
 ) -> list[StreamStatement]:
     """Return all statements of a stream in the order of commit-ts. Each topic has all its statements in partition 0.
     `schemas` are those of a registry.
@@ -98,17 +103,33 @@ def read_statements(
     partitions = list(partitions)
     if partitions and isinstance(files := partitions[0].source, TableFiles):
         return stream_statements(TableFiles(files.directory, files.directory.files).statements())
-    return stream_statements(
-        events
+    pieces = [
+        piece
         for partition in partitions
         if partition.partition == 0
-        for events in _statements(partition, protocol, schemas)
+        for piece in (cut_partition(partition, PIECE) if _each_alone(protocol) else [partition])
+    ]
+    found: dict[int, list[StreamStatement]] = {}
+    reader(
+        [partial(_report_statements, number, piece, protocol, schemas) for number, piece in enumerate(pieces)],
+        lambda value: found.update([cast("tuple[int, list[StreamStatement]]", value)]),
     )
+    return statements_in_order(statement for number in sorted(found) for statement in found[number])
 
 
-def _statements(partition: StreamPartition, protocol: str, schemas: Mapping[int, str]) -> Iterator[pa.RecordBatch]:
+def _report_statements(
+    number: int, partition: StreamPartition, protocol: str, schemas: Mapping[int, str], report: Report
+) -> Iterator[pa.RecordBatch]:
+    """Report a number and the statements of a partition, or of a piece of it."""
     decoding = StreamDecoder(protocol, schemas=schemas)
-    return (decoding.decoded(possible_statements(records, protocol)) for records in partition.batches())
+    records = (possible_statements(records, protocol) for records in partition.batches())
+    report((number, stream_statements(map(decoding.decoded, records))))
+    yield from ()
+
+
+def _each_alone(protocol: str) -> bool:
+    """Return whether each event has a commit-ts, and a meaning without those before it."""
+    return not is_sequential(protocol) and not schema_memory(protocol)
 
 
 def partition_sources(partitions: Iterable[StreamPartition], settings: ReadSettings) -> list[ImagePairSource]:
@@ -120,7 +141,7 @@ def partition_sources(partitions: Iterable[StreamPartition], settings: ReadSetti
 def _pieces(number: int, partition: StreamPartition, settings: ReadSettings) -> list[Piece]:
     """Cut a partition whose events all have a commit-ts and a meaning of their own."""
     spec = settings.spec
-    alone = spec.watermarks and not spec.files and not is_sequential(spec.protocol) and not schema_memory(spec.protocol)
+    alone = spec.watermarks and not spec.files and _each_alone(spec.protocol)
     parts = cut_partition(partition, settings.records) if alone and settings.records else [partition]
     return [Piece(number, place, part, parts[0].first if place else None) for place, part in enumerate(parts)]
 

@@ -19,7 +19,6 @@ from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
-from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.schemas import source_schemas
@@ -27,7 +26,7 @@ from simulator.consumer.storage.directory import IndexFile, open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries
-from simulator.consumer.verify.engine import Engine, engine_of, engine_title, master_of
+from simulator.consumer.verify.engine import Reader, engine_of, engine_title, master_of, reader_of
 from simulator.consumer.verify.file_places import in_files
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions, check_options
@@ -116,7 +115,8 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
     summed = results.summaries
     if grown := across_partitions.partition_count_spans(summed, stream.spec):
         listener.stage("reading topics again that got more partitions")
-        summed = _read_grown_topics(stream, replace(stream.spec, grown=grown), options.show, summed)
+        reader = reader_of(master_of(options.master, stream.size), stream.size)
+        summed = _read_grown_topics(reader, stream, replace(stream.spec, grown=grown), options.show, summed)
         if sequential:
             outcome, moved = comparison.without_end_checks(outcome, comparison.GROWN)
             excused = (*excused, *moved)
@@ -188,14 +188,14 @@ def _read_partitions(
             options.show,
             results,
         )
-        results = _with_whole_partitions(work, replay.known, stream, results, settings, listener)
+        reader = reader_of(master, stream.size + replay.size)
+        results = _with_whole_partitions(reader, stream, results, settings, listener)
     places = [partition.place for partition in all_partitions]
     return results, summarize_findings(batches, replay.timeline, replay.known, results.skipped, places, options.show)
 
 
 def _with_whole_partitions(
-    work: Engine,
-    known: TableKnowledge,
+    reader: Reader,
     stream: OpenedStream,
     results: reading.ReadResults,
     settings: reading.ReadSettings,
@@ -207,7 +207,7 @@ def _with_whole_partitions(
     listener.stage(f"reading {len(results.apart)} partitions again, each in one task")
     whole = replace(settings, pair_builder=None, records=0)
     again = reading.ReadResults(settings.show)
-    work(reading.partition_sources([stream.partitions[number] for number in results.apart], whole), known, 0, again)
+    reader(reading.partition_sources([stream.partitions[number] for number in results.apart], whole), again)
     return results.with_whole(again)
 
 
@@ -216,15 +216,12 @@ def _tells_images(fidelity: Fidelity) -> bool:
 
 
 def _read_grown_topics(
-    stream: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
+    reader: Reader, stream: OpenedStream, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
 ) -> list[PartitionSummary]:
     """Read topics that got more partitions again, with the number of partitions at each time; return the summaries."""
     results = reading.ReadResults(show)
-    for source in reading.partition_sources(
-        [each for each in stream.partitions if each.topic in spec.grown], reading.ReadSettings(spec, show)
-    ):
-        for _ in source(results):
-            pass
+    again = [each for each in stream.partitions if each.topic in spec.grown]
+    reader(reading.partition_sources(again, reading.ReadSettings(spec, show)), results)
     return across_partitions.choose_reading(summed, results.summaries)
 
 
@@ -278,7 +275,8 @@ def _opened(
     """Return a stream of approximately `size` bytes, after its statements were read."""
     listener.stage("reading the statements")
     states = comparison.open_states(options, truth)
-    sent = reading.read_statements(all_partitions, origin.protocol, schemas)
+    reader = reader_of(master_of(options.master, size), size)
+    sent = reading.read_statements(all_partitions, origin.protocol, reader, schemas)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
