@@ -150,7 +150,7 @@ class ParquetFiles(PartitionFiles):
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
         place = run.topic, run.partition
         if place not in self._writers:
-            self._writers[place] = pq.ParquetWriter(self._path(run), SCHEMA)
+            self._writers[place] = pq.ParquetWriter(self._path(run), SCHEMA, compression="lz4", use_dictionary=False)
         self._writers[place].write_table(table(run.records, self._topics[run.topic], run.partition, offset))
 
 
