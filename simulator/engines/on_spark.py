@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pyarrow as pa
@@ -87,7 +87,7 @@ SETTINGS = {
     "spark.sql.adaptive.skewJoin.enabled": "false",
     "spark.sql.adaptive.localShuffleReader.enabled": "false",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.adaptive.optimizer.excludedRules": ",".join(internals.EXCLUDED_RULES),
+    "spark.sql.adaptive.optimizer.excludedRules": ",".join(chain(*internals.EXCLUDED_RULES)),
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     internals.SAME_PARTITIONS: "false",
 }

@@ -76,7 +76,7 @@ def peak_mb() -> dict[str, int]:
             command = (status.parent / "cmdline").read_bytes()
         except (OSError, ProcessLookupError):
             continue
-        kind = "java" if b"SparkSubmit" in command else "python worker" if b"engines.daemon" in command else None
+        kind = "java" if b"SparkSubmit" in command else "python worker" if b"spark.daemon" in command else None
         if kind and "VmHWM" in fields:
             found[kind] = max(found[kind], int(fields["VmHWM"].split()[0]) // 1024)
     return found

@@ -14,7 +14,7 @@ from simulator.engines import in_process
 SCHEMA = "CREATE TABLE item (id int PRIMARY KEY, note text);"
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
 INTERNALS = "simulator.engines.spark.internals"
-MISSING = "spark.sql.no.such.setting", ("org.apache.spark.sql.NoSuchRule",)
+MISSING = "spark.sql.no.such.setting", (("org.apache.spark.sql.NoSuchRule",),)
 
 
 @pytest.fixture
@@ -55,6 +55,18 @@ def without_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 def without_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adaptive execution has other rules than those that are excluded."""
     monkeypatch.setattr(f"{INTERNALS}.EXCLUDED_RULES", MISSING[1])
+
+
+def test_this_spark_needs_no_fallback(spark: Any, on_spark: Any) -> None:
+    """A fallback gives the same messages, so that nothing but the time would tell."""
+    from simulator.engines.spark import internals
+
+    assert internals.excludes_rules(spark)
+    assert internals.knows_setting(spark, internals.SAME_PARTITIONS)
+    assert internals.knows_setting(spark, internals.BATCH_BYTES)
+    spark.conf.set(on_spark.ADAPTIVE, "true")
+    assert internals.run_shuffles(spark.range(9).repartition(3))
+    assert internals.has_daemon()
 
 
 @pytest.mark.parametrize("lacks", [without_setting, without_rules])

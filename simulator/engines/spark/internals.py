@@ -20,8 +20,12 @@ SAME_PARTITIONS = "spark.sql.requireAllClusterKeysForCoPartition"
 BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 RULES = "org.apache.spark.sql.execution.adaptive."
-EXCLUDED_RULES = tuple(RULES + name for name in ("AQEPropagateEmptyRelation", "DynamicJoinSelection"))
-"""Rules of adaptive execution that would move partitions, by the classes that exclude them."""
+EXCLUDED_RULES = (
+    (f"{RULES}AQEPropagateEmptyRelation",),
+    (f"{RULES}DynamicJoinSelection", f"{RULES}DemoteBroadcastHashJoin"),
+)
+"""Rules of adaptive execution that would move partitions, each by the classes that it is in one version or another
+(Spark: AQEOptimizer.scala); 4.3 has the second name of the second one."""
 
 
 def knows_setting(spark: SparkSession, name: str) -> bool:
@@ -35,7 +39,7 @@ def excludes_rules(spark: SparkSession) -> bool:
     def find(name: str) -> object:
         return _java(spark).java.lang.Class.forName(name)
 
-    return all(_has(partial(find, name)) for name in EXCLUDED_RULES)
+    return all(any(_has(partial(find, name)) for name in names) for names in EXCLUDED_RULES)
 
 
 def run_shuffles(frame: DataFrame) -> bool:
