@@ -26,6 +26,7 @@ from snapshots import make
 
 from simulator.broker import server as broker
 from simulator.broker.processes import free_port
+from simulator.settings import IN_PROCESS
 
 LOOK = 0.1
 """Seconds between two looks at the processes."""
@@ -69,10 +70,10 @@ class Place:
         path.write_text(SPREAD, "utf-8")
         return "--config", str(path)
 
-    def run(self, rows: int, program: tuple[str, ...], *arguments: str) -> Run:
+    def run(self, rows: int, program: tuple[str, ...], *arguments: str, master: str = "") -> Run:
         pinned = ["taskset", "-c", f"0-{self.cores - 1}"]
         subprocess.run([*pinned[:1], "-a", "-p", *pinned[1:], str(self.kafka)], check=True, capture_output=True)
-        command = [*pinned, *program, *arguments, "--master", f"local[{self.cores}]"]
+        command = [*pinned, *program, *arguments, "--master", master or f"local[{self.cores}]"]
         seen: dict[int, tuple[str, float]] = {}
         before, began = cpu_seconds(self.kafka), time.monotonic()
         with tempfile.TemporaryFile("w+") as output:
@@ -120,7 +121,7 @@ def stream(place: Place, rows: int) -> tuple[str, str]:
     more = ["--fixtures-format", "parquet", "--truth", str(truth), "--truth-format", "parquet"]
     plan = str(HERE / "load_six.toml")
     replace(place, cores=2).run(
-        rows, PROGRAM, "load", plan, "--sink-uri", place.uri("written"), *how, *more, *place.config
+        rows, PROGRAM, "load", plan, "--sink-uri", place.uri("written"), *how, *more, *place.config, master=IN_PROCESS
     )
     return str(to), str(truth)
 

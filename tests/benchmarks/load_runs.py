@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,15 +164,14 @@ def cpu_seconds(pid: int, ended: bool = False) -> float:
 
 
 def family(pid: int) -> Iterator[int]:
-    """The process and all below it."""
+    """The process and all below it, as far as they have not ended."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from family(int(child))
+    children: list[str] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            children += task.read_text().split()
+    for child in children:
+        yield from family(int(child))
 
 
 def rss(pid: int) -> int | None:

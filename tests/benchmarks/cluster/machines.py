@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from support.kafka_cluster import Brokers
 from support.processes import kill, members
@@ -25,8 +26,11 @@ PIECE = b"\0" * 4096
 class Machines:
     """One cluster and one Kafka, below a directory; what died is started again between runs."""
 
-    def __init__(self, home: Path, workers: int, small_disks: bool) -> None:
-        self.home = home
+    def __init__(
+        self, home: Path, workers: int, small_disks: bool, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """`environment` has variables that differ from those of the tests' workers."""
+        self.home, self._variables = home, environment
         self.checkpoints = home / "checkpoints"
         self.disks: list[Path] = []
         """The directories that are small file systems."""
@@ -97,7 +101,7 @@ class Machines:
         """Of a worker; Spark's own files are where its executors work."""
         aside = self.home / f"environment-{number}"
         aside.mkdir()
-        return without_us(aside) | {"SPARK_LOCAL_DIRS": str(self._directories[number] / "local")}
+        return without_us(aside) | {"SPARK_LOCAL_DIRS": str(self._directories[number] / "local"), **self._variables}
 
     def _start(self, number: int) -> subprocess.Popen[bytes]:
         self._registered += 1

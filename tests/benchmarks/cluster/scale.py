@@ -15,9 +15,13 @@ from contextlib import closing
 from pathlib import Path
 
 from costs import MORE, SPREAD, snapshots
+from support.load_told import OPTIONS
 
-from cluster.machines import Machines
+from cluster.machines import BROKERS, Machines
 from cluster.streams import call
+
+LASTING = {"JDK_JAVA_OPTIONS": ""}
+"""Executors compile as Java does by itself; those of the tests end too soon for that."""
 
 
 def seconds(machines: Machines, home: Path, rows: int) -> float:
@@ -25,7 +29,7 @@ def seconds(machines: Machines, home: Path, rows: int) -> float:
     config = home / "changefeed.toml"
     config.write_text(SPREAD, "utf-8")
     topic = f"scale-{machines.workers}-{rows}"
-    uri = f"kafka://{machines.brokers.address}/{topic}?protocol=canal-json&enable-tidb-extension=true&partition-num=4"
+    uri = f"kafka://{machines.brokers.address}/{topic}?{OPTIONS}&replication-factor={BROKERS}"
     sides = snapshots(home, rows)
     began = time.monotonic()
     call("diff", *sides, "--sink-uri", uri, "--config", config, "--master", machines.url)
@@ -45,7 +49,7 @@ def main() -> None:
         for workers in chosen.workers or (1, 2):
             servers = home / f"of-{workers}"
             servers.mkdir()
-            with closing(Machines(servers, workers, small_disks=False)) as machines:
+            with closing(Machines(servers, workers, small_disks=False, environment=LASTING)) as machines:
                 small = seconds(machines, home, chosen.rows)
                 large = seconds(machines, home, MORE * chosen.rows)
             predicted = small + (MORE - 1) * chosen.rows / 1e6 * chosen.core_seconds / workers
