@@ -63,7 +63,7 @@ def session(
     settings = _settings(master, input_bytes, reads, java)
     for key, value in (settings | beside | (ONCE if sends else {})).items():
         builder = builder.config(key, value)
-    runs = internals.active_context() is not None
+    is_running = internals.active_context() is not None
     with signals.defer_signals(), _stderr_aside() as log:
         try:
             spark = builder.getOrCreate()
@@ -73,7 +73,7 @@ def session(
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, log)}") from error
     spark.sparkContext.setLogLevel("OFF")
     internals.silence_accumulators(spark.sparkContext)
-    if not runs and not is_local(master):
+    if not is_running and not is_local(master):
         executors.make_ready(spark.sparkContext)
     return spark
 
