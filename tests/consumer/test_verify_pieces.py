@@ -21,7 +21,7 @@ from simulator.consumer.partitions import StreamPartition, partitions
 from simulator.consumer.recorded_files import read_batches
 from simulator.consumer.records import FixtureFile
 from simulator.consumer.replay.frame import ImagePairSource, Report
-from simulator.consumer.verify import reading, verify, workflow
+from simulator.consumer.verify import opening, reading, verify
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.consumer.verify.reading import ReadResults, ReadSettings, partition_sources
 
@@ -61,7 +61,7 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def spec(stream: tuple[Path, Path]) -> StreamSpec:
     source, truth = stream
     options = VerifyOptions(str(source), truth=truth, master="none")
-    return workflow._open_stream(options, truth_metadata.read(truth), VerifyListener()).spec
+    return opening.open_stream(options, truth_metadata.read(truth), VerifyListener()).spec
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from simulator.cli.load import options as load_options
-from simulator.consumer.verify.engine import IN_PROCESS_BYTES, master_of
+from simulator.consumer.verify.engine import IN_PROCESS_BYTES, engine_of
 from simulator.engines.spark.choice import chosen_master
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def test_auto_alone_is_a_choice(master: str, in_process: bool, chosen: str, monk
 
 def test_verify_chooses_by_the_size_of_the_stream_and_load_by_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    assert [master_of("auto", size) for size in (IN_PROCESS_BYTES, IN_PROCESS_BYTES + 1)] == ["none", "local[*]"]
+    sizes = IN_PROCESS_BYTES, IN_PROCESS_BYTES + 1
+    assert [engine_of("auto", size).master for size in sizes] == ["none", "local[*]"]
     masters = [load_options.master_of({"master": "auto", "console": console}) for console in (True, False)]
     assert masters == ["none", "local[*]"]
 

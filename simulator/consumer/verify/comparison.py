@@ -26,7 +26,7 @@ from simulator.consumer.replay.table_timeline import (
     table_timeline,
 )
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify.engine import engine_of, master_of, with_spark
+from simulator.consumer.verify.engine import engine_of, with_spark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
 from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import NotChecked
@@ -256,8 +256,7 @@ def compare_consumer_tables(
     actual = snapshots.open(location, tables=[entry.table for entry in expected.tables])
     _check_watermark(options.truth, truth, actual)
     comparison = compare_snapshots(expected, actual)
-    size = expected.size + actual.size
-    batches = engine_of(master_of(options.master, size), size)(
+    batches = engine_of(options.master, expected.size + actual.size).replay(
         comparison.sources, comparison.expected, options.show, lambda value: None
     )
     return summarize_findings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,49 +22,53 @@ IN_PROCESS_BYTES = 256 << 20
 
 Result = TypeVar("Result")
 
-Engine = Callable[[Sequence[ImagePairSource], TableKnowledge, int, Report], list[pa.RecordBatch]]
+Replayer = Callable[[Sequence[ImagePairSource], TableKnowledge, int, Report], list[pa.RecordBatch]]
 """Takes sources, table knowledge, the number of examples and a report callback; returns the findings."""
 
 Reader = Callable[[Sequence[ImagePairSource], Report], None]
 """Takes sources that yield nothing, and a callback for what they report."""
 
 
-def master_of(master: str, size: int) -> str:
-    """Return the given master; for `auto` choose one by the size of the input."""
-    return chosen_master(master, size <= IN_PROCESS_BYTES)
+@dataclass(frozen=True)
+class Engine:
+    """Where a verification works."""
 
+    master: str
+    """Spark's master, or `none` for this process."""
 
-def engine_title(master: str) -> str:
-    return "in process" if master == IN_PROCESS else f"Spark, {master}"
+    replay: Replayer
+    read: Reader
+
+    @property
+    def title(self) -> str:
+        return "in process" if self.master == IN_PROCESS else f"Spark, {self.master}"
 
 
 def engine_of(master: str, size: int) -> Engine:
-    if master == IN_PROCESS:
-        return in_process.replay_in_process
-    return lambda sources, expected, show, report: with_spark(
-        master, size, lambda session: _on_spark(session, size, sources, expected, show, report)
-    )
+    """Return the engine of a master for an input of `size` bytes, which chooses what `auto` is."""
+    chosen = chosen_master(master, size <= IN_PROCESS_BYTES)
+    if chosen == IN_PROCESS:
+        return Engine(chosen, in_process.replay_in_process, in_process.read_in_process)
 
+    def replay(
+        sources: Sequence[ImagePairSource], expected: TableKnowledge, show: int, report: Report
+    ) -> list[pa.RecordBatch]:
+        def work(session: Any) -> list[pa.RecordBatch]:
+            from simulator.consumer.engines import on_spark
 
-def reader_of(master: str, size: int) -> Reader:
-    if master == IN_PROCESS:
-        return in_process.read_in_process
-    return lambda sources, report: with_spark(master, size, lambda session: _read_on_spark(session, sources, report))
+            return on_spark.replay_on_spark(session, sources, expected, show, report, size)
 
+        return with_spark(chosen, size, work)
 
-def _read_on_spark(session: Any, sources: Sequence[ImagePairSource], report: Report) -> None:
-    from simulator.consumer.engines import on_spark
+    def read(sources: Sequence[ImagePairSource], report: Report) -> None:
+        def work(session: Any) -> None:
+            from simulator.consumer.engines import on_spark
 
-    on_spark.read_on_spark(session, sources, report)
+            on_spark.read_on_spark(session, sources, report)
 
+        with_spark(chosen, size, work)
 
-def _on_spark(
-    session: Any, size: int, sources: Sequence[ImagePairSource], expected: TableKnowledge, show: int, report: Report
-) -> list[pa.RecordBatch]:
-    from simulator.consumer.engines import on_spark
-
-    findings: list[pa.RecordBatch] = on_spark.replay_on_spark(session, sources, expected, show, report, size)
-    return findings
+    return Engine(chosen, replay, read)
 
 
 def with_spark(master: str, size: int, work_on: Callable[[Any], Result], jars: Sequence[Path] = ()) -> Result:
