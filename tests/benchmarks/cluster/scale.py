@@ -2,19 +2,22 @@
 
     PYTHONPATH=tests:tests/benchmarks python -m cluster.scale --core-seconds 28 [--rows 1000000] [--workers 1 --workers 2]
 
-`diff` of so many rows, and of three times as many, to a Kafka of three brokers; what the first one takes, without what
-its rows cost, is the start. Workers have one core each, and share those of the machine with Kafka and the driver.
+`diff` of so many rows, and of three times as many, to a Kafka of three brokers. The difference is predicted: the rows
+take their core-seconds on the workers, which have one core each, and no less than those and Kafka's on the cores of the
+machine, which all share.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
 
 from costs import MORE, SPREAD, snapshots
+from load_runs import cpu_seconds
 from support.load_told import OPTIONS
 
 from cluster.machines import BROKERS, Machines
@@ -24,16 +27,21 @@ LASTING = {"JDK_JAVA_OPTIONS": ""}
 """Executors compile as Java does by itself; those of the tests end too soon for that."""
 
 
-def seconds(machines: Machines, home: Path, rows: int) -> float:
-    """Return how long a diff of so many rows takes."""
+def seconds(machines: Machines, home: Path, rows: int) -> tuple[float, float]:
+    """Return how long a diff of so many rows takes, and the core-seconds of Kafka in it."""
     config = home / "changefeed.toml"
     config.write_text(SPREAD, "utf-8")
     topic = f"scale-{machines.workers}-{rows}"
     uri = f"kafka://{machines.brokers.address}/{topic}?{OPTIONS}&replication-factor={BROKERS}"
     sides = snapshots(home, rows)
-    began = time.monotonic()
+    before, began = kafka_seconds(machines), time.monotonic()
     call("diff", *sides, "--sink-uri", uri, "--config", config, "--master", machines.url)
-    return time.monotonic() - began
+    return time.monotonic() - began, kafka_seconds(machines) - before
+
+
+def kafka_seconds(machines: Machines) -> float:
+    """Return the core-seconds that the brokers have used."""
+    return sum(cpu_seconds(pid) for number in range(BROKERS) for pid in machines.brokers.members(number))
 
 
 def main() -> None:
@@ -43,17 +51,21 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=1_000_000)
     options.add_argument("--workers", type=int, action="append", help="may be given again (default: 1 and 2)")
     chosen = options.parse_args()
-    print("| workers | seconds | predicted | off |\n|---|---|---|---|")
+    print("| workers | core-seconds of Kafka | seconds | predicted | off |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="ticdc-sim-scale-") as name:
         home = Path(name)
         for workers in chosen.workers or (1, 2):
             servers = home / f"of-{workers}"
             servers.mkdir()
             with closing(Machines(servers, workers, small_disks=False, environment=LASTING)) as machines:
-                small = seconds(machines, home, chosen.rows)
-                large = seconds(machines, home, MORE * chosen.rows)
-            predicted = small + (MORE - 1) * chosen.rows / 1e6 * chosen.core_seconds / workers
-            print(f"| {workers} | {large:.1f} | {predicted:.1f} | {large / predicted - 1:+.0%} |", flush=True)
+                small, kafka_small = seconds(machines, home, chosen.rows)
+                large, kafka_large = seconds(machines, home, MORE * chosen.rows)
+            rows, kafka = (MORE - 1) * chosen.rows / 1e6 * chosen.core_seconds, kafka_large - kafka_small
+            predicted = small + max(rows / workers, (rows + kafka) / (os.cpu_count() or 1))
+            print(
+                f"| {workers} | {kafka:.1f} | {large:.1f} | {predicted:.1f} | {large / predicted - 1:+.0%} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
