@@ -1,7 +1,8 @@
 """The Arrow schemas in which rows flow, from the files of snapshots to what a task sends.
 
     SNAPSHOT_ROWS     rows of snapshots                                           sources.snapshots
-    PLACED_ROWS       the same with the keys by which engines join and place them engines.work
+    PLACED_ROWS       the same with the keys by which engines pair and place them engines.work
+    PAIRED_ROWS       rows of both snapshots, in pairs as far as they were found  engines.pairs
     ROW_DIFFERENCES   rows whose images in two snapshots differ                   engines.in_process, on_spark
     ROW_CHANGES       row changes with their commit-ts                            sources.diff, run.steps, load
     EVENTS            changes with their partitions, and DDL and watermarks       engines.stages, tasks.control_events
@@ -11,14 +12,15 @@ A column has one name and type in all of them (`COLUMNS`):
 
     move           number of the step from one snapshot to the next, from 0
     table          index of the physical table in the run's list; for DDL, in the list of statements
-    place          move × number of tables + table, by which the sides are joined
+    place          move × number of tables + table, by which the sides are paired
     handle         `ticdc.key_bytes.handle_keys`; the row image for a table without a handle key
     occurrence     number of a row among equal ones of a table without a handle key, from 1
     row_hash       hash of seed, table and handle, which determines when a row changes (`sources.diff.Clock`)
     slice          partition of the shuffle: group of destinations × slice of time
     image          the row (`columns.row_image`), after the DDL that changes its table
     unaltered      the row before that DDL: table number and image (`sources.schema_change`); else null
-    before, after  images of the row before and after its change; null for INSERT and DELETE
+    before, after  images of the row before and after its change; null for INSERT and DELETE, and of PAIRED_ROWS
+                   also where the other row is not found yet
     commit_ts      TSO
     kind           ROW, DDL, WATERMARK or, in what a task encodes, BOOTSTRAP
     op             DELETE, UPDATE or INSERT; null for an event that is not a row
@@ -64,6 +66,7 @@ def _frame(names: str) -> pa.Schema:
 
 SNAPSHOT_ROWS = _frame("move table handle image unaltered")
 PLACED_ROWS = _frame("row_hash place handle image unaltered slice")
+PAIRED_ROWS = _frame("row_hash place handle before after unaltered slice")
 ROW_DIFFERENCES = _frame("row_hash place handle occurrence before after unaltered")
 ROW_CHANGES = _frame("commit_ts table handle before after")
 EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")
@@ -125,7 +128,7 @@ def with_column(batch: pa.RecordBatch, name: str, values: npt.ArrayLike) -> pa.R
 def picked_values(values: pa.Array, places: Ints) -> pa.Array:
     """Return the values at these positions; long runs of neighbours are copied whole, in a third of the time."""
     starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
-    if len(starts) * MIN_RUN > len(places):
+    if len(starts) * MIN_RUN > len(places) or not len(places):
         return values.take(pa.array(places))
     bounds = zip(places[starts].tolist(), np.diff(starts, append=len(places)).tolist())
     parts = [values.slice(first, length) for first, length in bounds]

@@ -1,7 +1,7 @@
 """The engine on Spark, for snapshots of any size.
 
-Spark reads pieces of files, shuffles, joins and sorts. Functions on Arrow batches do what looks inside a row. The plan
-has the same size for any number of tables, and nothing is sent before everything is read and checked.
+Spark distributes pieces of files, shuffles, groups and sorts. Functions on Arrow batches do what looks inside a row. The
+plan has the same size for any number of tables, and nothing is sent before everything is read and checked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from simulator.columns import change_frame
 from simulator.columns.change_frame import ints
 from simulator.columns.without_pandas import without_pandas
 from simulator.engines import stages
+from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
@@ -40,6 +41,7 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
+from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import FLUSH_BYTES
@@ -84,12 +86,8 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 SETTINGS = {
     ADAPTIVE: "true",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
-    "spark.sql.adaptive.skewJoin.enabled": "false",
     "spark.sql.adaptive.localShuffleReader.enabled": "false",
-    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.adaptive.optimizer.excludedRules": ",".join(chain(*internals.EXCLUDED_RULES)),
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    internals.SAME_PARTITIONS: "false",
+    "spark.sql.adaptive.optimizer.excludedRules": internals.EXCLUDED_RULE,
 }
 """Adaptive execution runs all shuffles before the last stage, so that all input is checked when sending begins. Its other
 features are off, as partitions must stay in place."""
@@ -98,24 +96,22 @@ features are off, as partitions must stay in place."""
 @unwrap_errors()
 def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     """Do the work of a run; raises SimulatorError for bad input."""
-    if not internals.knows_setting(spark, internals.SAME_PARTITIONS):
-        work = replace(work, keeps_partitions=False)
     tasks = _tasks(spark, work)
     partitions = _shuffle_partitions(spark, work, tasks)
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
-    if not internals.excludes_rules(spark):
+    if not internals.excludes_rule(spark):
         spark.conf.set(ADAPTIVE, "false")
     _limit_batches(spark, work)
     placing = RowPlacement(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
-    old, new = (
-        snapshot_side(spark, scans, placing, number, work.spec.progress, reported.add)
-        for number, scans in enumerate((work.before, work.after))
+    rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add)
+    paired = pair_images(rows, work.comparison, work.shuffles == 1)
+    differing = paired.where(~F.col("before").eqNullSafe(F.col("after")))
+    ordered = (
+        _order_once(differing, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, differing, work, tasks)
     )
-    joined = _joined(old, new, work)
-    ordered = _order_once(joined, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, joined, work, tasks)
     with _barrier_server(spark, work, tasks) as barrier:
         spec = replace(work.spec, barrier=barrier.driver if barrier else None)
         if CODECS[spec.options.protocol].needs_registry:
@@ -178,56 +174,55 @@ def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractCont
     return BarrierServer(tasks, len(barriers), address, all_arrived) if barriers else nullcontext()
 
 
-def snapshot_side(
+def snapshot_rows(
     spark: SparkSession,
-    scans: Sequence[TableScan],
+    before: Sequence[TableScan],
+    after: Sequence[TableScan],
     placing: RowPlacement,
-    number: int,
     progress: DriverAddress | None,
     on_keys_read: OnKeysRead,
+    every: bool = False,
 ) -> DataFrame:
-    """Return change_frame.PLACED_ROWS of one side of all moves; each task reports their keys to `on_keys_read`."""
-    tasks = snapshots.divide_into_tasks(scans, spark.sparkContext.defaultParallelism)
+    """Return the rows of both sides of all moves, as `pairs.paired_rows` does; each task reports their keys to
+    `on_keys_read`. All rows of a key are in one partition."""
+    tasks = snapshots.divide_both_into_tasks(before, after, spark.sparkContext.defaultParallelism)
+
+    def read_side(task: int, number: int) -> Batches:
+        seen = KeyRanges()
+        for rows in report_reading(placing.sides(tasks[task][number]), 2 * task + number, progress):
+            seen.add(placing.keys(rows))
+            yield rows
+        on_keys_read([(number, seen.reports())])
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
-                seen = KeyRanges()
-                for rows in report_reading(placing.sides(tasks[task]), 2 * task + number, progress):
-                    seen.add(placing.keys(rows))
-                    yield rows
-                on_keys_read([(number, seen.reports())])
+                yield from paired_rows(read_side(task, 0), read_side(task, 1), placing.is_keyed, every)
 
-    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, change_frame.PLACED_ROWS)
-    return frame.repartitionById(placing.groups * placing.slices, "slice") if placing.slices else frame
+    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, change_frame.PAIRED_ROWS)
+    if placing.slices:
+        return frame.repartitionById(placing.groups * placing.slices, "slice")
+    return frame.repartition("row_hash")
 
 
-def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
-    """The rows (change_frame.ROW_DIFFERENCES) whose images differ."""
-    on = ["row_hash", "handle", "place"]  # The hash comes first, as Spark sorts by a prefix of the key.
-    if not work.comparison.keyed.all():
+def pair_images(rows: DataFrame, comparison: Comparison, sliced: bool = False) -> DataFrame:
+    """Return one row (change_frame.ROW_DIFFERENCES) for each key of the rows, with the images of both sides.
+
+    Rows stay in their partitions, which are those of `slice` if `sliced`.
+    """
+    on = ["row_hash", "handle", "place", *(["slice"] if sliced else [])]  # Spark sorts by a prefix of the key.
+    one = F.lit(1).cast("long").alias("occurrence")
+    if not comparison.keyed.all():
+        # Equal rows of a table without a handle key are numbered, so that they are paired as a multiset.
+        side = F.col("before").isNull()
+        number = F.row_number().over(Window.partitionBy(*on, side).orderBy("unaltered"))
+        rows, one = rows.withColumn("occurrence", number.cast("long")), F.col("occurrence")
         on.append("occurrence")
-        old, new = (side.withColumn("occurrence", occurrence_column()) for side in (old, new))
-    if work.shuffles == 1:
-        on.append("slice")
-    before = old.select(*on, F.col("image").alias("before"), *(["unaltered"] if work.shuffles == 2 else []))
-    after = new.select(*on, F.col("image").alias("after"))
-    joined = before.join(after, on, "full_outer").where(~F.col("before").eqNullSafe(F.col("after")))
-    blank = {"occurrence": F.lit(1).cast("long"), "unaltered": F.lit(None).cast("binary")}
-    return joined.select(
-        *(
-            F.col(name) if name in joined.columns else blank[name].alias(name)
-            for name in change_frame.ROW_DIFFERENCES.names
-        )
-    )
+    paired = rows.groupBy(*on).agg(*(F.max(name).alias(name) for name in ("before", "after", "unaltered")))
+    return paired.select(*(one if name == "occurrence" else F.col(name) for name in change_frame.ROW_DIFFERENCES.names))
 
 
-def occurrence_column() -> Column:
-    """Number equal rows of a table without a handle key, so that the join compares multisets."""
-    return F.row_number().over(Window.partitionBy("row_hash", "handle", "place").orderBy("unaltered")).cast("long")
-
-
-def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+def _order_once(differing: DataFrame, work: Work, tasks: int) -> DataFrame:
     """Return ordered ROW_CHANGES with op and rank, one Spark partition per task, from the slices of the comparison."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
@@ -239,7 +234,7 @@ def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
         .otherwise(change_frame.UPDATE)
     )
     ranks = work.rules.split.ranks[: change_frame.OPERATIONS]
-    changes = joined.select(
+    changes = differing.select(
         (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + ROW_LOGICAL).alias("commit_ts"),
         F.pmod("place", F.lit(tables)).alias("table"),
         "handle",
@@ -251,7 +246,7 @@ def _order_once(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     return changes.sortWithinPartitions(*change_frame.ORDER).coalesce(tasks)
 
 
-def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+def _shuffle_again(spark: SparkSession, differing: DataFrame, work: Work, tasks: int) -> DataFrame:
     """Return what `_order_once` does, if a row's partition is known only after the comparison, or with scripted rows."""
     comparison, rules = work.comparison, work.rules  # Spark pickles what the functions refer to.
     scripted = () if work.rows is None else ("row_id",)
@@ -270,14 +265,14 @@ def _shuffle_again(spark: SparkSession, joined: DataFrame, work: Work, tasks: in
 
     schema = change_frame.row_changes_schema("op", "rank", *scripted).append(pa.field("task", pa.int32()))
     if work.needs_shared_commit_ts or work.rows is not None:
-        changes = map_in_arrow(joined, changed, change_frame.row_changes_schema(*scripted))
+        changes = map_in_arrow(differing, changed, change_frame.row_changes_schema(*scripted))
         if work.rows is not None:
             changes = changes.union(_scripted_rows(spark, work.rows))
         if work.needs_shared_commit_ts:
             changes = changes.withColumn("beside", F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1)
         placed = map_in_arrow(changes, routed, schema)
     else:
-        placed = map_in_arrow(joined, lambda batches: routed(changed(batches)), schema)
+        placed = map_in_arrow(differing, lambda batches: routed(changed(batches)), schema)
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*change_frame.ORDER)
 
 
@@ -362,10 +357,9 @@ def _may_have(scan: TableScan, tables: set[tuple[int, int]]) -> bool:
 def _check_keys(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
     """Read tables again whose keys were not in order, and look for duplicates."""
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
-    rows = snapshot_side(
-        spark, scans, RowPlacement(work.comparison, work.rules), 0, work.spec.progress, lambda reports: None
-    )
-    several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
+    placing = RowPlacement(work.comparison, work.rules)
+    rows = snapshot_rows(spark, scans, (), placing, work.spec.progress, lambda reports: None)
+    several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("before").alias("image"))
     twice = several.where((F.col("rows") > 1) & value_by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
         raise duplicate_key_error(tables[row["place"] % len(tables)].table, bytes(row["image"]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns import row_image
@@ -44,16 +45,12 @@ class Work:
     """Keeps the checkpoint, in this process. If given, a watermark is sent after everything below it is acknowledged
     and this was called."""
 
-    keeps_partitions: bool = True
-    """Whether a comparison leaves rows in the partitions that they were put into."""
-
     @cached_property
     def shuffles(self) -> int:
         """How often rows are shuffled: once if a row's partition is known when it is read, else twice."""
         routes, tables = self.rules.routes, self.rules.tables
         known = (
-            self.keeps_partitions
-            and self.rows is None
+            self.rows is None
             and not self.spec.barriers
             and not any(self.comparison.changed)
             and not self.rules.splitting.any()
@@ -91,6 +88,10 @@ class RowPlacement:
     def sides(self, pieces: Iterable[FilePiece]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of pieces of snapshots."""
         return map(self._placed, state_batches(pieces))
+
+    def is_keyed(self, place: Ints) -> npt.NDArray[np.bool_]:
+        """Return whether the tables at places have a handle key."""
+        return self.comparison.keyed[place % len(self.comparison.tables)]
 
     def keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the columns that `snapshots.KeyRanges` needs of PLACED_ROWS."""

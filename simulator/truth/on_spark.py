@@ -14,14 +14,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator.columns.change_frame import ROW_DIFFERENCES
 from simulator.engines.on_spark import (
     INPUT_BYTES_A_TASK,
     SETTINGS,
     Batches,
     map_in_arrow,
-    occurrence_column,
-    snapshot_side,
+    pair_images,
+    snapshot_rows,
     value_by_number,
 )
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
@@ -115,7 +114,7 @@ def _compared(
 
     tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
-    rows = map_in_arrow(_joined(spark, between), expected_rows, ROWS)
+    rows = map_in_arrow(_paired(spark, between), expected_rows, ROWS)
     part = value_by_number(firsts[:-1].tolist(), "table") + F.pmod(
         F.xxhash64("image"), value_by_number(counts.tolist(), "table")
     )
@@ -136,20 +135,8 @@ def _parts(tables: tuple[Table, ...], between: BetweenSnapshots) -> np.ndarray[t
     return np.maximum(1, -(-size // (2 * BYTES_A_FILE)))
 
 
-def _joined(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
-    """Join the rows of both snapshots (ROW_DIFFERENCES)."""
+def _paired(spark: SparkSession, between: BetweenSnapshots) -> DataFrame:
+    """Pair the rows of both snapshots (ROW_DIFFERENCES)."""
     placing = RowPlacement(between.comparison, between.rules)
-    old, new = (
-        snapshot_side(spark, scans, placing, number, None, lambda reported: None)
-        for number, scans in enumerate((between.before, between.after))
-    )
-    on = ["row_hash", "handle", "place"]
-    if between.comparison.keyed.all():
-        one = F.lit(1).cast("long").alias("occurrence")
-    else:
-        on, one = [*on, "occurrence"], F.col("occurrence")
-        old, new = (each.withColumn("occurrence", occurrence_column()) for each in (old, new))
-    before = old.select(*on, F.col("image").alias("before"), "unaltered")
-    after = new.select(*on, F.col("image").alias("after"))
-    joined = before.join(after, on, "full_outer")
-    return joined.select(*(one if name == "occurrence" else F.col(name) for name in ROW_DIFFERENCES.names))
+    rows = snapshot_rows(spark, between.before, between.after, placing, None, lambda reported: None, every=True)
+    return pair_images(rows, between.comparison)

@@ -14,7 +14,7 @@ from simulator.engines import in_process
 SCHEMA = "CREATE TABLE item (id int PRIMARY KEY, note text);"
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
 INTERNALS = "simulator.engines.spark.internals"
-MISSING = "spark.sql.no.such.setting", (("org.apache.spark.sql.NoSuchRule",),)
+MISSING = "spark.sql.no.such.setting", "org.apache.spark.sql.NoSuchRule"
 
 
 @pytest.fixture
@@ -46,30 +46,28 @@ def files(states: tuple[Path, Path], out: Path, master: str) -> dict[str, bytes]
 
 
 def without_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Joins move rows; batches end by rows alone; no stage runs alone."""
-    monkeypatch.setattr(f"{INTERNALS}.SAME_PARTITIONS", MISSING[0])
+    """Batches end by rows alone; no stage runs alone."""
     monkeypatch.setattr(f"{INTERNALS}.BATCH_BYTES", MISSING[0])
     monkeypatch.setattr(f"{INTERNALS}._frame", lambda frame: frame._jdf.schema())
 
 
-def without_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adaptive execution has other rules than those that are excluded."""
-    monkeypatch.setattr(f"{INTERNALS}.EXCLUDED_RULES", MISSING[1])
+def without_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adaptive execution has other rules than the one that is excluded."""
+    monkeypatch.setattr(f"{INTERNALS}.EXCLUDED_RULE", MISSING[1])
 
 
 def test_this_spark_needs_no_fallback(spark: Any, on_spark: Any) -> None:
     """A fallback gives the same messages, so that nothing but the time would tell."""
     from simulator.engines.spark import internals
 
-    assert internals.excludes_rules(spark)
-    assert internals.knows_setting(spark, internals.SAME_PARTITIONS)
+    assert internals.excludes_rule(spark)
     assert internals.knows_setting(spark, internals.BATCH_BYTES)
     spark.conf.set(on_spark.ADAPTIVE, "true")
     assert internals.run_shuffles(spark.range(9).repartition(3))
     assert internals.has_daemon()
 
 
-@pytest.mark.parametrize("lacks", [without_setting, without_rules])
+@pytest.mark.parametrize("lacks", [without_setting, without_rule])
 def test_a_spark_that_lacks_internals_gives_the_same_messages(
     spark: Any, states: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: Any
 ) -> None:

@@ -187,6 +187,29 @@ def test_a_large_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monk
     assert [row for task in planned for row in rows(state_batches(task))] == expected(values)
 
 
+def test_a_task_of_two_snapshots_reads_about_the_same_keys_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the files of one have other rows and sizes than those of the other one."""
+    monkeypatch.setattr(pieces, "MIN_TASK_BYTES", 100)
+    monkeypatch.setattr(pieces, "OPENING", 0)
+    sides = []
+    for side, keys in (("before", range(0, 4000, 2)), ("after", range(0, 4000))):
+        (tmp_path / side).mkdir()
+        for name in "st":
+            dumps.write_schema(tmp_path / side, "shop", name, f"CREATE TABLE `{name}` (`id` int PRIMARY KEY)")
+            (tmp_path / side / f"shop.{name}.csv").write_text("".join(f"{key}\n" for key in keys))
+        sides.append(scans(tmp_path / side))
+    planned = pieces.divide_both_into_tasks(*sides, least=20)
+    read = [[rows(state_batches(side)) for side in task] for task in planned]
+    assert len(planned) > 10
+    for number in (0, 1):
+        whole = (piece for task in pieces.divide_into_tasks(sides[number]) for piece in task)
+        assert [row for task in read for row in task[number]] == rows(state_batches(whole))
+    together = sum(len({row[:2] for row in old} & {row[:2] for row in new}) for old, new in read)
+    assert together > 0.8 * 4000, "rows of before whose key is in the same task's rows of after"
+
+
 @pytest.mark.parametrize("format", ["parquet", "sql", "csv"])
 def test_a_batch_has_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """In rows and in bytes, even where a row group looks small because its values repeat."""

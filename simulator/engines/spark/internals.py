@@ -7,25 +7,16 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-SAME_PARTITIONS = "spark.sql.requireAllClusterKeysForCoPartition"
-"""The setting with which a join keeps rows in the partitions that they were put into."""
-
 BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
-RULES = "org.apache.spark.sql.execution.adaptive."
-EXCLUDED_RULES = (
-    (f"{RULES}AQEPropagateEmptyRelation",),
-    (f"{RULES}DynamicJoinSelection", f"{RULES}DemoteBroadcastHashJoin"),
-)
-"""Rules of adaptive execution that would move partitions, each by the classes that it is in one version or another
-(Spark: AQEOptimizer.scala); 4.3 has the second name of the second one."""
+EXCLUDED_RULE = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
+"""The rule of adaptive execution that would move partitions (Spark: AQEOptimizer.scala)."""
 
 
 def knows_setting(spark: SparkSession, name: str) -> bool:
@@ -33,13 +24,9 @@ def knows_setting(spark: SparkSession, name: str) -> bool:
     return bool(spark.conf.isModifiable(name))
 
 
-def excludes_rules(spark: SparkSession) -> bool:
-    """Whether adaptive execution leaves partitions in place, as it has the rules that are excluded; else it must be off."""
-
-    def find(name: str) -> object:
-        return _java(spark).java.lang.Class.forName(name)
-
-    return all(any(_has(partial(find, name)) for name in names) for names in EXCLUDED_RULES)
+def excludes_rule(spark: SparkSession) -> bool:
+    """Whether adaptive execution leaves partitions in place, as it has the rule that is excluded; else it must be off."""
+    return _has(lambda: _java(spark).java.lang.Class.forName(EXCLUDED_RULE))
 
 
 def run_shuffles(frame: DataFrame) -> bool:

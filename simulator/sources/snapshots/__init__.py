@@ -15,7 +15,7 @@ from simulator.sources.snapshots.physical import (
     new_table,
     physical_tables,
 )
-from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_into_tasks
+from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_both_into_tasks, divide_into_tasks
 from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "open",
     "physical_tables",
     "state_batches",
+    "divide_both_into_tasks",
     "divide_into_tasks",
     "unproven_tables",
 ]

@@ -6,7 +6,7 @@ A piece contains everything that reading it needs, and is sent to another proces
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -65,8 +65,7 @@ def divide_into_tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[F
     Raise SnapshotError for a large file in which no position to cut is found.
     """
     all_scans = list(scans)
-    total = sum(file.size + OPENING for scan in all_scans for files in scan.table.files.values() for file in files)
-    room = min(max(total // max(least, 1), MIN_TASK_BYTES), streams.PIECE)
+    room = _room(all_scans, least)
     task_pieces: list[list[FilePiece]] = []
     left = 0
     for size, piece in (sized for scan in all_scans for sized in _pieces(scan, room)):
@@ -76,6 +75,53 @@ def divide_into_tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[F
         task_pieces[-1].append(piece)
         left -= size
     return task_pieces
+
+
+BothPieces = tuple[list[FilePiece], list[FilePiece]]
+"""The pieces of a task of the snapshots before and after."""
+
+
+def divide_both_into_tasks(before: Iterable[TableScan], after: Iterable[TableScan], least: int = 1) -> list[BothPieces]:
+    """Return the same for two snapshots: a task has small tables of both, or pieces from the same place of a large
+    table's files."""
+    tables: dict[tuple[int, int], tuple[list[TableScan], list[TableScan]]] = {}
+    for side, scans in enumerate((before, after)):
+        for scan in scans:
+            tables.setdefault((scan.move, scan.place.indexes[0]), ([], []))[side].append(scan)
+    room = _room([scan for both in tables.values() for scans in both for scan in scans], least)
+    tasks: list[BothPieces] = []
+    left = 0
+    for _, both in sorted(tables.items(), key=lambda item: item[0]):
+        size = sum(_bytes(scan) for scans in both for scan in scans)
+        count = max(1, round(size / room))
+        if count > 1 or not tasks or size > left + room // 8:
+            tasks += [([], []) for _ in range(count)]
+            left = room if count == 1 else 0
+        left -= size
+        for side, scans in enumerate(both):
+            for scan in scans:
+                for middle, piece in _with_middles([*_pieces(scan, max(_bytes(scan) // count, 1))]):
+                    tasks[int(middle * count) - count][side].append(piece)
+    return [task for task in tasks if any(task)]
+
+
+def _with_middles(pieces: list[tuple[int, FilePiece]]) -> Iterator[tuple[float, FilePiece]]:
+    """Yield pieces with the share of the table's bytes that lies before the middle of each."""
+    total, begins = sum(size for size, _ in pieces), 0
+    for size, piece in pieces:
+        yield (begins + size / 2) / total, piece
+        begins += size
+
+
+def _room(scans: Sequence[TableScan], least: int) -> int:
+    """Return the bytes of a task."""
+    return min(max(sum(map(_bytes, scans)) // max(least, 1), MIN_TASK_BYTES), streams.PIECE)
+
+
+def _bytes(scan: TableScan) -> int:
+    """Return the bytes for which a table counts."""
+    held = 0 if scan.table.rows is None else scan.table.rows.nbytes
+    return held + sum(file.size + OPENING for files in scan.table.files.values() for file in files)
 
 
 def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
