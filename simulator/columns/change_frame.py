@@ -1,8 +1,9 @@
 """The Arrow schemas in which rows flow, from the files of snapshots to what a task sends.
 
     SNAPSHOT_ROWS     rows of snapshots                                           sources.snapshots
-    PLACED_ROWS       the same with the keys by which engines pair and place them engines.work
+    PLACED_ROWS       the same with the keys by which engines pair them           engines.work
     PAIRED_ROWS       rows of both snapshots, in pairs as far as they were found  engines.pairs
+    SLICED_ROWS       the same with the partition of the exchange                 engines.work
     ROW_DIFFERENCES   rows whose images in two snapshots differ                   engines.in_process, on_spark
     ROW_CHANGES       row changes with their commit-ts                            sources.diff, run.steps, load
     EVENTS            changes with their partitions, and DDL and watermarks       engines.stages, tasks.control_events
@@ -16,7 +17,7 @@ A column has one name and type in all of them (`COLUMNS`):
     handle         `ticdc.key_bytes.handle_keys`; the row image for a table without a handle key
     occurrence     number of a row among equal ones of a table without a handle key, from 1
     row_hash       hash of seed, table and handle, which determines when a row changes (`sources.diff.Clock`)
-    slice          partition of the shuffle: group of destinations × slice of time
+    slice          partition of the exchange: group of destinations × slice of time
     image          the row (`columns.row_image`), after the DDL that changes its table
     unaltered      the row before that DDL: table number and image (`sources.schema_change`); else null
     before, after  images of the row before and after its change; null for INSERT and DELETE, and of PAIRED_ROWS
@@ -65,8 +66,9 @@ def _frame(names: str) -> pa.Schema:
 
 
 SNAPSHOT_ROWS = _frame("move table handle image unaltered")
-PLACED_ROWS = _frame("row_hash place handle image unaltered slice")
-PAIRED_ROWS = _frame("row_hash place handle before after unaltered slice")
+PLACED_ROWS = _frame("row_hash place handle image unaltered")
+PAIRED_ROWS = _frame("row_hash place handle before after unaltered")
+SLICED_ROWS = _frame("row_hash place handle before after unaltered slice")
 ROW_DIFFERENCES = _frame("row_hash place handle occurrence before after unaltered")
 ROW_CHANGES = _frame("commit_ts table handle before after")
 EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")

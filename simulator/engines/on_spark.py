@@ -183,8 +183,10 @@ def snapshot_rows(
     on_keys_read: OnKeysRead,
     every: bool = False,
 ) -> DataFrame:
-    """Return the rows of both sides of all moves, as `pairs.paired_rows` does; each task reports their keys to
-    `on_keys_read`. All rows of a key are in one partition."""
+    """Return PAIRED_ROWS, or SLICED_ROWS, of both sides of all moves; each task reports their keys to `on_keys_read`.
+
+    All rows of a key are in one partition.
+    """
     tasks = snapshots.divide_both_into_tasks(before, after, spark.sparkContext.defaultParallelism)
 
     def read_side(task: int, number: int) -> Batches:
@@ -197,9 +199,11 @@ def snapshot_rows(
     def read(batches: Batches) -> Batches:
         with wrap_errors():
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
-                yield from paired_rows(read_side(task, 0), read_side(task, 1), placing.is_keyed, every)
+                rows = paired_rows(read_side(task, 0), read_side(task, 1), placing.is_keyed, every)
+                yield from map(placing.sliced, rows) if placing.slices else rows
 
-    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, change_frame.PAIRED_ROWS)
+    schema = change_frame.SLICED_ROWS if placing.slices else change_frame.PAIRED_ROWS
+    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, schema)
     if placing.slices:
         return frame.repartitionById(placing.groups * placing.slices, "slice")
     return frame.repartition("row_hash")

@@ -18,6 +18,7 @@ from simulator.columns.change_frame import PAIRED_ROWS, PLACED_ROWS, Ints, ints,
 WAITING_ROWS, WAITING_BYTES = 1 << 15, 64 << 20
 """Rows and bytes of one snapshot that wait for the rows of the other one."""
 
+KEY = "place", "handle"
 KEPT = [name for name in PLACED_ROWS.names if name != "image"]
 
 Batches = Iterator[pa.RecordBatch]
@@ -108,21 +109,14 @@ def _pair(before: _Side, after: _Side, is_keyed: IsKeyed, every: bool) -> Batche
 
 
 def _same_keys(old: pa.RecordBatch, new: pa.RecordBatch) -> tuple[Ints, Ints]:
-    """Return the positions of the rows with equal keys on both sides; a hash that a side has twice is left out."""
-    hashes = np.concatenate([ints(old, "row_hash"), ints(new, "row_hash")])
-    order = np.argsort(hashes, kind="stable")
-    same = np.append(np.diff(hashes[order]) == 0, False)
-    begins = same & ~np.append(False, same[:-1]) & ~np.append(same[1:], False)
-    at = np.flatnonzero(begins)
-    old_at, new_at = order[at], order[at + 1] - old.num_rows
-    both = (old_at < old.num_rows) & (new_at >= 0)
-    old_at, new_at = old_at[both], new_at[both]
-    equal = np.logical_and.reduce(
-        [
-            np.asarray(pc.equal(old.column(name).take(pa.array(old_at)), new.column(name).take(pa.array(new_at))))
-            for name in ("place", "handle")
-        ]
-    )
+    """Return the positions of rows with equal keys on both sides; each row is in one pair at most."""
+    found = pc.index_in(new.column("row_hash"), value_set=old.column("row_hash"))
+    new_at = np.flatnonzero(np.asarray(found.is_valid()))
+    old_at = np.asarray(found.drop_null(), dtype=np.int64)
+    once = np.bincount(old_at, minlength=1)[old_at] == 1
+    old_at, new_at = old_at[once], new_at[once]
+    keys = ((rows.column(name).take(pa.array(at)) for rows, at in ((old, old_at), (new, new_at))) for name in KEY)
+    equal = np.logical_and.reduce([np.asarray(pc.equal(*both)) for both in keys])
     return old_at[equal], new_at[equal]
 
 

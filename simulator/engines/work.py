@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import PLACED_ROWS, Ints, by_table, ints
+from simulator.columns.change_frame import PLACED_ROWS, SLICED_ROWS, Ints, by_table, ints
 from simulator.engines.stages import RowRules, destinations
 from simulator.engines.tasks.send import FaultPipeline, OnComplete
 from simulator.engines.tasks.task import TaskReport, TaskSpec
@@ -98,35 +99,26 @@ class RowPlacement:
         move, table = np.divmod(ints(rows, "place"), len(self.comparison.tables))
         return pa.record_batch({"move": move, "table": table, "handle": rows["handle"], "row_hash": rows["row_hash"]})
 
+    def sliced(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return PAIRED_ROWS as SLICED_ROWS: the slices of a group have ascending time."""
+        move, table = np.divmod(ints(rows, "place"), len(self.comparison.tables))
+        clock, row_hash = self.comparison.clock, ints(rows, "row_hash")
+        slots, destination = clock.slots(row_hash, move), np.empty(len(row_hash), np.int64)
+        commit_ts = clock.commit_ts(slots, move)
+        columns = rows.column("handle"), pc.coalesce(rows.column("after"), rows.column("before"))
+        for number, at in by_table(table):
+            handles, images = columns if len(at) == len(table) else (each.take(pa.array(at)) for each in columns)
+            destination[at] = destinations(images, handles, number, commit_ts[at], self.rules)
+        time = (clock.passed[move] + slots) * self.slices // clock.passed[-1]
+        slices = pa.array((destination % self.groups * self.slices + time).astype(np.int32))
+        return pa.RecordBatch.from_arrays([*rows.columns, slices], schema=SLICED_ROWS)
+
     def _placed(self, state: pa.RecordBatch) -> pa.RecordBatch:
         move, table, handle = ints(state, "move"), ints(state, "table"), state.column("handle")
         row_hash = self.comparison.clock.row_hashes(table, handle)
-        place = move * len(self.comparison.tables) + table
-        slices = self._slices(state, move, table, row_hash) if self.slices else np.zeros(len(row_hash), np.int64)
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.array(row_hash),
-                pa.array(place.astype(np.int32)),
-                handle,
-                state.column("image"),
-                state.column("unaltered"),
-                pa.array(slices.astype(np.int32)),
-            ],
-            schema=PLACED_ROWS,
-        )
-
-    def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, row_hash: Ints) -> Ints:
-        """Return the slice of each row: slices of a group have ascending time."""
-        clock = self.comparison.clock
-        slots, destination = clock.slots(row_hash, move), np.empty(len(row_hash), np.int64)
-        commit_ts = clock.commit_ts(slots, move)
-        for number, at in by_table(table):
-            rows = state if len(at) == len(table) else state.take(pa.array(at))
-            images, handles = rows.column("image"), rows.column("handle")
-            destination[at] = destinations(images, handles, number, commit_ts[at], self.rules)
-        time = (clock.passed[move] + slots) * self.slices // clock.passed[-1]
-        slices: Ints = destination % self.groups * self.slices + time
-        return slices
+        place = (move * len(self.comparison.tables) + table).astype(np.int32)
+        columns = [pa.array(row_hash), pa.array(place), handle, state.column("image"), state.column("unaltered")]
+        return pa.RecordBatch.from_arrays(columns, schema=PLACED_ROWS)
 
 
 def duplicate_key_error(table: Table, image: bytes) -> SnapshotError:

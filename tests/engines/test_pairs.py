@@ -39,7 +39,6 @@ def batches(found: Sequence[Row], sizes: Sequence[int], hashes: int = 1 << 62) -
             "handle": [handle.encode() for handle in handles],
             "image": [f"{key}{image}".encode() for _, key, image in part],
             "unaltered": [f"unaltered {image}".encode() for *_, image in part],
-            "slice": [key % 4 for _, key, _ in part],
         }
         yield pa.RecordBatch.from_pydict(columns, schema=PLACED_ROWS)
 
