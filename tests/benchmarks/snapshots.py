@@ -70,7 +70,7 @@ class Snapshots:
 
 def make(directory: Path, rows: int, format: str = "parquet", changed: int = 50) -> Snapshots:
     """Write `directory/before` and `directory/after`, each of nearly so many rows of about 155 bytes of text; about
-    `changed` of a hundred rows differ."""
+    `changed` of a hundred rows differ. Files that exist are kept."""
     before, after = directory / "before", directory / "after"
     schema_and_metadata(before)
     schema_and_metadata(after)
@@ -81,9 +81,11 @@ def make(directory: Path, rows: int, format: str = "parquet", changed: int = 50)
         fate = fates(keys, changed)
         counts += np.bincount(fate, minlength=4)
         name = f"bench.orders.{chunk:09d}.{format}"
-        write(table(keys[fate != 0], np.zeros_like(keys[fate != 0]), pool), before / name)
-        there = fate != 1
-        write(table(keys[there], (fate[there] == 2).astype(np.uint64), pool), after / name)
+        for side, there, is_updated in ((before, fate != 0, np.False_), (after, fate != 1, fate == 2)):
+            if not (side / name).exists():
+                version = np.broadcast_to(is_updated, fate.shape)[there].astype(np.uint64)
+                write(table(keys[there], version, pool), side / f".{name}")
+                (side / f".{name}").rename(side / name)
     return Snapshots(before, after, *counts.tolist())
 
 
