@@ -31,6 +31,7 @@ from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
+from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
 from simulator.engines.tasks.bootstraps import TABLE_ROWS, merged_rows, sends_bootstraps, table_rows
@@ -42,7 +43,7 @@ from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with
 from simulator.errors import DeliveryError
 from simulator.sources import diff, snapshots
 from simulator.sources.diff import Comparison
-from simulator.sources.snapshots import KeyRanges, KeyReport, TableScan, unproven_tables
+from simulator.sources.snapshots import FilePiece, KeyRanges, KeyReport, TableScan, unproven_tables
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import FLUSH_BYTES
 from simulator.tidb.model.table import visible_columns
@@ -188,18 +189,22 @@ def snapshot_rows(
     All rows of a key are in one partition.
     """
     tasks = snapshots.divide_both_into_tasks(before, after, spark.sparkContext.defaultParallelism)
+    shared_tasks = SharedValues(spark.sparkContext, tasks)
+    shared_placing = spark.sparkContext.broadcast(placing)
 
-    def read_side(task: int, number: int) -> Batches:
-        seen = KeyRanges()
-        for rows in report_reading(placing.sides(tasks[task][number]), 2 * task + number, progress):
+    def read_side(pieces: Sequence[FilePiece], number: int) -> Batches:
+        placing, seen = shared_placing.value, KeyRanges()
+        for rows in report_reading(placing.sides(pieces), number, progress):
             seen.add(placing.keys(rows))
             yield rows
-        on_keys_read([(number, seen.reports())])
+        on_keys_read([(number % 2, seen.reports())])
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
+            placing = shared_placing.value
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
-                rows = paired_rows(read_side(task, 0), read_side(task, 1), placing.is_keyed, every)
+                old, new = (read_side(pieces, 2 * task + side) for side, pieces in enumerate(shared_tasks[task]))
+                rows = paired_rows(old, new, placing.is_keyed, every)
                 yield from map(placing.sliced, rows) if placing.slices else rows
 
     schema = change_frame.SLICED_ROWS if placing.slices else change_frame.PAIRED_ROWS

@@ -24,6 +24,7 @@ from simulator.engines.on_spark import (
     value_by_number,
 )
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
+from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources import snapshots
@@ -63,11 +64,11 @@ def _scanned(
     spark: SparkSession, tasks: list[list[snapshots.FilePiece]], expected: ExpectedRows, directory: Path, format: str
 ) -> DataFrame:
     """Write the rows that are copied from files or memory."""
-    tables = expected.tables
+    tables, shared_tasks = expected.tables, SharedValues(spark.sparkContext, tasks)
 
     def written(batches: Batches) -> Batches:
         for task in (task for batch in batches for task in batch.column(0).to_pylist()):
-            rows = snapshots.state_batches(tasks[task])
+            rows = snapshots.state_batches(shared_tasks[task])
             yield _written(rows, tables, directory, format, dict.fromkeys(range(len(tables)), task).get)
 
     return map_in_arrow(spark.range(0, len(tasks), 1, len(tasks)), written, WRITTEN_ROWS)
