@@ -13,8 +13,10 @@ from simulator.columns.change_frame import (
     DELETE,
     EVENTS,
     INSERT,
+    PAIRED_ROWS,
     PLACED_ROWS,
     ROW_DIFFERENCES,
+    SLICED_ROWS,
     SNAPSHOT_ROWS,
     UPDATE,
     op_of,
@@ -70,7 +72,15 @@ def test_null_is_the_same_as_null_and_as_nothing_else() -> None:
 
 
 def test_a_column_has_one_type_in_every_frame() -> None:
-    frames = (SNAPSHOT_ROWS, PLACED_ROWS, ROW_DIFFERENCES, row_changes_schema("op", "rank", "row_id"), EVENTS)
+    frames = (
+        SNAPSHOT_ROWS,
+        PLACED_ROWS,
+        PAIRED_ROWS,
+        SLICED_ROWS,
+        ROW_DIFFERENCES,
+        row_changes_schema("op", "rank", "row_id"),
+        EVENTS,
+    )
     assert {name for frame in frames for name in frame.names} == COLUMNS.keys()
     assert all(frame.field(name).type == COLUMNS[name] for frame in frames for name in frame.names)
 

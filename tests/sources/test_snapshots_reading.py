@@ -193,14 +193,14 @@ def test_a_task_of_two_snapshots_reads_about_the_same_keys_of_both(
     """Though the files of one have other rows and sizes than those of the other one."""
     monkeypatch.setattr(pieces, "MIN_TASK_BYTES", 100)
     monkeypatch.setattr(pieces, "OPENING", 0)
-    sides = []
+    sides: list[list[TableScan]] = []
     for side, keys in (("before", range(0, 4000, 2)), ("after", range(0, 4000))):
         (tmp_path / side).mkdir()
         for name in "st":
             dumps.write_schema(tmp_path / side, "shop", name, f"CREATE TABLE `{name}` (`id` int PRIMARY KEY)")
             (tmp_path / side / f"shop.{name}.csv").write_text("".join(f"{key}\n" for key in keys))
         sides.append(scans(tmp_path / side))
-    planned = pieces.divide_both_into_tasks(*sides, least=20)
+    planned = pieces.divide_both_into_tasks(sides[0], sides[1], least=20)
     read = [[rows(state_batches(side)) for side in task] for task in planned]
     assert len(planned) > 10
     for number in (0, 1):
