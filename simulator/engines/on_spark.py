@@ -192,20 +192,20 @@ def snapshot_rows(
     shared_tasks = SharedValues(spark.sparkContext, tasks)
     shared_placing = spark.sparkContext.broadcast(placing)
 
-    def read_side(pieces: Sequence[FilePiece], number: int) -> Batches:
-        placing, seen = shared_placing.value, KeyRanges()
-        for rows in report_reading(placing.sides(pieces), number, progress):
-            seen.add(placing.keys(rows))
+    def read_side(pieces: Sequence[FilePiece], task: int, side: int) -> Batches:
+        placed, seen = shared_placing.value, KeyRanges()
+        for rows in report_reading(placed.sides(pieces), 2 * task + side, progress):
+            seen.add(placed.keys(rows))
             yield rows
-        on_keys_read([(number % 2, seen.reports())])
+        on_keys_read([(side, seen.reports())])
 
     def read(batches: Batches) -> Batches:
         with wrap_errors():
-            placing = shared_placing.value
+            placed = shared_placing.value
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
-                old, new = (read_side(pieces, 2 * task + side) for side, pieces in enumerate(shared_tasks[task]))
-                rows = paired_rows(old, new, placing.is_keyed, every)
-                yield from map(placing.sliced, rows) if placing.slices else rows
+                old, new = (read_side(pieces, task, side) for side, pieces in enumerate(shared_tasks[task]))
+                rows = paired_rows(old, new, placed.is_keyed, every)
+                yield from map(placed.sliced, rows) if placed.slices else rows
 
     schema = change_frame.SLICED_ROWS if placing.slices else change_frame.PAIRED_ROWS
     frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, schema)
@@ -368,7 +368,9 @@ def _check_keys(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> 
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
     placing = RowPlacement(work.comparison, work.rules)
     rows = snapshot_rows(spark, scans, (), placing, work.spec.progress, lambda reports: None)
-    several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("before").alias("image"))
+    several = rows.groupBy("row_hash", "place", "handle").agg(
+        F.count("*").alias("rows"), F.first("before").alias("image")
+    )
     twice = several.where((F.col("rows") > 1) & value_by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
         raise duplicate_key_error(tables[row["place"] % len(tables)].table, bytes(row["image"]))

@@ -178,25 +178,12 @@ def _stream_spec(
         ),
         complete=False,
     )
+    lenient = replace(
+        spec, max_message_bytes=UNBOUNDED, max_batch_size=UNBOUNDED, orders=lambda table: "hash", stages=None
+    )
     if origin.changefeed.storage is not None:
-        return replace(
-            spec,
-            files=True,
-            max_message_bytes=UNBOUNDED,
-            max_batch_size=UNBOUNDED,
-            watermarks=True,
-            orders=lambda table: "hash",
-            stages=None,
-        )
+        return replace(lenient, files=True, watermarks=True)
     if origin.known:
         return spec
-    return replace(
-        spec,
-        destination=UNKNOWN,
-        by_layout=UNKNOWN,
-        max_message_bytes=UNBOUNDED,
-        max_batch_size=UNBOUNDED,
-        orders=lambda table: "hash",
-        stages=None,
-        watermarks=spec.watermarks or origin.watermarked,
-    )
+    watermarks = spec.watermarks or origin.watermarked
+    return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=watermarks)

@@ -15,13 +15,7 @@ from simulator.sources.snapshots.physical import (
     new_table,
     physical_tables,
 )
-from simulator.sources.snapshots.pieces import (
-    BothPieces,
-    FilePiece,
-    TableScan,
-    divide_both_into_tasks,
-    divide_into_tasks,
-)
+from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_both_into_tasks, divide_into_tasks
 from simulator.sources.snapshots.states import state_batches
 
 __all__ = [

@@ -100,7 +100,7 @@ def divide_both_into_tasks(before: Iterable[TableScan], after: Iterable[TableSca
         left -= size
         for side, scans in enumerate(both):
             for scan in scans:
-                for middle, piece in _with_middles([*_pieces(scan, max(_bytes(scan) // count, 1))]):
+                for middle, piece in _with_middles([*_pieces(scan, max(_bytes(scan) // count, OPENING))]):
                     tasks[int(middle * count) - count][side].append(piece)
     return [task for task in tasks if any(task)]
 
