@@ -13,7 +13,7 @@ from pathlib import Path
 from simulator.broker.jars import find_java, kafka_jars
 from simulator.broker.processes import free_port
 from simulator.broker.server import properties
-from simulator.sinks.kafka.admin import admin_client
+from simulator.sinks.kafka.admin import admin_client, is_answering
 from simulator.sinks.kafka.library import KafkaError
 from simulator.sinks.kafka.settings import KafkaSettings
 from support.processes import kill, members
@@ -95,6 +95,8 @@ class Brokers:
             return subprocess.Popen(command, cwd=directory, stdout=log, stderr=log, start_new_session=True)
 
     def _in_sync(self, topics: Sequence[str]) -> bool:
+        if not all(is_answering(address) for address in self.addresses):  # Kafka counts a dead one for some seconds
+            return False
         try:
             admin = admin_client(KafkaSettings(tuple(self.addresses), dial_timeout=2.0))
         except (KafkaError, OSError):

@@ -7,9 +7,11 @@ AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka import library
@@ -121,14 +123,38 @@ def delete_topics(address: str, topics: Iterable[str]) -> None:
             admin.delete_topics(existing)
 
 
+class _PatientClient:
+    """An admin client that repeats a request while the broker it is sent to accepts no connection.
+
+    kafka-python 3.0.12 sends a request to any broker of the cluster, also to one that has just died, and raises its
+    error; it avoids that broker for a while then. TiCDC's client asks the next one.
+    """
+
+    def __init__(self, client: library.KafkaAdminClient, patience: float) -> None:
+        self._client, self._patience = client, patience
+
+    def __getattr__(self, request: str) -> Callable[..., Any]:
+        return partial(self._ask, getattr(self._client, request))
+
+    def _ask(self, request: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                return request(*arguments, **options)
+            except (library.KafkaConnectionError, library.NodeNotReadyError):
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
+
+
 @contextmanager
-def _admin(settings: KafkaSettings) -> Iterator[library.KafkaAdminClient]:
+def _admin(settings: KafkaSettings) -> Iterator[Any]:
     """Open an admin client for a few requests; Kafka's errors become UserError or DeliveryError."""
     client = None
     reachable_settings = with_reachable_broker(settings)
     try:
         client = admin_client(reachable_settings)
-        yield client
+        yield _PatientClient(client, settings.dial_timeout)
     except (library.AuthorizationError, library.SaslAuthenticationFailedError) as error:
         raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error
     except (library.KafkaError, OSError, TimeoutError) as error:
@@ -219,8 +245,7 @@ def _config(admin: library.KafkaAdminClient, topic: str | None, of_topic: str, o
     if topic is not None:
         resource, name = library.ConfigResource(library.ConfigResourceType.TOPIC, topic, [of_topic]), of_topic
     else:
-        broker = admin.describe_cluster()["brokers"][0]
-        number = str(broker.get("broker_id", broker.get("node_id")))
+        number = str(admin.describe_cluster()["controller_id"])
         resource, name = library.ConfigResource(library.ConfigResourceType.BROKER, number, [of_broker]), of_broker
     answer = admin.describe_configs([resource], config_filter="all")
     entries = answer[resource.resource_type.name.lower()][resource.name]
