@@ -20,6 +20,7 @@ from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, Schem
 from simulator.consumer.decode.row_wise import ReadClaimCheck, decode_records, iterate_records
 from simulator.consumer.decode.shapes import TextShape, TokenizedSample, learn_shape
 from simulator.consumer.decode.stream_events import TableSchemas
+from simulator.consumer.decode.templates import Templates
 from simulator.consumer.frame import EVENT_SCHEMA, UNREADABLE, Layout
 from simulator.errors import UserError
 from simulator.tidb.model.table import Table
@@ -55,6 +56,7 @@ class StreamDecoder:
         self._schemas = schemas
         self._layout_indexes: dict[Layout, int] = {}
         self._shapes: dict[bytes, TextShape | None] = {}
+        self._templates = Templates()
 
     def decoded(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """Decode records to EVENT_SCHEMA, and add the layouts of the rows to `layouts`."""
@@ -98,7 +100,7 @@ class StreamDecoder:
         if columns is None or not len(records):
             return self._one_by_one(records)
         events = columns.events(records.column("key"), records.column("value"))
-        decoded = read_columns(events.texts, columns, self._shape_of)
+        decoded = read_columns(events.texts, columns, self._shape_of, self._templates)
         kept = _whole(events, decoded.places, len(records))
         if not len(kept):
             return self._one_by_one(records)

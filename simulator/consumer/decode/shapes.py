@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simulator.columns.cells import Bytes, Mask, Places
 from simulator.columns.change_frame import ROW, WATERMARK
 from simulator.consumer.decode.decoder import ColumnarDecoder, Path, Role
 from simulator.consumer.decode.row_wise import OPERATIONS, event_layout
@@ -53,6 +54,28 @@ class TextShape:
     exact: bool
     only_handle: bool
     layout: int
+
+
+@dataclass(frozen=True)
+class ShapedTexts:
+    """Texts of known shapes, and their tokens, text by text."""
+
+    data: Bytes
+    shapes: Sequence[TextShape]
+    rows: Places
+    """Ascending indexes of the texts."""
+
+    shape: Places
+    """Index of each text's shape."""
+
+    counts: Places
+    """Number of each text's tokens."""
+
+    starts: Places
+    ends: Places
+    quoted: Mask
+    escaped: Mask
+    """Of all tokens, as in TokenizedTexts."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,26 @@ PADDING = 16
 
 
 @dataclass(frozen=True)
+class QuotedTexts:
+    """Texts and where their strings are. A text with an odd number of quotes has no strings."""
+
+    data: Bytes
+    """All texts, followed by PADDING."""
+
+    bounds: Places
+    """The start of each text, then the end of the last."""
+
+    quotes: Places
+    """Positions of all quotes but those that a backslash escapes; opening and closing ones take turns."""
+
+    counts: Places
+    """Number of each text's quotes."""
+
+    escapes: Places
+    """Positions of all backslashes."""
+
+
+@dataclass(frozen=True)
 class JsonStrings:
     data: Bytes
     """All texts, followed by PADDING."""
@@ -85,29 +105,10 @@ def spans(data: Bytes, starts: Places, ends: Places) -> pa.Array:
     return pieces_between(edges, data).take(pa.array(np.arange(0, 2 * len(starts), 2)))
 
 
-def tokenize(texts: pa.Array, values: TokenRule) -> TokenizedTexts:
-    """Split texts (binary, no nulls). A text with an odd number of quotes has no tokens."""
+def quoted_texts(texts: pa.Array) -> QuotedTexts:
+    """Find the strings of texts (binary, no nulls)."""
     stored, bounds = buffers(texts)
     data = np.concatenate((stored, np.zeros(PADDING, np.uint8)))
-    opens, closes, row, escapes = _quotes(data, bounds)
-    is_key = data[closes + 1] == COLON
-    quoted, loose = values(JsonStrings(data, row, opens, closes, is_key, data[closes + 2]))
-    places = np.flatnonzero(quoted | loose)
-    quoted = quoted[places]
-    starts = np.where(quoted, opens[places] + 1, closes[places] + 2)
-    ends = np.where(quoted, closes[places], _ends(data, bounds, row, opens, places, quoted))
-    row = row[places]
-    first = np.searchsorted(row, np.arange(len(texts) + 1))
-    escaped = np.zeros(len(starts), np.bool_)
-    if len(escapes) and len(starts):
-        holding = np.maximum(np.searchsorted(starts, escapes, side="right") - 1, 0)
-        escaped[holding[escapes < ends[holding]]] = True
-    skeletons, lengths = _skeletons(data, bounds, starts - quoted, ends + quoted, row, first)
-    return TokenizedTexts(data, starts, ends, quoted, escaped, row, first, skeletons, lengths)
-
-
-def _quotes(data: Bytes, bounds: Places) -> tuple[Places, Places, Places, Places]:
-    """Return opening and closing quotes of strings, the text of each, and all backslashes."""
     quotes, escapes = np.flatnonzero(data == QUOTE), np.zeros(0, np.int64)
     escaping = data == BACKSLASH
     if escaping.any():
@@ -120,7 +121,34 @@ def _quotes(data: Bytes, bounds: Places) -> tuple[Places, Places, Places, Places
     if (counts % 2).any():
         quotes = quotes[np.repeat(counts % 2 == 0, counts)]
         counts = np.where(counts % 2, 0, counts)
-    return quotes[::2], quotes[1::2], np.repeat(np.arange(len(counts)), counts // 2), escapes
+    return QuotedTexts(data, bounds, quotes, counts, escapes)
+
+
+def tokenize(texts: QuotedTexts, values: TokenRule) -> TokenizedTexts:
+    """Split texts into tokens. A text without strings has none."""
+    data, bounds = texts.data, texts.bounds
+    opens, closes = texts.quotes[::2], texts.quotes[1::2]
+    row = np.repeat(np.arange(len(texts.counts)), texts.counts // 2)
+    is_key = data[closes + 1] == COLON
+    quoted, loose = values(JsonStrings(data, row, opens, closes, is_key, data[closes + 2]))
+    places = np.flatnonzero(quoted | loose)
+    quoted = quoted[places]
+    starts = np.where(quoted, opens[places] + 1, closes[places] + 2)
+    ends = np.where(quoted, closes[places], _ends(data, bounds, row, opens, places, quoted))
+    row = row[places]
+    first = np.searchsorted(row, np.arange(len(bounds)))
+    escaped = holding(starts, ends, texts.escapes)
+    skeletons, lengths = _skeletons(data, bounds, starts - quoted, ends + quoted, row, first)
+    return TokenizedTexts(data, starts, ends, quoted, escaped, row, first, skeletons, lengths)
+
+
+def holding(starts: Places, ends: Places, positions: Places) -> Mask:
+    """Return which of the tokens, whose starts ascend, have one of these positions inside."""
+    mask = np.zeros(len(starts), np.bool_)
+    if len(positions) and len(starts):
+        token = np.maximum(np.searchsorted(starts, positions, side="right") - 1, 0)
+        mask[token[positions < ends[token]]] = True
+    return mask
 
 
 CLOSING = np.isin(np.arange(256), list(b",{}[]"))

@@ -1,0 +1,153 @@
+"""Finds the tokens of texts that have a known skeleton by the quotes around them, without splitting the texts.
+
+Most texts of a stream have one of a few skeletons: those of the operations of its largest tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Bytes, Mask, Places
+from simulator.consumer.decode.shapes import ShapedTexts, TextShape, TokenizedSample
+from simulator.consumer.decode.tokens import QuotedTexts, holding, pieces_between
+
+COMMON = 16
+"""A skeleton gets a template if one in so many texts of a batch have it."""
+
+MOST = 64
+"""Maximum number of templates."""
+
+TOLD_APART = 2
+"""Number of pieces by which most texts are told apart: table and operation are before the second token."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """The texts with one skeleton and the same tokens in quotes."""
+
+    shape: TextShape
+    pieces: tuple[bytes, ...]
+    """What is around the tokens, quotes included; all but the first and the last have a quote."""
+
+    @cached_property
+    def quotes(self) -> int:
+        """Return the number of quotes of a text, without escaped ones."""
+        return sum(piece.count(b'"') for piece in self.pieces)
+
+    @cached_property
+    def quoted(self) -> Mask:
+        """Return which tokens are in quotes."""
+        return np.array([piece.endswith(b'"') for piece in self.pieces[:-1]], np.bool_)
+
+    @cached_property
+    def _lengths(self) -> Places:
+        return np.array([len(piece) for piece in self.pieces], np.int64)
+
+    @cached_property
+    def _behind(self) -> tuple[Places, Places]:
+        """Return which quote of the text is the first one after each token, and how far it is from there."""
+        before = np.cumsum([piece.count(b'"') for piece in self.pieces[:-1]])
+        return np.minimum(before, self.quotes - 1), np.array([piece.find(b'"') for piece in self.pieces[1:]], np.int64)
+
+    def match(self, texts: QuotedTexts, first: Places, rows: Places) -> tuple[Places, Places, Places]:
+        """Return those of the rows that the template fits, and starts and ends of their tokens, a row each. The rows
+        have as many quotes; `first` is the index of each text's first quote."""
+        quote, distance = self._behind
+        begins, behind = texts.bounds[rows], texts.bounds[rows + 1]
+        ends = texts.quotes[first[rows][:, None] + quote] - distance
+        if b'"' not in self.pieces[-1]:
+            ends[:, -1] = behind - len(self.pieces[-1])
+        starts = np.empty_like(ends)
+        starts[:, 0], starts[:, 1:] = begins, ends[:, :-1]
+        starts += self._lengths[:-1]
+        fits = (ends[:, -1] + len(self.pieces[-1]) == behind) & (starts <= ends).all(axis=1)
+        for some in (slice(0, TOLD_APART), slice(TOLD_APART, len(self.pieces))):
+            if not fits.all():
+                rows, starts, ends, fits = rows[fits], starts[fits], ends[fits], fits[fits]
+            if some.start < len(self.pieces):
+                fits = self._are_there(texts, rows, ends, some)
+        return (rows, starts, ends) if fits.all() else (rows[fits], starts[fits], ends[fits])
+
+    def _are_there(self, texts: QuotedTexts, rows: Places, ends: Places, some: slice) -> Mask:
+        """Return which rows have some of the pieces where the tokens are not."""
+        begins = np.column_stack((texts.bounds[rows], ends))[:, some]
+        pieces = np.stack((begins, begins + self._lengths[some]), axis=2)
+        return _are(b"".join(self.pieces[some]), texts.data, pieces)
+
+
+def _are(text: bytes, data: Bytes, pieces: Places) -> Mask:
+    """Return which rows of pieces, starts and ends that ascend, make up the text."""
+    rows, columns, _ = pieces.shape
+    edges = np.empty(pieces.size + 1, np.int32)
+    edges[:-1], edges[-1] = pieces.ravel(), len(data)
+    cut = pieces_between(edges, data).take(pa.array(np.arange(0, pieces.size, 2)))
+    offsets = np.frombuffer(cut.buffers()[1], np.int32, len(cut) + 1)[::columns]
+    whole = [None, pa.py_buffer(np.ascontiguousarray(offsets)), cut.buffers()[2] or pa.py_buffer(b"")]
+    return np.asarray(pc.equal(pa.Array.from_buffers(pa.binary(), rows, whole), pa.scalar(text, pa.binary())))
+
+
+class Templates:
+    """The templates of the most frequent texts so far."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, ...], Template] = {}
+
+    def learn(self, sample: TokenizedSample, shape: TextShape) -> None:
+        """Add the template of a text, if its tokens can be found by its quotes."""
+        pieces = _pieces(sample)
+        if pieces is not None and len(self._known) < MOST:
+            self._known[pieces] = Template(shape, pieces)
+
+    def find(self, texts: QuotedTexts, among: Mask) -> ShapedTexts:
+        """Return the texts that have a template."""
+        templates, left = list(self._known.values()), among.copy()
+        first, found = np.cumsum(texts.counts) - texts.counts, []
+        for number, template in enumerate(templates):
+            rows = np.flatnonzero(left & (texts.counts == template.quotes))
+            if len(rows):
+                rows, starts, ends = template.match(texts, first, rows)
+                left[rows] = False
+                found.append((number, rows, starts, ends))
+        found.sort(key=lambda each: -len(each[1]))
+        self._known = {templates[number].pieces: templates[number] for number, *_ in found} | self._known
+        return _joined(texts, templates, found)
+
+
+def _pieces(sample: TokenizedSample) -> tuple[bytes, ...] | None:
+    """Return what is around the tokens; None if a token does not end at a quote."""
+    pieces, at = [], 0
+    for start, end in sample.tokens:
+        quotes = sample.text.startswith(b'"', start)
+        pieces.append(sample.text[at : start + quotes])
+        at = end - quotes
+    pieces.append(sample.text[at:])
+    found = all(b'"' in piece for piece in pieces[1:-1]) and not any(b"\\" in piece for piece in pieces)
+    return tuple(pieces) if found and len(pieces) > 1 else None
+
+
+def _joined(
+    texts: QuotedTexts, templates: Sequence[Template], found: Sequence[tuple[int, Places, Places, Places]]
+) -> ShapedTexts:
+    """Return the texts of all templates in their order."""
+    rows = np.concatenate([np.zeros(0, np.int64), *(each[1] for each in found)])
+    template = np.repeat([each[0] for each in found] or [0], [len(each[1]) for each in found] or [0])
+    order = np.argsort(rows, kind="stable")
+    places = np.empty(len(rows), np.int64)
+    places[order] = np.arange(len(rows))
+    counts = np.array([len(each.quoted) for each in templates] or [0])[template[order]]
+    begin = (np.cumsum(counts) - counts)[places]
+    starts, ends = (np.empty(int(counts.sum()), np.int64) for _ in range(2))
+    quoted, at = np.empty(len(starts), np.bool_), 0
+    for number, of_template, its_starts, its_ends in found:
+        tokens = begin[at : at + len(of_template)][:, None] + np.arange(its_starts.shape[1])
+        starts[tokens], ends[tokens], quoted[tokens] = its_starts, its_ends, templates[number].quoted
+        at += len(of_template)
+    shapes = [each.shape for each in templates]
+    escaped = holding(starts, ends, texts.escapes)
+    return ShapedTexts(texts.data, shapes, rows[order], template[order], counts, starts, ends, quoted, escaped)
