@@ -21,6 +21,7 @@ from support.vectors.files import vectors
 from simulator.columns.change_frame import DDL, ROW
 from simulator.consumer.decode import batches, by_columns, row_wise
 from simulator.consumer.decode.batches import StreamDecoder, possible_statements
+from simulator.consumer.decode.canal_json import heads
 from simulator.consumer.decode.tokens import tokenize
 from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.releases import V8_5
@@ -31,10 +32,11 @@ PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _every_text_has_a_template() -> Iterator[None]:
-    """Templates are made of however few texts."""
+def _few_texts_are_enough() -> Iterator[None]:
+    """Templates are made of however few texts, and heads of Canal-JSON are looked for however few rows have them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_columns, "COMMON", 1 << 20)
+        patch.setattr(heads, "LEAST", 1)
         yield
 
 
@@ -283,4 +285,21 @@ def test_frequent_texts_are_found_by_their_quotes(protocol: str, monkeypatch: py
     decoder = StreamDecoder(protocol)
     for batch in (messages, messages, [*messages[:3], other, *messages[3:]]):
         assert decoder.decoded(recorded(batch)).num_rows == len(batch)
-    assert split == [len(messages), 1]
+    assert [count for count in split if count > 1] == [len(messages)]
+
+
+def test_a_message_that_begins_like_a_mark_is_no_row() -> None:
+    """What stands for the head of a Canal-JSON row is known to the decoder alone."""
+    row = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
+    options = CodecOptions("canal-json", enable_tidb_extension=True)
+    whole = CODECS["canal-json"].encode(rows(TABLE, [(None, row)]), options, V8_5)
+    value = CODECS["canal-json"].frame(whole, np.zeros(1, np.int64), options, V8_5).values[0].as_py()
+    place = value.index(b'"data":[')
+    records = [
+        (None, value),
+        (None, b"#0000000" + value[place:]),
+        (None, value.replace(b'"es":', b'"es":0')),
+        (None, value[:place]),
+        (None, value[: place - 9]),
+    ]
+    held_against_decode(records * 3, "canal-json")

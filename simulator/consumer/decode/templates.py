@@ -93,15 +93,20 @@ def _are(text: bytes, data: Bytes, pieces: Places) -> Mask:
 
 
 class Templates:
-    """The templates of the most frequent texts so far."""
+    """The templates of the most frequent texts so far; those of the last batch are the first."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, ...], Template] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
     def learn(self, sample: TokenizedSample, shape: TextShape) -> None:
         """Add the template of a text, if its tokens can be found by its quotes."""
         pieces = _pieces(sample)
-        if pieces is not None and len(self._known) < MOST:
+        if pieces is not None:
+            while len(self._known) >= MOST:
+                self._known.popitem()
             self._known[pieces] = Template(shape, pieces)
 
     def find(self, texts: QuotedTexts, among: Mask) -> ShapedTexts:

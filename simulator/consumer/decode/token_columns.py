@@ -16,8 +16,10 @@ from simulator.columns.row_image import NULL, SEPARATOR
 from simulator.consumer.decode import convert_tokens as convert
 from simulator.consumer.decode.decoder import Role
 from simulator.consumer.decode.shapes import NO_TOKEN, ShapedTexts
-from simulator.consumer.decode.tokens import pieces_between, spans
+from simulator.consumer.decode.tokens import bytes_at, pieces_between, spans
 from simulator.consumer.frame import UNKNOWN_CELL
+
+NULL_TOKEN = np.frombuffer(b"null", np.uint8)
 
 LAST = (1 << 63) - 1
 DIGITS = 18
@@ -103,7 +105,9 @@ class _TextDecoder:
         is_last = np.zeros(len(self.starts), np.bool_)
         for name in ("before", "after"):
             images = [getattr(each, name) for each in self.shapes]
-            last = np.array([NO_TOKEN if image is None or not len(image) else image[-1] for image in images])[self.shape]
+            last = np.array([NO_TOKEN if image is None or not len(image) else image[-1] for image in images])[
+                self.shape
+            ]
             is_last[(self.first + last)[last != NO_TOKEN]] = True
         return is_last
 
@@ -122,27 +126,26 @@ class _TextDecoder:
     def _check_tokens(self) -> None:
         """Exclude tokens that do not fit their role."""
         loose = np.flatnonzero(~self.quoted)
-        role = self.roles
-        nulls = loose[self.ends[loose] - self.starts[loose] == 4]
-        word = self.data[np.add.outer(self.starts[nulls], np.arange(4))]
-        self.nulls = nulls[(word == np.frombuffer(b"null", np.uint8)).all(axis=1)]
-        is_null = np.zeros(len(role), np.bool_)
-        is_null[self.nulls] = True
-        self.is_null = is_null
-        numbers = ~self.quoted & ~is_null
+        role, starts, sizes = self.roles[loose], self.starts[loose], self.ends[loose] - self.starts[loose]
+        is_null = sizes == len(NULL_TOKEN)
+        is_null[is_null] = (bytes_at(self.data, starts[is_null], len(NULL_TOKEN)) == NULL_TOKEN).all(axis=1)
+        self.nulls = loose[is_null]
         integer = role == Role.NUMBER
-        self.valid &= np.where(integer, numbers & (self.ends - self.starts <= DIGITS), True)
-        self.valid &= ~numbers | integer | (role == Role.ANY) | (role == Role.FIXED)
-        looked = np.flatnonzero(numbers & (integer | (role == Role.ANY)) & self.valid)
-        self.valid[looked] = _are_numbers(self._token_texts(looked), integer[looked])
-        same = np.flatnonzero(role == Role.FIXED)
-        if len(same):
-            fixed = [
-                np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object)
-                for each in self.shapes
-            ]
-            expected = pa.array(StackedArrays(fixed).of(self.shape)[same].tolist(), pa.binary())
-            self.valid[same] = np.asarray(pc.equal(self._token_texts(same, quotes=True), expected))
+        self.valid[self.quoted & (self.roles == Role.NUMBER)] = False
+        self.valid[loose] = np.where(
+            integer, ~is_null & (sizes <= DIGITS), is_null | (role == Role.ANY) | (role == Role.FIXED)
+        )
+        looked = np.flatnonzero(self.valid[loose] & ~is_null & (role != Role.FIXED))
+        self.valid[loose[looked]] = _are_numbers(self._token_texts(loose[looked]), integer[looked])
+        if Role.FIXED in self.used:
+            self._check_fixed(np.flatnonzero(self.roles == Role.FIXED))
+
+    def _check_fixed(self, tokens: Places) -> None:
+        fixed = [
+            np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object) for each in self.shapes
+        ]
+        expected = pa.array(StackedArrays(fixed).of(self.shape)[tokens].tolist(), pa.binary())
+        self.valid[tokens] = np.asarray(pc.equal(self._token_texts(tokens, quotes=True), expected))
 
     def _convert(self) -> None:
         """Convert cells whose text in JSON differs from the value."""
@@ -200,7 +203,8 @@ class _TextDecoder:
         The buffer of the texts is reused, since they are not read any more.
         """
         data, count, end = self.data, len(self.starts), len(self.data)
-        ends = np.where(self.is_null, self.starts + 1, self.ends)
+        ends = self.ends.astype(np.int32)
+        ends[self.nulls] = self.starts[self.nulls] + 1
         data[self.starts[self.nulls]] = NULL
         data[ends] = SEPARATOR
         data[end - 3 :] = *UNKNOWN_CELL, SEPARATOR, *UNKNOWN_CELL
@@ -216,7 +220,7 @@ class _TextDecoder:
         there = np.array([each is not None for each in cells])[shape]
         stacked = StackedArrays([np.zeros(0, np.int32) if each is None else each for each in cells])
         counts = stacked.counts[shape]
-        ordinals = stacked.of(shape)
+        ordinals = np.asarray(stacked.of(shape), np.int64)
         bounds = np.concatenate(([0], np.cumsum(counts)))
         tokens = np.repeat(first, counts) + ordinals
         if (ordinals == NO_TOKEN).any():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,6 +39,8 @@ UNKNOWN_KEY = "messages do not tell its handle key"
 UNKNOWN_ROW = "it has no handle key, and messages do not tell its rows wholly"
 SPREAD = "its changes of one row may be in several partitions, and DELETEs do not tell their commit-ts"
 HIDES_UPDATES = "it has no handle key, and messages do not tell UPDATEs from INSERTs"
+
+Ranks = npt.NDArray[np.int8]
 
 Images = Callable[[pa.RecordBatch, Layout, Table, Fidelity], tuple[pa.Array, pa.Array]]
 """Converts rows (EVENT_SCHEMA) of one layout to their images before and after, as TiDB text in the table's column
@@ -81,11 +84,11 @@ class ImagePairBuilder:
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], partition_index: int, skipped: SkippedChanges
     ) -> Iterator[pa.RecordBatch]:
         """Yield the image pairs of a batch (EVENT_SCHEMA) of the partition with that index."""
-        rows = batch.filter(pc.equal(batch.column("kind"), ROW))
+        rows = picked(batch, np.flatnonzero(ints(batch, "kind") == ROW))
         if self.until is not None:
-            within = pc.less_equal(rows.column("commit_ts"), self.until)
-            skipped.add(NO_TABLE, "", ABOVE, int(pc.sum(pc.invert(within)).as_py() or 0))
-            rows = rows.filter(within)
+            within = np.flatnonzero(ints(rows, "commit_ts") <= self.until)
+            skipped.add(NO_TABLE, "", ABOVE, len(rows) - len(within))
+            rows = picked(rows, within)
         if len(rows) and rows.column("bound")[0].is_valid:
             rows = _placed_by_bound(rows)
         for number, places in by_table(ints(rows, "layout")):
@@ -252,12 +255,16 @@ def _keyed_pairs(
     lost: Mask,
 ) -> Iterator[pa.RecordBatch]:
     (was, now), (before, after) = rows, sides
-    nulls = pa.nulls(len(was), pa.binary())
-    same = as_mask(pc.equal(was, now))
-    is_removed, is_added = as_mask(pc.is_valid(was)) & ~same & ~lost, as_mask(pc.is_valid(now)) & ~same & ~lost
-    yield _select_pairs(number, now, columns, before, after, 1, same & ~lost)
-    yield _select_pairs(number, was, columns, before, nulls, 0, is_removed)
-    yield _select_pairs(number, now, columns, nulls, after, 2, is_added)
+    existed, exists, same = (as_mask(mask) for mask in (pc.is_valid(was), pc.is_valid(now), pc.equal(was, now)))
+    moved = existed & exists & ~same
+    rank = np.where(same, 1, np.where(exists, 2, 0)).astype(np.int8)
+    yield _select_pairs(
+        number, pc.coalesce(now, was), columns, before, after, rank, (existed | exists) & ~moved & ~lost
+    )
+    if moved.any():
+        nulls = pa.nulls(len(was), pa.binary())
+        yield _select_pairs(number, was, columns, before, nulls, 0, moved & ~lost)
+        yield _select_pairs(number, now, columns, nulls, after, 2, moved & ~lost)
 
 
 def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:
@@ -281,12 +288,18 @@ def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) 
 
 
 def _select_pairs(
-    number: int, handle: pa.Array, columns: Mapping[str, pa.Array], old: pa.Array, new: pa.Array, rank: int, mask: Mask
+    number: int,
+    handle: pa.Array,
+    columns: Mapping[str, pa.Array],
+    old: pa.Array,
+    new: pa.Array,
+    rank: int | Ranks,
+    mask: Mask,
 ) -> pa.RecordBatch:
     if not mask.any():
         return pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
     # Inside a millisecond only the offset gives the order.
-    ranks = pc.if_else(columns["exact"], pa.scalar(rank, pa.int8()), pa.scalar(1, pa.int8()))
+    ranks = pc.if_else(columns["exact"], pa.array(np.full(len(mask), rank, np.int8)), pa.scalar(1, pa.int8()))
     whole = {**columns, "rank": ranks, "old": old, "new": new}
     if mask.all():
         return image_pair_batch(number, handle, **whole)

@@ -32,10 +32,10 @@ from simulator.consumer.storage.table_events import TableEvents, TableFiles
 from simulator.consumer.verify.engine import Reader
 from simulator.engines.tasks.progress import report_reading
 
-PIECE = 1 << 20
+PIECE = 1 << 21
 """Records of a piece of a partition on Spark."""
 
-BEFORE = tuple(1 << bits for bits in (15, 17, 19))
+BEFORE = tuple(1 << bits for bits in (16, 18, 20))
 """Records that are read before a piece, until there are enough watermarks."""
 
 FIRST = 50

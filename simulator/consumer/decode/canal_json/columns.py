@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask, buffers
+from simulator.consumer.decode.canal_json.heads import KnownHeads
 from simulator.consumer.decode.canal_json.messages import BLOB
 from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, Path, Role
 from simulator.consumer.decode.go_json import parse
@@ -16,10 +18,13 @@ from simulator.consumer.decode.whole_messages import decompress_cells
 LINE_END = b"\r\n"
 DATA, OLD = np.frombuffer(b"data", np.uint8), np.frombuffer(b'old"', np.uint8)
 
+_heads = KnownHeads()
+
 
 def events(keys: pa.Array, values: pa.Array) -> EventTexts:
     places = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     texts, fine = decompress_cells(_without_line_end(values.take(pa.array(places)) if values.null_count else values))
+    fine = fine & ~np.asarray(pc.starts_with(texts, b"#"))  # as a mark does
     if not fine.all():
         places, texts = places[fine], texts.filter(pa.array(fine))
     return EventTexts(places, np.zeros(len(places), np.int64), texts)
@@ -72,8 +77,9 @@ def role(info: ColumnInfo) -> Role:
 
 COLUMNS = ColumnarDecoder(
     events=events,
+    shortened=_heads.marked,
     tokens=tokens,
-    message=lambda text: (None, text),
+    message=lambda text: (None, _heads.restored(text)),
     breaks=0,
     rows=("value", ('"isDdl":false',)),
     numbers={
@@ -84,5 +90,5 @@ COLUMNS = ColumnarDecoder(
     },
     cell=cell,
     role=role,
-    objects=lambda text: (parse(text),),
+    objects=lambda text: (parse(_heads.restored(text)),),
 )
