@@ -141,10 +141,12 @@ class _TextDecoder:
             self._check_fixed(np.flatnonzero(self.roles == Role.FIXED))
 
     def _check_fixed(self, tokens: Places) -> None:
-        fixed = [
-            np.array([each.fixed.get(token, b"") for token in range(len(each.roles))], object) for each in self.shapes
-        ]
-        expected = pa.array(StackedArrays(fixed).of(self.shape)[tokens].tolist(), pa.binary())
+        every = pa.array(
+            [each.fixed.get(token) for each in self.shapes for token in range(len(each.roles))], pa.binary()
+        )
+        first = np.cumsum([0, *(len(each.roles) for each in self.shapes)])
+        row = np.searchsorted(self.behind, tokens, side="right")
+        expected = every.take(pa.array(first[self.shape[row]] + tokens - self.first[row]))
         self.valid[tokens] = np.asarray(pc.equal(self._token_texts(tokens, quotes=True), expected))
 
     def _convert(self) -> None:
