@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.cells import Mask, Places, buffers
+from simulator.columns.cells import Mask, Places
 from simulator.consumer.decode.convert_tokens import are_utf8
 from simulator.consumer.decode.decoder import ColumnarDecoder
 from simulator.consumer.decode.shapes import ShapedTexts, TextShape, TokenizedSample
@@ -38,14 +38,15 @@ def read_columns(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn, templ
         return _by_skeletons(texts, protocol, learn, templates)
     quoted = quoted_texts(texts)
     found = templates.find(quoted, _are_texts(quoted, protocol.breaks))
+    if found is None:
+        return _by_skeletons(texts, protocol, learn, templates)
     left = np.ones(len(texts), np.bool_)
     left[found.rows] = False
-    others = np.flatnonzero(left)
+    others, read = np.flatnonzero(left), event_columns(found)
     if not len(others):
-        return event_columns(found)
+        return read
     rest = _by_skeletons(texts.take(pa.array(others)), protocol, learn, templates)
-    rest = ColumnarEvents(others[rest.places], rest.columns)
-    return _merged(event_columns(found), rest) if len(found.rows) else rest
+    return _merged(read, ColumnarEvents(others[rest.places], rest.columns))
 
 
 def _by_skeletons(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn, templates: Templates) -> ColumnarEvents:
@@ -58,7 +59,7 @@ def _by_skeletons(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn, temp
     _, samples, counts = np.unique(of_row, return_index=True, return_counts=True)
     shapes = []
     for row, skeleton, count in zip(samples.tolist(), encoded.dictionary.to_pylist(), counts.tolist(), strict=True):
-        shape = learn(skeleton, _sample(tokenized, shortened, row))
+        shape = learn(skeleton, _sample(tokenized, shortened, quoted.bounds, row))
         if shape is not None and COMMON * count >= len(texts):
             _add_template(texts.slice(row, 1), protocol, learn, templates)
         shapes.append(shape)
@@ -70,9 +71,9 @@ def _by_skeletons(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn, temp
     return event_columns(_of_shapes(tokenized, known, rows, (np.cumsum(is_known) - 1)[of_row[rows]]))
 
 
-def _sample(tokenized: TokenizedTexts, texts: pa.Array, row: int) -> TokenizedSample:
-    tokens, origin = slice(tokenized.first[row], tokenized.first[row + 1]), int(buffers(texts)[1][row])
-    quotes = tokenized.quoted[tokens]
+def _sample(tokenized: TokenizedTexts, texts: pa.Array, bounds: Places, row: int) -> TokenizedSample:
+    tokens = slice(tokenized.first[row], tokenized.first[row + 1])
+    quotes, origin = tokenized.quoted[tokens], bounds[row]
     starts, ends = tokenized.starts[tokens] - quotes - origin, tokenized.ends[tokens] + quotes - origin
     lengths = tokenized.lengths[tokenized.first[row] + row : tokenized.first[row + 1] + row + 1]
     return TokenizedSample(texts[row].as_py(), list(zip(starts.tolist(), ends.tolist())), lengths)
@@ -80,8 +81,9 @@ def _sample(tokenized: TokenizedTexts, texts: pa.Array, row: int) -> TokenizedSa
 
 def _add_template(text: pa.Array, protocol: ColumnarDecoder, learn: Learn, templates: Templates) -> None:
     """Add the template of one text, as it is in messages."""
-    tokenized = tokenize(quoted_texts(text), protocol.tokens)
-    sample = _sample(tokenized, text, 0)
+    quoted = quoted_texts(text)
+    tokenized = tokenize(quoted, protocol.tokens)
+    sample = _sample(tokenized, text, quoted.bounds, 0)
     shape = learn(tokenized.skeletons[0].as_py(), sample)
     if shape is not None:
         templates.learn(sample, shape)

@@ -55,9 +55,9 @@ class Template:
         before = np.cumsum([piece.count(b'"') for piece in self.pieces[:-1]])
         return np.minimum(before, self.quotes - 1), np.array([piece.find(b'"') for piece in self.pieces[1:]], np.int64)
 
-    def match(self, texts: QuotedTexts, first: Places, rows: Places) -> tuple[Places, Places, Places]:
-        """Return those of the rows that the template fits, and starts and ends of their tokens, a row each. The rows
-        have as many quotes; `first` is the index of each text's first quote."""
+    def match(self, texts: QuotedTexts, first: Places, rows: Places) -> Matches:
+        """Return those of the rows that the template fits. The rows have as many quotes; `first` is the index of each
+        text's first quote."""
         quote, distance = self._behind
         begins, behind = texts.bounds[rows], texts.bounds[rows + 1]
         ends = texts.quotes[first[rows][:, None] + quote] - distance
@@ -66,24 +66,37 @@ class Template:
         starts = np.empty_like(ends)
         starts[:, 0], starts[:, 1:] = begins, ends[:, :-1]
         starts += self._lengths[:-1]
-        fits = (ends[:, -1] + len(self.pieces[-1]) == behind) & (starts <= ends).all(axis=1)
+        fit = (ends[:, -1] + len(self.pieces[-1]) == behind) & (starts <= ends).all(axis=1)
+        matches = Matches(self, rows, starts, ends).only(fit)
         for some in (slice(0, TOLD_APART), slice(TOLD_APART, len(self.pieces))):
-            if not fits.all():
-                rows, starts, ends, fits = rows[fits], starts[fits], ends[fits], fits[fits]
-            if some.start < len(self.pieces):
-                fits = self._are_there(texts, rows, ends, some)
-        return (rows, starts, ends) if fits.all() else (rows[fits], starts[fits], ends[fits])
+            matches = matches.only(self._are_there(texts, matches, some))
+        return matches
 
-    def _are_there(self, texts: QuotedTexts, rows: Places, ends: Places, some: slice) -> Mask:
+    def _are_there(self, texts: QuotedTexts, matches: Matches, some: slice) -> Mask:
         """Return which rows have some of the pieces where the tokens are not."""
-        begins = np.column_stack((texts.bounds[rows], ends))[:, some]
+        begins = np.column_stack((texts.bounds[matches.rows], matches.ends))[:, some]
         pieces = np.stack((begins, begins + self._lengths[some]), axis=2)
         return _are(b"".join(self.pieces[some]), texts.data, pieces)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The texts that a template fits, and starts and ends of their tokens, a row each."""
+
+    template: Template
+    rows: Places
+    starts: Places
+    ends: Places
+
+    def only(self, fit: Mask) -> Matches:
+        return self if fit.all() else Matches(self.template, self.rows[fit], self.starts[fit], self.ends[fit])
 
 
 def _are(text: bytes, data: Bytes, pieces: Places) -> Mask:
     """Return which rows of pieces, starts and ends that ascend, make up the text."""
     rows, columns, _ = pieces.shape
+    if not columns:
+        return np.ones(rows, np.bool_)
     edges = np.empty(pieces.size + 1, np.int32)
     edges[:-1], edges[-1] = pieces.ravel(), len(data)
     cut = pieces_between(edges, data).take(pa.array(np.arange(0, pieces.size, 2)))
@@ -109,19 +122,19 @@ class Templates:
                 self._known.popitem()
             self._known[pieces] = Template(shape, pieces)
 
-    def find(self, texts: QuotedTexts, among: Mask) -> ShapedTexts:
-        """Return the texts that have a template."""
-        templates, left = list(self._known.values()), among.copy()
-        first, found = np.cumsum(texts.counts) - texts.counts, []
-        for number, template in enumerate(templates):
+    def find(self, texts: QuotedTexts, among: Mask) -> ShapedTexts | None:
+        """Return those of the texts that have a template; None if there are none."""
+        left, first = among.copy(), np.cumsum(texts.counts) - texts.counts
+        found: list[Matches] = []
+        for template in self._known.values():
             rows = np.flatnonzero(left & (texts.counts == template.quotes))
             if len(rows):
-                rows, starts, ends = template.match(texts, first, rows)
-                left[rows] = False
-                found.append((number, rows, starts, ends))
-        found.sort(key=lambda each: -len(each[1]))
-        self._known = {templates[number].pieces: templates[number] for number, *_ in found} | self._known
-        return _joined(texts, templates, found)
+                matches = template.match(texts, first, rows)
+                left[matches.rows] = False
+                found.append(matches)
+        found = sorted((each for each in found if len(each.rows)), key=lambda each: -len(each.rows))
+        self._known = {each.template.pieces: each.template for each in found} | self._known
+        return _joined(texts, found) if found else None
 
 
 def _pieces(sample: TokenizedSample) -> tuple[bytes, ...] | None:
@@ -136,23 +149,27 @@ def _pieces(sample: TokenizedSample) -> tuple[bytes, ...] | None:
     return tuple(pieces) if found and len(pieces) > 1 else None
 
 
-def _joined(
-    texts: QuotedTexts, templates: Sequence[Template], found: Sequence[tuple[int, Places, Places, Places]]
-) -> ShapedTexts:
+def _joined(texts: QuotedTexts, found: Sequence[Matches]) -> ShapedTexts:
     """Return the texts of all templates in their order."""
-    rows = np.concatenate([np.zeros(0, np.int64), *(each[1] for each in found)])
-    template = np.repeat([each[0] for each in found] or [0], [len(each[1]) for each in found] or [0])
+    rows = np.concatenate([each.rows for each in found])
+    template = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
     order = np.argsort(rows, kind="stable")
-    places = np.empty(len(rows), np.int64)
-    places[order] = np.arange(len(rows))
-    counts = np.array([len(each.quoted) for each in templates] or [0])[template[order]]
-    begin = (np.cumsum(counts) - counts)[places]
+    counts = np.array([len(each.template.quoted) for each in found])[template[order]]
+    first = np.empty(len(rows), np.int64)
+    first[order] = np.cumsum(counts) - counts
     starts, ends = (np.empty(int(counts.sum()), np.int64) for _ in range(2))
-    quoted, at = np.empty(len(starts), np.bool_), 0
-    for number, of_template, its_starts, its_ends in found:
-        tokens = begin[at : at + len(of_template)][:, None] + np.arange(its_starts.shape[1])
-        starts[tokens], ends[tokens], quoted[tokens] = its_starts, its_ends, templates[number].quoted
-        at += len(of_template)
-    shapes = [each.shape for each in templates]
-    escaped = holding(starts, ends, texts.escapes)
-    return ShapedTexts(texts.data, shapes, rows[order], template[order], counts, starts, ends, quoted, escaped)
+    quoted = np.empty(len(starts), np.bool_)
+    for number, each in enumerate(found):
+        tokens = first[template == number][:, None] + np.arange(each.starts.shape[1])
+        starts[tokens], ends[tokens], quoted[tokens] = each.starts, each.ends, each.template.quoted
+    return ShapedTexts(
+        texts.data,
+        [each.template.shape for each in found],
+        rows[order],
+        template[order],
+        counts,
+        starts,
+        ends,
+        quoted,
+        holding(starts, ends, texts.escapes),
+    )
