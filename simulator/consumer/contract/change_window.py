@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints
+from simulator.columns.hashing import stable_order
 
 LIMIT = 1 << 21
 """Maximum number of remembered row changes."""
@@ -87,7 +88,7 @@ class ChangeWindow:
         changes = sent.changes
         for part in self._near(sent.ts[behind]) if len(behind) else ():
             repeated[behind] |= np.isin(changes[behind], part.changes)
-        order = np.argsort(changes, kind="stable")
+        order = stable_order(changes)
         same = changes[order][1:] == changes[order][:-1]
         if not sent.alone.all():
             same = self._equal_rows(sent, order, same, repeated)

@@ -117,7 +117,7 @@ def _base64(tokens: pa.Array) -> ConvertedTokens:
 
 def are_utf8(cells: pa.Array) -> Mask:
     valid = np.ones(len(cells), np.bool_)
-    if (buffers(cells)[0] >= 0x80).any() and not _is_utf8(cells):
+    if buffers(cells)[0].max(initial=0) >= 0x80 and not _is_utf8(cells):
         valid[:] = [_is_utf8(cells.slice(place, 1)) for place in range(len(cells))]
     return valid
 

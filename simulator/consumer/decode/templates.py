@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, Mask, Places
+from simulator.columns.cells import Mask, Places
 from simulator.consumer.decode.shapes import ShapedTexts, TextShape, TokenizedSample
 from simulator.consumer.decode.tokens import QuotedTexts, holding, pieces_between
 
@@ -29,7 +30,10 @@ TOLD_APART = 2
 
 @dataclass(frozen=True)
 class Template:
-    """The texts with one skeleton and the same tokens in quotes."""
+    """The texts with one skeleton and the same tokens in quotes.
+
+    A text is cut at the edges of its tokens: a piece, a token, a piece, …, a piece, and nothing before the next text.
+    """
 
     shape: TextShape
     pieces: tuple[bytes, ...]
@@ -59,24 +63,33 @@ class Template:
         """Return those of the rows that the template fits. The rows have as many quotes; `first` is the index of each
         text's first quote."""
         quote, distance = self._behind
-        begins, behind = texts.bounds[rows], texts.bounds[rows + 1]
-        ends = texts.quotes[first[rows][:, None] + quote] - distance
+        edges = np.empty((len(rows), 2 * len(self.pieces)), np.int32)
+        edges[:, 0], edges[:, -1] = texts.bounds[rows], texts.bounds[rows + 1]
+        edges[:, 2::2] = texts.quotes[first[rows][:, None] + quote] - distance
         if b'"' not in self.pieces[-1]:
-            ends[:, -1] = behind - len(self.pieces[-1])
-        starts = np.empty_like(ends)
-        starts[:, 0], starts[:, 1:] = begins, ends[:, :-1]
-        starts += self._lengths[:-1]
-        fit = (ends[:, -1] + len(self.pieces[-1]) == behind) & (starts <= ends).all(axis=1)
-        matches = Matches(self, rows, starts, ends).only(fit)
-        for some in (slice(0, TOLD_APART), slice(TOLD_APART, len(self.pieces))):
-            matches = matches.only(self._are_there(texts, matches, some))
-        return matches
+            edges[:, -2] = edges[:, -1] - self._lengths[-1]
+        edges[:, 1:-1:2] = edges[:, :-2:2] + self._lengths[:-1]
+        fit = (edges[:, -2] + self._lengths[-1] == edges[:, -1]) & (edges[:, 1:-1:2] <= edges[:, 2::2]).all(axis=1)
+        if not fit.all():
+            rows, edges = rows[fit], edges[fit]
+        cut = pieces_between(np.append(edges, np.int32(len(texts.data))), texts.data)
+        left = np.arange(len(rows))
+        for some in (range(TOLD_APART), range(TOLD_APART, len(self.pieces))):
+            left = left[self._are_there(cut, left, np.array(some, np.int64))]
+        if len(left) < len(rows):
+            rows, edges = rows[left], edges[left]
+        return Matches(self, rows, edges[:, 1:-1:2], edges[:, 2::2])
 
-    def _are_there(self, texts: QuotedTexts, matches: Matches, some: slice) -> Mask:
-        """Return which rows have some of the pieces where the tokens are not."""
-        begins = np.column_stack((texts.bounds[matches.rows], matches.ends))[:, some]
-        pieces = np.stack((begins, begins + self._lengths[some]), axis=2)
-        return _are(b"".join(self.pieces[some]), texts.data, pieces)
+    def _are_there(self, cut: pa.Array, rows: Places, some: Places) -> Mask:
+        """Return which rows have some of the pieces, of texts that are cut at all tokens."""
+        if not len(some):
+            return np.ones(len(rows), np.bool_)
+        expected = b"".join(self.pieces[piece] for piece in some.tolist())
+        places = 2 * np.add.outer(len(self.pieces) * rows, some)
+        found = cut.take(pa.array(places.ravel()))
+        offsets = np.frombuffer(found.buffers()[1], np.int32, len(found) + 1)[:: len(some)]
+        joined = [None, pa.py_buffer(np.ascontiguousarray(offsets)), found.buffers()[2] or pa.py_buffer(b"")]
+        return np.asarray(pc.equal(pa.Array.from_buffers(pa.binary(), len(rows), joined), pa.scalar(expected)))
 
 
 @dataclass(frozen=True)
@@ -85,24 +98,8 @@ class Matches:
 
     template: Template
     rows: Places
-    starts: Places
-    ends: Places
-
-    def only(self, fit: Mask) -> Matches:
-        return self if fit.all() else Matches(self.template, self.rows[fit], self.starts[fit], self.ends[fit])
-
-
-def _are(text: bytes, data: Bytes, pieces: Places) -> Mask:
-    """Return which rows of pieces, starts and ends that ascend, make up the text."""
-    rows, columns, _ = pieces.shape
-    if not columns:
-        return np.ones(rows, np.bool_)
-    edges = np.empty(pieces.size + 1, np.int32)
-    edges[:-1], edges[-1] = pieces.ravel(), len(data)
-    cut = pieces_between(edges, data).take(pa.array(np.arange(0, pieces.size, 2)))
-    offsets = np.frombuffer(cut.buffers()[1], np.int32, len(cut) + 1)[::columns]
-    whole = [None, pa.py_buffer(np.ascontiguousarray(offsets)), cut.buffers()[2] or pa.py_buffer(b"")]
-    return np.asarray(pc.equal(pa.Array.from_buffers(pa.binary(), rows, whole), pa.scalar(text, pa.binary())))
+    starts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
 
 
 class Templates:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ import pyarrow as pa
 
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, ints
-from simulator.columns.hashing import fingerprints
+from simulator.columns.hashing import fingerprints, stable_order
 from simulator.consumer.replay.frame import ANY, BEGIN, END, FINDING_SCHEMA, NEVER, SAME, ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.normalize import as_mask
@@ -175,8 +176,8 @@ def only(source: ImagePairSource, suspects: Ints | None, report: Report) -> Iter
 
 def _order(rows: pa.RecordBatch) -> Ints:
     """Return the order of rows and times. Those of most rows lie in order already."""
-    hashes = ints(rows, "row_hash")
-    order: Ints = np.argsort(hashes, kind="stable")
+    hashes = ints(rows, "row_hash").view(np.uint64)
+    order = stable_order(hashes)
     names = ("commit_ts", "rank", "sequence", "partition_index")
     falls, tie = np.zeros(len(order), np.bool_), _goes_on(hashes[order])
     for values in (ints(rows, name)[order] for name in names):
@@ -190,7 +191,7 @@ def _order(rows: pa.RecordBatch) -> Ints:
     return order
 
 
-def _goes_on(hashes: Ints) -> Mask:
+def _goes_on(hashes: npt.NDArray[np.integer[Any]]) -> Mask:
     """Return which digests are of the same row as the one before."""
     mask: Mask = np.concatenate(([False], hashes[1:] == hashes[:-1]))
     return mask

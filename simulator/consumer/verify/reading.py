@@ -32,7 +32,7 @@ from simulator.consumer.storage.table_events import TableEvents, TableFiles
 from simulator.consumer.verify.engine import Reader
 from simulator.engines.tasks.progress import report_reading
 
-PIECE = 1 << 21
+PIECE = 1 << 22
 """Records of a piece of a partition on Spark."""
 
 BEFORE = tuple(1 << bits for bits in (16, 18, 20))

@@ -108,7 +108,7 @@ def _java_options(input_bytes: int) -> str:
     A Java that does not know an option goes on without.
     """
     compiler = "-XX:-DontCompileHugeMethods" if input_bytes > SHORT_RUN else "-XX:TieredStopAtLevel=1"
-    return f"-XX:+IgnoreUnrecognizedVMOptions -XX:+UseParallelGC {compiler}"
+    return f"-XX:+IgnoreUnrecognizedVMOptions -XX:+UseParallelGC -XX:GCTimeRatio=19 {compiler}"
 
 
 def end(done: Callable[[], bool]) -> None:
