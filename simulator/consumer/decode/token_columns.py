@@ -41,12 +41,15 @@ def ragged_ranges(starts: Places, counts: Places) -> Places:
 
 
 class StackedArrays:
+    """An array for each of several shapes."""
+
     def __init__(self, parts: Sequence[npt.NDArray[np.generic]]) -> None:
         self.counts = np.array([len(part) for part in parts], np.int64)
         self.starts = np.cumsum(self.counts) - self.counts
         self.values = np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     def of(self, shape: Places) -> npt.NDArray[np.generic]:
+        """Return the joined arrays of these shapes."""
         values: npt.NDArray[np.generic] = self.values[ragged_ranges(self.starts[shape], self.counts[shape])]
         return values
 

@@ -123,21 +123,21 @@ def delete_topics(address: str, topics: Iterable[str]) -> None:
             admin.delete_topics(existing)
 
 
-class _PatientClient:
-    """An admin client that repeats a request while the broker it is sent to accepts no connection.
+class _RetryingClient:
+    """An admin client that repeats a request, for so many seconds, while the broker it is sent to accepts no connection.
 
     kafka-python 3.0.12 sends a request to any broker of the cluster, also to one that has just died, and raises its
     error; it avoids that broker for a while then. TiCDC's client asks the next one.
     """
 
-    def __init__(self, client: library.KafkaAdminClient, patience: float) -> None:
-        self._client, self._patience = client, patience
+    def __init__(self, client: library.KafkaAdminClient, seconds: float) -> None:
+        self._client, self._seconds = client, seconds
 
     def __getattr__(self, request: str) -> Callable[..., Any]:
         return partial(self._ask, getattr(self._client, request))
 
     def _ask(self, request: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + self._seconds
         while True:
             try:
                 return request(*arguments, **options)
@@ -154,7 +154,7 @@ def _admin(settings: KafkaSettings) -> Iterator[Any]:
     reachable_settings = with_reachable_broker(settings)
     try:
         client = admin_client(reachable_settings)
-        yield _PatientClient(client, settings.dial_timeout)
+        yield _RetryingClient(client, settings.dial_timeout)
     except (library.AuthorizationError, library.SaslAuthenticationFailedError) as error:
         raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error
     except (library.KafkaError, OSError, TimeoutError) as error:
