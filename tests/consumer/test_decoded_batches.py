@@ -283,9 +283,13 @@ def test_frequent_texts_are_found_by_their_quotes(protocol: str, monkeypatch: py
 
     monkeypatch.setattr(by_columns, "tokenize", count_split_texts)
     decoder = StreamDecoder(protocol)
-    for batch in (messages, messages, [*messages[:3], other, *messages[3:]]):
-        assert decoder.decoded(recorded(batch)).num_rows == len(batch)
-    assert [count for count in split if count > 1] == [len(messages)]
+    decoder.decoded(recorded(messages))
+    assert split[0] == len(messages)
+    split.clear()
+    assert decoder.decoded(recorded(messages)).num_rows == len(messages)
+    assert not split
+    assert decoder.decoded(recorded([*messages[:3], other, *messages[3:]])).num_rows == len(messages) + 1
+    assert set(split) == {1}
 
 
 def test_a_message_that_begins_like_a_mark_is_no_row() -> None:
