@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int32]
@@ -66,6 +67,25 @@ def binary(data: bytes | npt.NDArray[np.generic], offsets: Places | Offsets, lik
     places = pa.py_buffer(np.ascontiguousarray(offsets, np.int32))
     bytes_of = data if isinstance(data, bytes) else np.ascontiguousarray(data)
     return pa.Array.from_buffers(pa.binary(), len(like), [_validity(like), places, pa.py_buffer(bytes_of)])
+
+
+def pieces_between(edges: Offsets, data: Bytes) -> pa.Array:
+    """Return the bytes between all neighbouring edges."""
+    return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
+
+
+def spans(data: Bytes, starts: Places, ends: Places) -> pa.Array:
+    """Return the bytes between places, which must ascend."""
+    edges = np.empty(2 * len(starts) + 1, np.int32)
+    edges[:-1:2], edges[1::2], edges[-1] = starts, ends, len(data)
+    return pieces_between(edges, data).take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
+def have_at(data: Bytes, places: Places, text: bytes) -> Mask:
+    """Return at which places, which must ascend, a text is."""
+    edges = np.append(np.minimum(places, len(data)), len(data)).astype(np.int32)
+    mask: Mask = np.asarray(pc.starts_with(pieces_between(edges, data), text))
+    return mask
 
 
 def _validity(cells: pa.Array) -> pa.Buffer | None:

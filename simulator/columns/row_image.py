@@ -17,17 +17,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import pieces_between, spans, stored_buffers
 from simulator.errors import EncodeError
 
 SEPARATOR = 0xFF
 NULL = 0xFE
+SEPARATOR_BYTES = bytes([SEPARATOR])
 
 
 def pack(columns: Sequence[pa.Array]) -> pa.Array:
     """Return binary images of rows, given as the TiDB text of each visible column (string or binary, null for NULL)."""
     cells = (column if pa.types.is_binary(column.type) else column.cast(pa.binary()) for column in columns)
     return pc.binary_join_element_wise(
-        *(pc.fill_null(column, bytes([NULL])) if column.null_count else column for column in cells), bytes([SEPARATOR])
+        *(pc.fill_null(column, bytes([NULL])) if column.null_count else column for column in cells), SEPARATOR_BYTES
     )
 
 
@@ -44,6 +46,10 @@ FEW_ROWS = 64
 
 FEW_COLUMNS = 4
 """All columns are cut at once, too, when one in so many has been."""
+
+
+NEAR = 2
+"""Columns of which the cells are found without those behind them."""
 
 
 @dataclass(frozen=True)
@@ -162,13 +168,17 @@ class LazyCells(Mapping[str, pa.Array]):
     def __init__(
         self, images: pa.Array, names: Iterable[str], known: Mapping[str, pa.Array] = MappingProxyType({})
     ) -> None:
-        self._images, self._known = images, known
+        self._images, self._known = images, dict(known)
         self._places = {name: place for place, name in enumerate(names)}
 
     def __getitem__(self, name: str) -> pa.Array:
-        if name in self._known:
-            return self._known[name]
-        return self._image.cells(self._places[name])
+        if name not in self._known:
+            place = self._places[name]
+            if place < NEAR and "_image" not in self.__dict__:
+                self._known[name] = _near(self._images, len(self._places), place)
+            else:
+                self._known[name] = self._image.cells(place)
+        return self._known[name]
 
     @cached_property
     def _image(self) -> Image:
@@ -181,14 +191,33 @@ class LazyCells(Mapping[str, pa.Array]):
         return len(self._places)
 
 
+def _near(images: pa.Array, columns: int, place: int) -> pa.Array:
+    """Return the cells of one column of images, for which only the separators up to there are looked for."""
+    data, bounds = stored_buffers(images)
+    starts, ends = bounds[:-1], bounds[1:]
+    for column in range(place + 1):
+        starts = starts if not column else ends + np.int32(1)
+        if column == columns - 1:
+            ends = bounds[1:]
+        else:
+            found = np.asarray(pc.find_substring(pieces_between(np.append(starts, bounds[-1:]), data), SEPARATOR_BYTES))
+            ends = starts + found
+            if (found < 0).any() or (ends >= bounds[1:]).any():
+                raise _ragged(images, columns)
+    nulls = ends - starts == 1
+    nulls[nulls] = data[starts[nulls]] == NULL
+    cells = spans(data, starts, ends)
+    return pc.if_else(pa.array(nulls), pa.scalar(None, pa.binary()), cells) if nulls.any() else cells
+
+
 def joined(cells: Iterable[bytes | None]) -> bytes:
     """Return the image of one row, given as the TiDB text of each visible column, None for NULL."""
-    return bytes([SEPARATOR]).join(bytes([NULL]) if cell is None else cell for cell in cells)
+    return SEPARATOR_BYTES.join(bytes([NULL]) if cell is None else cell for cell in cells)
 
 
 def cells_of(image: bytes) -> list[bytes | None]:
     """Return the TiDB text of each visible column of one row, None for NULL."""
-    return [None if cell == bytes([NULL]) else cell for cell in image.split(bytes([SEPARATOR]))]
+    return [None if cell == bytes([NULL]) else cell for cell in image.split(SEPARATOR_BYTES)]
 
 
 def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:
@@ -240,6 +269,6 @@ def _cells_at(
 
 
 def _ragged(images: pa.Array, columns: int) -> EncodeError:
-    counts = pc.add(pc.count_substring(images, bytes([SEPARATOR])), 1)
+    counts = pc.add(pc.count_substring(images, SEPARATOR_BYTES), 1)
     odd = int(np.argmax(counts.to_numpy() != columns))
     return EncodeError(f"row image {odd} has {counts[odd]} cells: the table has {columns} visible columns")

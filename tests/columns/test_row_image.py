@@ -57,6 +57,7 @@ def test_images_are_cut_into_the_columns_they_are_made_of(rows: list[Cells]) -> 
             assert row_image.named(images, names)[name].to_pylist() == wanted[place].to_pylist()
             assert row_image.cell(images, len(names), place).to_pylist() == wanted[place].to_pylist()
             assert lazy[name].to_pylist() == wanted[place].to_pylist()
+            assert row_image.LazyCells(images, names)[name].to_pylist() == wanted[place].to_pylist()
         assert list(lazy) == names
 
 
@@ -64,6 +65,9 @@ def test_an_image_with_another_number_of_cells_is_an_error_that_says_which() -> 
     images = pa.array([row_image.joined([b"1", b"2"]), row_image.joined([b"1"])], pa.binary())
     with pytest.raises(EncodeError, match="row image 1 has 1 cells: the table has 2 visible columns"):
         row_image.split(images, 2)
+    for name in "ab":
+        with pytest.raises(EncodeError, match="row image 1 has 1 cells"):
+            row_image.LazyCells(images, "ab")[name]
 
 
 def test_null_is_the_same_as_null_and_as_nothing_else() -> None:

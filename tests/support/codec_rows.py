@@ -45,9 +45,10 @@ def image(values: Values | None, table: Table, binary: frozenset[str]) -> bytes 
     return b"\xff".join(cell(values[column.name], column.name in binary) for column in columns)
 
 
-def rows(table: Table, changes: Sequence[Change], binary: frozenset[str] = frozenset()) -> RowChanges:
+def rows(
+    table: Table, changes: Sequence[Change], binary: frozenset[str] = frozenset(), first_ts: int = 1 << 40
+) -> RowChanges:
     """Changes of one table, commit-ts rising by one."""
-    first_ts = 1 << 40
     before, after = ([image(change[side], table, binary) for change in changes] for side in (0, 1))
     return RowChanges(
         table,

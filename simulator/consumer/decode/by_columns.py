@@ -11,20 +11,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.cells import Mask, Places
+from simulator.columns.cells import Mask, Places, pieces_between
 from simulator.consumer.decode.convert_tokens import are_utf8
 from simulator.consumer.decode.decoder import ColumnarDecoder
 from simulator.consumer.decode.shapes import ShapedTexts, TextShape, TokenizedSample
 from simulator.consumer.decode.templates import COMMON, Templates
 from simulator.consumer.decode.token_columns import ColumnarEvents, StackedArrays, event_columns, ragged_ranges
-from simulator.consumer.decode.tokens import (
-    PADDING,
-    QuotedTexts,
-    TokenizedTexts,
-    pieces_between,
-    quoted_texts,
-    tokenize,
-)
+from simulator.consumer.decode.tokens import PADDING, QuotedTexts, TokenizedTexts, quoted_texts, tokenize
 
 Learn = Callable[[bytes, TokenizedSample], "TextShape | None"]
 """Returns the shape of a skeleton, learned from one text with it."""
@@ -34,37 +27,39 @@ FIRST_PRINTABLE = 0x20
 
 def read_columns(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn, templates: Templates) -> ColumnarEvents:
     """Read texts (binary, no nulls) by columns, as far as possible."""
-    if not templates:
-        return _by_skeletons(texts, protocol, learn, templates)
+    texts = protocol.shortened(texts)
     quoted = quoted_texts(texts)
-    found = templates.find(quoted, _are_texts(quoted, protocol.breaks))
+    among = _are_texts(quoted, protocol.breaks)
+    found = templates.find(quoted, among)
     if found is None:
-        return _by_skeletons(texts, protocol, learn, templates)
+        return _by_skeletons(texts, quoted, among, protocol, learn, templates)
     left = np.ones(len(texts), np.bool_)
     left[found.rows] = False
     others, read = np.flatnonzero(left), event_columns(found)
     if not len(others):
         return read
-    rest = _by_skeletons(texts.take(pa.array(others)), protocol, learn, templates)
-    return _merged(read, ColumnarEvents(others[rest.places], rest.columns))
+    rest = texts.take(pa.array(others))
+    by_skeletons = _by_skeletons(rest, quoted_texts(rest), among[others], protocol, learn, templates)
+    return _merged(read, ColumnarEvents(others[by_skeletons.places], by_skeletons.columns))
 
 
-def _by_skeletons(texts: pa.Array, protocol: ColumnarDecoder, learn: Learn, templates: Templates) -> ColumnarEvents:
-    """Read texts that may have any skeletons, and make templates of the frequent ones."""
-    shortened = protocol.shortened(texts)
-    quoted = quoted_texts(shortened)
+def _by_skeletons(
+    texts: pa.Array, quoted: QuotedTexts, among: Mask, protocol: ColumnarDecoder, learn: Learn, templates: Templates
+) -> ColumnarEvents:
+    """Read those `among` texts that may have any skeletons, and make templates of the frequent ones."""
     tokenized = tokenize(quoted, protocol.tokens)
     encoded = tokenized.skeletons.dictionary_encode()
     of_row = np.asarray(encoded.indices, dtype=np.int64)
     _, samples, counts = np.unique(of_row, return_index=True, return_counts=True)
     shapes = []
     for row, skeleton, count in zip(samples.tolist(), encoded.dictionary.to_pylist(), counts.tolist(), strict=True):
-        shape = learn(skeleton, _sample(tokenized, shortened, quoted.bounds, row))
+        sample = _sample(tokenized, texts, quoted.bounds, row)
+        shape = learn(skeleton, sample)
         if shape is not None and COMMON * count >= len(texts):
-            _add_template(texts.slice(row, 1), protocol, learn, templates)
+            templates.learn(sample, shape)
         shapes.append(shape)
     is_known = np.array([shape is not None for shape in shapes], np.bool_)
-    rows = np.flatnonzero(is_known[of_row] & _are_texts(quoted, protocol.breaks))
+    rows = np.flatnonzero(is_known[of_row] & among)
     if not len(rows):
         return ColumnarEvents(rows, {})
     known = [shape for shape in shapes if shape is not None]
@@ -77,16 +72,6 @@ def _sample(tokenized: TokenizedTexts, texts: pa.Array, bounds: Places, row: int
     starts, ends = tokenized.starts[tokens] - quotes - origin, tokenized.ends[tokens] + quotes - origin
     lengths = tokenized.lengths[tokenized.first[row] + row : tokenized.first[row + 1] + row + 1]
     return TokenizedSample(texts[row].as_py(), list(zip(starts.tolist(), ends.tolist())), lengths)
-
-
-def _add_template(text: pa.Array, protocol: ColumnarDecoder, learn: Learn, templates: Templates) -> None:
-    """Add the template of one text, as it is in messages."""
-    quoted = quoted_texts(text)
-    tokenized = tokenize(quoted, protocol.tokens)
-    sample = _sample(tokenized, text, quoted.bounds, 0)
-    shape = learn(tokenized.skeletons[0].as_py(), sample)
-    if shape is not None:
-        templates.learn(sample, shape)
 
 
 def _merged(read: ColumnarEvents, rest: ColumnarEvents) -> ColumnarEvents:

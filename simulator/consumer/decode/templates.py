@@ -8,24 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from simulator.columns.cells import Mask, Places
+from simulator.columns.cells import Mask, Places, have_at
 from simulator.consumer.decode.shapes import ShapedTexts, TextShape, TokenizedSample
-from simulator.consumer.decode.tokens import QuotedTexts, holding, pieces_between
+from simulator.consumer.decode.tokens import QuotedTexts, holding
 
 COMMON = 16
 """A skeleton gets a template if one in so many texts of a batch have it."""
 
 MOST = 64
 """Maximum number of templates."""
-
-TOLD_APART = 2
-"""Number of pieces by which most texts are told apart: table and operation are before the second token."""
 
 
 @dataclass(frozen=True)
@@ -45,61 +41,43 @@ class Template:
         return sum(piece.count(b'"') for piece in self.pieces)
 
     @cached_property
-    def quoted(self) -> Mask:
+    def quoted(self) -> list[bool]:
         """Return which tokens are in quotes."""
-        return np.array([piece.endswith(b'"') for piece in self.pieces[:-1]], np.bool_)
+        return [piece.endswith(b'"') for piece in self.pieces[:-1]]
 
     @cached_property
-    def _lengths(self) -> Places:
-        return np.array([len(piece) for piece in self.pieces], np.int64)
-
-    @cached_property
-    def _behind(self) -> tuple[Places, Places]:
-        """Return which quote of the text is the first one after each token, and how far it is from there."""
-        before = np.cumsum([piece.count(b'"') for piece in self.pieces[:-1]])
-        return np.minimum(before, self.quotes - 1), np.array([piece.find(b'"') for piece in self.pieces[1:]], np.int64)
+    def _ends(self) -> list[tuple[int, int, bytes]]:
+        """Return how each token's end is found: by the first quote of the text behind it, the number of bytes from the
+        token to there, and the piece between. The last piece may have no quote."""
+        before = accumulate(piece.count(b'"') for piece in self.pieces)
+        return [(quote, piece.find(b'"'), piece) for quote, piece in zip(before, self.pieces[1:])]
 
     def match(self, texts: QuotedTexts, first: Places, rows: Places) -> Matches:
         """Return those of the rows that the template fits. The rows have as many quotes; `first` is the index of each
         text's first quote."""
-        quote, distance = self._behind
-        edges = np.empty((len(rows), 2 * len(self.pieces)), np.int32)
-        edges[:, 0], edges[:, -1] = texts.bounds[rows], texts.bounds[rows + 1]
-        edges[:, 2::2] = texts.quotes[first[rows][:, None] + quote] - distance
-        if b'"' not in self.pieces[-1]:
-            edges[:, -2] = edges[:, -1] - self._lengths[-1]
-        edges[:, 1:-1:2] = edges[:, :-2:2] + self._lengths[:-1]
-        fit = (edges[:, -2] + self._lengths[-1] == edges[:, -1]) & (edges[:, 1:-1:2] <= edges[:, 2::2]).all(axis=1)
+        rows = rows[have_at(texts.data, texts.bounds[rows], self.pieces[0])]
+        quotes, last = first[rows], texts.bounds[rows + 1]
+        starts, ends = (np.empty((len(self._ends), len(rows)), np.int64) for _ in range(2))
+        fit, at = np.ones(len(rows), np.bool_), texts.bounds[rows] + len(self.pieces[0])
+        for start, end, (quote, distance, piece) in zip(starts, ends, self._ends, strict=True):
+            behind = last - len(piece) if distance < 0 else texts.quotes[quotes + quote] - distance
+            start[:], end[:] = at, np.maximum(at, behind)
+            fit &= (behind >= at) & have_at(texts.data, end, piece)
+            at = end + len(piece)
+        fit &= at == last
         if not fit.all():
-            rows, edges = rows[fit], edges[fit]
-        cut = pieces_between(np.append(edges, np.int32(len(texts.data))), texts.data)
-        left = np.arange(len(rows))
-        for some in (range(TOLD_APART), range(TOLD_APART, len(self.pieces))):
-            left = left[self._are_there(cut, left, np.array(some, np.int64))]
-        if len(left) < len(rows):
-            rows, edges = rows[left], edges[left]
-        return Matches(self, rows, edges[:, 1:-1:2], edges[:, 2::2])
-
-    def _are_there(self, cut: pa.Array, rows: Places, some: Places) -> Mask:
-        """Return which rows have some of the pieces, of texts that are cut at all tokens."""
-        if not len(some):
-            return np.ones(len(rows), np.bool_)
-        expected = b"".join(self.pieces[piece] for piece in some.tolist())
-        places = 2 * np.add.outer(len(self.pieces) * rows, some)
-        found = cut.take(pa.array(places.ravel()))
-        offsets = np.frombuffer(found.buffers()[1], np.int32, len(found) + 1)[:: len(some)]
-        joined = [None, pa.py_buffer(np.ascontiguousarray(offsets)), found.buffers()[2] or pa.py_buffer(b"")]
-        return np.asarray(pc.equal(pa.Array.from_buffers(pa.binary(), len(rows), joined), pa.scalar(expected)))
+            rows, starts, ends = rows[fit], starts[:, fit], ends[:, fit]
+        return Matches(self, rows, starts, ends)
 
 
 @dataclass(frozen=True)
 class Matches:
-    """The texts that a template fits, and starts and ends of their tokens, a row each."""
+    """The texts that a template fits, and where their tokens are: an array for each token."""
 
     template: Template
     rows: Places
-    starts: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
 
 
 class Templates:
@@ -148,22 +126,27 @@ def _pieces(sample: TokenizedSample) -> tuple[bytes, ...] | None:
 
 def _joined(texts: QuotedTexts, found: Sequence[Matches]) -> ShapedTexts:
     """Return the texts of all templates in their order."""
-    rows = np.concatenate([each.rows for each in found])
-    template = np.repeat(np.arange(len(found)), [len(each.rows) for each in found])
-    order = np.argsort(rows, kind="stable")
-    counts = np.array([len(each.template.quoted) for each in found])[template[order]]
-    first = np.empty(len(rows), np.int64)
-    first[order] = np.cumsum(counts) - counts
+    there = np.zeros(len(texts.counts), np.bool_)
+    for each in found:
+        there[each.rows] = True
+    rank, rows = np.cumsum(there) - 1, np.flatnonzero(there)
+    template = np.empty(len(rows), np.int64)
+    for number, each in enumerate(found):
+        template[rank[each.rows]] = number
+    counts = np.array([len(each.starts) for each in found])[template]
+    first = np.cumsum(counts) - counts
     starts, ends = (np.empty(int(counts.sum()), np.int64) for _ in range(2))
     quoted = np.empty(len(starts), np.bool_)
-    for number, each in enumerate(found):
-        tokens = first[template == number][:, None] + np.arange(each.starts.shape[1])
-        starts[tokens], ends[tokens], quoted[tokens] = each.starts, each.ends, each.template.quoted
+    for each in found:
+        tokens = first[rank[each.rows]]
+        for start, end, is_quoted in zip(each.starts, each.ends, each.template.quoted, strict=True):
+            starts[tokens], ends[tokens], quoted[tokens] = start, end, is_quoted
+            tokens += 1
     return ShapedTexts(
         texts.data,
         [each.template.shape for each in found],
-        rows[order],
-        template[order],
+        rows,
+        template,
         counts,
         starts,
         ends,

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.columns.cells import Mask, Places, buffers
+from simulator.columns.cells import Mask, Places, buffers, pieces_between, spans
 from simulator.columns.row_image import NULL, SEPARATOR
 from simulator.consumer.decode import convert_tokens as convert
 from simulator.consumer.decode.decoder import Role
 from simulator.consumer.decode.shapes import NO_TOKEN, ShapedTexts
-from simulator.consumer.decode.tokens import bytes_at, pieces_between, spans
+from simulator.consumer.decode.tokens import bytes_at
 from simulator.consumer.frame import UNKNOWN_CELL
 
 NULL_TOKEN = np.frombuffer(b"null", np.uint8)
@@ -139,7 +139,11 @@ class _TextDecoder:
             integer, ~is_null & (sizes <= DIGITS), is_null | (role == Role.ANY) | (role == Role.FIXED)
         )
         looked = np.flatnonzero(self.valid[loose] & ~is_null & (role != Role.FIXED))
-        self.valid[loose[looked]] = _are_numbers(self._token_texts(loose[looked]), integer[looked])
+        texts, integer = self._token_texts(loose[looked]), integer[looked]
+        self.valid[loose[looked]] = valid = _are_numbers(texts, integer)
+        integers = texts if (valid & integer).all() else texts.filter(pa.array(valid & integer))
+        self.integers = np.zeros(len(self.starts), np.int64)
+        self.integers[loose[looked[valid & integer]]] = np.asarray(pc.cast(pc.cast(integers, pa.string()), pa.int64()))
         if Role.FIXED in self.used:
             self._check_fixed(np.flatnonzero(self.roles == Role.FIXED))
 
@@ -196,10 +200,7 @@ class _TextDecoder:
     def _numbers(self, name: str, shape: Places, first: Places) -> Places:
         """Return the integers of a field; 0 if a text has none."""
         field = np.array([getattr(each, name) for each in self.shapes])[shape]
-        there = np.flatnonzero(field >= 0)
-        numbers = np.zeros(len(shape), np.int64)
-        texts = self._token_texts(first[there] + field[there])
-        numbers[there] = np.asarray(pc.cast(pc.cast(texts, pa.string()), pa.int64()))
+        numbers: Places = np.where(field >= 0, self.integers[first + np.maximum(field, 0)], 0)
         return numbers
 
     def _pool(self) -> pa.Array:

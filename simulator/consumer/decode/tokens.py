@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.cells import Bytes, Mask, Places, buffers
+from simulator.columns.cells import Bytes, Mask, Places, buffers, pieces_between
 
 QUOTE, BACKSLASH, COLON = b'"\\:'
 NULL, LIST, OBJECT = b"n[{"
@@ -91,18 +91,6 @@ def is_number(first: Bytes) -> Mask:
 
 def bytes_at(data: Bytes, places: Places, count: int) -> Bytes:
     return data[np.add.outer(places, np.arange(count))]
-
-
-def pieces_between(edges: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
-    """Return the bytes between all neighbouring edges."""
-    return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
-
-
-def spans(data: Bytes, starts: Places, ends: Places) -> pa.Array:
-    """Return the bytes between places, which must ascend."""
-    edges = np.empty(2 * len(starts) + 1, np.int32)
-    edges[:-1:2], edges[1::2], edges[-1] = starts, ends, len(data)
-    return pieces_between(edges, data).take(pa.array(np.arange(0, 2 * len(starts), 2)))
 
 
 def quoted_texts(texts: pa.Array) -> QuotedTexts:

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Mask, buffers
+from simulator.columns.cells import Mask, buffers, spans
 from simulator.consumer.decode.canal_json.heads import KnownHeads
 from simulator.consumer.decode.canal_json.messages import BLOB
 from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, Path, Role
 from simulator.consumer.decode.go_json import parse
 from simulator.consumer.decode.stream_events import ColumnInfo
-from simulator.consumer.decode.tokens import LIST, NULL, OBJECT, JsonStrings, bytes_at, is_number, spans
+from simulator.consumer.decode.tokens import LIST, NULL, OBJECT, JsonStrings, bytes_at, is_number
 from simulator.consumer.decode.whole_messages import decompress_cells
 
 LINE_END = b"\r\n"

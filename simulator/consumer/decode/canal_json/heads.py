@@ -8,15 +8,14 @@ one. `restored` returns a text of which nothing but these two numbers may differ
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.cells import Mask, Places, buffers
-from simulator.consumer.decode.tokens import spans
+from simulator.columns.cells import Bytes, Mask, Places, buffers, have_at, spans
 
 MARK = 8
 """Bytes of a mark. No JSON begins with `#`, as they do."""
@@ -27,45 +26,34 @@ SIGNED = 80
 LEAST, TRIES, MOST = 64, 4, 1 << 12
 """Rows of a batch that are worth a head; heads with one beginning; heads in all."""
 
-HEAD = re.compile(rb'(\{[^\\]*?"es":)([1-9][0-9]*)(,"ts":)([1-9][0-9]*)(,[^\\]*?)(?="(?:old|data)":\[\{)')
+COMMON = 16
+"""A head that one in so many rows of a batch have is looked for in all rows of the next."""
+
+HEAD = re.compile(rb'(\{[^\\]*?"es":)([1-9][0-9]{7,})(,"ts":)([1-9][0-9]{7,})(,[^\\]*?)(?="(?:old|data)":\[\{)')
 COMMIT_TS = b'"_tidb":{"commitTs":'
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Words = npt.NDArray[np.uint64]
+HIGH, ZEROS, SIXES = (np.uint64(0x0101010101010101 * byte) for byte in (0xF0, ord("0"), 6))
 
 
 @dataclass(frozen=True)
 class Head:
     text: bytes
     numbers: tuple[tuple[int, int], ...]
-    """Start and end of `es` and `ts`."""
+    """Start and end of `es` and `ts`, which have eight digits or more."""
 
     mark: bytes
 
-    def begins(self, data: npt.NDArray[np.uint8], starts: Places, sizes: Places) -> Mask:
-        """Return which texts begin with this head, whatever its numbers are."""
-        masks, expected, digits = self._pattern
-        begins: Mask = sizes >= masks.nbytes
-        begun = spans(data, starts[begins], starts[begins] + masks.nbytes)
-        heads = np.frombuffer(begun.buffers()[2], np.uint64, len(begun) * len(masks)).reshape(-1, len(masks))
-        numbers = heads.view(np.uint8)[:, digits]
-        first = [int(np.searchsorted(digits, start)) for start, _ in self.numbers]
-        begins[begins] = (
-            ((heads & masks) == expected).all(axis=1)
-            & (numbers - np.uint8(ord("0")) <= 9).all(axis=1)
-            & (numbers[:, first] != ord("0")).all(axis=1)
-        )
+    def begins(self, data: Bytes, starts: Places, sizes: Places) -> Mask:
+        """Return which texts begin with this head, whatever its numbers are. `starts` ascend."""
+        begins: Mask = sizes >= len(self.text)
+        behind = (0, *(end for _, end in self.numbers))
+        for start, end in zip(behind, (*(start for start, _ in self.numbers), len(self.text)), strict=True):
+            begins &= have_at(data, starts + start, self.text[start:end])
+        for start, end in self.numbers:
+            begins[begins] = _are_numbers(data, starts[begins] + start, end - start)
         return begins
-
-    @cached_property
-    def _pattern(self) -> tuple[Words, Words, Places]:
-        """Return the masks and the values of the head's words, and the places of digits."""
-        mask = np.zeros(-(-len(self.text) // 8) * 8, np.uint8)
-        mask[: len(self.text)] = 0xFF
-        digits = np.concatenate([np.arange(start, end) for start, end in self.numbers])
-        mask[digits] = 0
-        text = np.frombuffer(self.text.ljust(len(mask), b"\0"), np.uint8)
-        return mask.view(np.uint64), (text & mask).view(np.uint64), digits
 
 
 class KnownHeads:
@@ -74,30 +62,43 @@ class KnownHeads:
     def __init__(self) -> None:
         self._by_beginning: dict[bytes, list[Head]] = {}
         self._by_mark: dict[bytes, Head] = {}
+        self._common: list[Head] = []
+        """Those of the last batch, the most frequent one first."""
 
     def marked(self, texts: pa.Array) -> pa.Array:
         """Return texts (binary, no nulls), of which those with a known head have a mark in its place."""
         data, bounds = buffers(texts)
-        starts, sizes = bounds[:-1], np.diff(bounds)
+        found = sorted(self._found(texts, data, bounds), key=lambda each: -len(each[1]))
+        self._common = [head for head, rows in found if COMMON * len(rows) >= len(texts)]
         cut, marks = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.uint64)
-        for rows in _alike(data, starts, np.flatnonzero(sizes >= SIGNED)):
+        for head, rows in found:
+            cut[rows], marks[rows] = len(head.text) - MARK, np.frombuffer(head.mark, np.uint64)
+        there = np.flatnonzero(cut)
+        if not len(there):
+            return texts
+        shortened = spans(data, bounds[:-1] + cut, bounds[1:])
+        _, offsets, held = shortened.buffers()
+        _words(held)[np.frombuffer(offsets, np.int32, len(texts))[there]] = marks[there]
+        return shortened
+
+    def _found(self, texts: pa.Array, data: Bytes, bounds: Places) -> Iterator[tuple[Head, Places]]:
+        """Yield heads, and the rows that begin with each."""
+        starts, sizes = bounds[:-1], np.diff(bounds)
+        left = sizes >= SIGNED
+        for head in self._common:
+            rows = np.flatnonzero(left)
+            rows = rows[head.begins(data, starts[rows], sizes[rows])]
+            left[rows] = False
+            yield head, rows
+        for rows in _alike(data, starts, np.flatnonzero(left)):
             first = int(starts[rows[0]])
             known = self._by_beginning.setdefault(data[first : first + SIGNED].tobytes(), [])
             for number in range(TRIES):
                 if len(rows) < LEAST or number == len(known) and not self._learn(known, texts[int(rows[0])].as_py()):
                     break
                 begins = known[number].begins(data, starts[rows], sizes[rows])
-                cut[rows[begins]] = len(known[number].text) - MARK
-                marks[rows[begins]] = np.frombuffer(known[number].mark, np.uint64)
+                yield known[number], rows[begins]
                 rows = rows[~begins]
-        there = np.flatnonzero(cut)
-        if not len(there):
-            return texts
-        shortened = spans(data, starts + cut, bounds[1:])
-        _, offsets, held = shortened.buffers()
-        words: Words = np.ndarray(len(held) - 7, np.uint64, held, strides=(1,))
-        words[np.frombuffer(offsets, np.int32, len(texts))[there]] = marks[there]
-        return shortened
 
     def restored(self, text: bytes) -> bytes:
         """Return a text with its head; the numbers are those of the row from which the head is known."""
@@ -115,12 +116,25 @@ class KnownHeads:
         return True
 
 
-def _alike(data: npt.NDArray[np.uint8], starts: Places, rows: Places) -> list[Places]:
+def _words(data: Bytes | pa.Buffer) -> Words:
+    """Return the eight bytes at each place."""
+    return np.ndarray(max(0, len(data) - 7), np.uint64, data, strides=(1,))
+
+
+def _are_numbers(data: Bytes, places: Places, size: int) -> Mask:
+    """Return at which places so many bytes, eight or more, are digits and the first of them is not 0."""
+    words, are = _words(data), data[places] != ord("0")
+    for at in (*range(0, size - 8, 8), size - 8):
+        word = words[places + at]
+        are &= (word & HIGH == ZEROS) & (word + SIXES & HIGH == ZEROS)
+    return are
+
+
+def _alike(data: Bytes, starts: Places, rows: Places) -> list[Places]:
     """Return those of these rows whose texts have equal beginnings, if there are enough."""
     if len(rows) < LEAST:
         return []
-    words: Words = np.ndarray(len(data) - 7, np.uint64, data, strides=(1,))
-    signed = np.zeros(len(rows), np.uint64)
+    words, signed = _words(data), np.zeros(len(rows), np.uint64)
     for at in range(0, SIGNED, 8):
         signed = (signed ^ words[starts[rows] + at]) * MIX
         signed ^= signed >> np.uint64(29)

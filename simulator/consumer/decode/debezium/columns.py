@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, Mask, Places, buffers
+from simulator.columns.cells import Bytes, Mask, Places, buffers, spans
 from simulator.consumer.decode.debezium.messages import SCHEMA
 from simulator.consumer.decode.decoder import ColumnarDecoder, EventTexts, Path, Role
 from simulator.consumer.decode.go_json import parse
 from simulator.consumer.decode.stream_events import ColumnInfo
-from simulator.consumer.decode.tokens import NULL, OBJECT, JsonStrings, bytes_at, is_number, spans
+from simulator.consumer.decode.tokens import NULL, OBJECT, JsonStrings, bytes_at, is_number
 from simulator.consumer.decode.whole_messages import decompress_cells
 
 END = b"}}"
