@@ -74,7 +74,7 @@ def pieces_between(edges: Offsets, data: Bytes) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
 
 
-def spans(data: Bytes, starts: Places, ends: Places) -> pa.Array:
+def spans(data: Bytes, starts: Places | Offsets, ends: Places | Offsets) -> pa.Array:
     """Return the bytes between places, which must ascend."""
     edges = np.empty(2 * len(starts) + 1, np.int32)
     edges[:-1:2], edges[1::2], edges[-1] = starts, ends, len(data)

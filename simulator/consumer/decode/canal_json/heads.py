@@ -27,7 +27,7 @@ LEAST, TRIES, MOST = 64, 4, 1 << 12
 """Rows of a batch that are worth a head; heads with one beginning; heads in all."""
 
 COMMON = 16
-"""A head that one in so many rows of a batch have is looked for in all rows of the next."""
+"""A head that one in so many rows of a batch has is looked for in all rows of the next."""
 
 HEAD = re.compile(rb'(\{[^\\]*?"es":)([1-9][0-9]{7,})(,"ts":)([1-9][0-9]{7,})(,[^\\]*?)(?="(?:old|data)":\[\{)')
 COMMIT_TS = b'"_tidb":{"commitTs":'
@@ -123,7 +123,8 @@ def _words(data: Bytes | pa.Buffer) -> Words:
 
 def _are_numbers(data: Bytes, places: Places, size: int) -> Mask:
     """Return at which places so many bytes, eight or more, are digits and the first of them is not 0."""
-    words, are = _words(data), data[places] != ord("0")
+    words = _words(data)
+    are: Mask = data[places] != ord("0")
     for at in (*range(0, size - 8, 8), size - 8):
         word = words[places + at]
         are &= (word & HIGH == ZEROS) & (word + SIXES & HIGH == ZEROS)
