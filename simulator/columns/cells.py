@@ -69,7 +69,7 @@ def binary(data: bytes | npt.NDArray[np.generic], offsets: Places | Offsets, lik
     return pa.Array.from_buffers(pa.binary(), len(like), [_validity(like), places, pa.py_buffer(bytes_of)])
 
 
-def pieces_between(edges: Offsets, data: Bytes) -> pa.Array:
+def pieces_between(edges: Offsets, data: Bytes | pa.Buffer) -> pa.Array:
     """Return the bytes between all neighbouring edges."""
     return pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
 

@@ -47,7 +47,6 @@ FEW_ROWS = 64
 FEW_COLUMNS = 4
 """All columns are cut at once, too, when one in so many has been."""
 
-
 NEAR = 2
 """Columns of which the cells are found without those behind them."""
 
@@ -144,8 +143,7 @@ def split(images: pa.Array, columns: int) -> Image:
     """Split images (binary, no nulls) with that many columns; raise EncodeError for another number of cells."""
     edges, nulls = _edges(images, columns)
     data = images.buffers()[2] or pa.py_buffer(b"")
-    pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data])
-    return Image(pieces, len(images), columns, nulls, edges)
+    return Image(pieces_between(edges, data), len(images), columns, nulls, edges)
 
 
 def named(images: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
@@ -174,10 +172,8 @@ class LazyCells(Mapping[str, pa.Array]):
     def __getitem__(self, name: str) -> pa.Array:
         if name not in self._known:
             place = self._places[name]
-            if place < NEAR and "_image" not in self.__dict__:
-                self._known[name] = _near(self._images, len(self._places), place)
-            else:
-                self._known[name] = self._image.cells(place)
+            near = place < NEAR
+            self._known[name] = _near(self._images, len(self), place) if near else self._image.cells(place)
         return self._known[name]
 
     @cached_property
@@ -194,15 +190,15 @@ class LazyCells(Mapping[str, pa.Array]):
 def _near(images: pa.Array, columns: int, place: int) -> pa.Array:
     """Return the cells of one column of images, for which only the separators up to there are looked for."""
     data, bounds = stored_buffers(images)
-    starts, ends = bounds[:-1], bounds[1:]
+    ends = bounds[:-1] - 1
     for column in range(place + 1):
-        starts = starts if not column else ends + np.int32(1)
+        starts = ends + 1
         if column == columns - 1:
             ends = bounds[1:]
         else:
-            found = np.asarray(pc.find_substring(pieces_between(np.append(starts, bounds[-1:]), data), SEPARATOR_BYTES))
-            ends = starts + found
-            if (found < 0).any() or (ends >= bounds[1:]).any():
+            behind = pieces_between(np.append(starts, bounds[-1:]), data)
+            ends = starts + np.asarray(pc.find_substring(behind, SEPARATOR_BYTES))
+            if ((ends < starts) | (ends >= bounds[1:])).any():
                 raise _ragged(images, columns)
     nulls = ends - starts == 1
     nulls[nulls] = data[starts[nulls]] == NULL

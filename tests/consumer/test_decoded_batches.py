@@ -322,6 +322,7 @@ def test_a_batch_without_rows_follows_one_with_rows(other: bytes | None) -> None
     row = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
     changes = [(None, {**row, "id": str(n)}, False) for n in range(20)]
     decoder = StreamDecoder("canal-json")
-    first = decoder.decoded(recorded(encoded(changes, "canal-json", False)))
-    assert first.num_rows == decoder.decoded(recorded(encoded(changes, "canal-json", False))).num_rows
+    messages = encoded(changes, "canal-json", False)
+    for _ in range(2):
+        assert decoder.decoded(recorded(messages)).num_rows == len(messages)
     assert decoder.decoded(recorded([(None, other)])).column("kind").to_pylist() == [UNREADABLE]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Mask, binary, buffers, stored_buffers
+from simulator.columns.cells import Mask, binary, buffers, spans, stored_buffers
 from simulator.consumer.decode.go_json import unquote
 
 ConvertedTokens = tuple[pa.Array, Mask]
@@ -73,11 +73,8 @@ def decode_base64(cells: pa.Array) -> pa.Array:
     decoded[:, 0], decoded[:, 1], decoded[:, 2] = high >> 4, high << 4 | low >> 8, low
     if not padding.any():
         return binary(decoded, bounds // 4 * 3, cells)
-    edges = np.empty(2 * len(cells) + 1, np.int32)
-    edges[::2] = bounds // 4 * 3
-    edges[1::2] = edges[2::2] - padding
-    pieces = pa.Array.from_buffers(pa.binary(), 2 * len(cells), [None, pa.py_buffer(edges), pa.py_buffer(decoded)])
-    return binary(*stored_buffers(pieces.take(pa.array(np.arange(0, len(pieces), 2)))), cells)
+    places = bounds // 4 * 3
+    return binary(*stored_buffers(spans(decoded.ravel(), places[:-1], places[1:] - padding)), cells)
 
 
 @cache

@@ -86,9 +86,6 @@ class Templates:
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, ...], Template] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._known)
-
     def learn(self, sample: TokenizedSample, shape: TextShape) -> None:
         """Add the template of a text, if its tokens can be found by its quotes."""
         pieces = _pieces(sample)

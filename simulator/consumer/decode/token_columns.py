@@ -141,9 +141,10 @@ class _TextDecoder:
         looked = np.flatnonzero(self.valid[loose] & ~is_null & (role != Role.FIXED))
         texts, integer = self._token_texts(loose[looked]), integer[looked]
         self.valid[loose[looked]] = valid = _are_numbers(texts, integer)
-        integers = texts if (valid & integer).all() else texts.filter(pa.array(valid & integer))
+        integer &= valid
+        numbers = pc.cast(pc.cast(texts.filter(pa.array(integer)), pa.string()), pa.int64())
         self.integers = np.zeros(len(self.starts), np.int64)
-        self.integers[loose[looked[valid & integer]]] = np.asarray(pc.cast(pc.cast(integers, pa.string()), pa.int64()))
+        self.integers[loose[looked[integer]]] = np.asarray(numbers)
         if Role.FIXED in self.used:
             self._check_fixed(np.flatnonzero(self.roles == Role.FIXED))
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
+from simulator.columns.cells import pieces_between
 from simulator.sources.snapshots import PlacedTable
 from simulator.tidb.ddl.column_sources import ColumnSource
 from simulator.tidb.model.table import Table, visible_columns
@@ -84,5 +85,5 @@ def split_at(values: pa.Array, place: int) -> tuple[pa.Array, pa.Array]:
     edges = np.empty(2 * rows + 1, np.int32)
     edges[::2] = offsets
     edges[1::2] = (offsets[:-1] if place >= 0 else offsets[1:]) + place
-    pieces = pa.Array.from_buffers(pa.binary(), 2 * rows, [None, pa.py_buffer(edges), data_buffer or pa.py_buffer(b"")])
+    pieces = pieces_between(edges, data_buffer or pa.py_buffer(b""))
     return pieces.take(np.arange(0, 2 * rows, 2)), pieces.take(np.arange(1, 2 * rows, 2))

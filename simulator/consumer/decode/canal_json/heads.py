@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +49,11 @@ class Head:
     def begins(self, data: Bytes, starts: Places, sizes: Places) -> Mask:
         """Return which texts begin with this head, whatever its numbers are. `starts` ascend."""
         begins: Mask = sizes >= len(self.text)
-        behind = (0, *(end for _, end in self.numbers))
-        for start, end in zip(behind, (*(start for start, _ in self.numbers), len(self.text)), strict=True):
+        edges = (0, *chain.from_iterable(self.numbers), len(self.text))
+        for start, end in zip(edges[::2], edges[1::2], strict=True):
             begins &= have_at(data, starts + start, self.text[start:end])
         for start, end in self.numbers:
-            begins[begins] = _are_numbers(data, starts[begins] + start, end - start)
+            begins[begins] = _are_digits(data, starts[begins] + start, end - start)
         return begins
 
 
@@ -121,7 +122,7 @@ def _words(data: Bytes | pa.Buffer) -> Words:
     return np.ndarray(max(0, len(data) - 7), np.uint64, data, strides=(1,))
 
 
-def _are_numbers(data: Bytes, places: Places, size: int) -> Mask:
+def _are_digits(data: Bytes, places: Places, size: int) -> Mask:
     """Return at which places so many bytes, eight or more, are digits and the first of them is not 0."""
     words = _words(data)
     are: Mask = data[places] != ord("0")
