@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from simulator import tso
@@ -106,7 +107,7 @@ class TruthRequest:
             self.missed(display)
             return
         display.stage("writing the truth")
-        self._write(engine, output, expected_rows, ts)
+        self._write(engine, output, expected_rows, ts, account.changes)
 
     def missed(self, display: Display) -> None:
         """Say that the requested truth was not written."""
@@ -130,10 +131,18 @@ class TruthRequest:
             return self._final
         return expected_rows(self.plan, self.rules, self.seed, ts)
 
-    def _write(self, engine: TruthEngine, output: Output, expected_rows: ExpectedRows, ts: int) -> Mapping[str, int]:
+    def _write(
+        self,
+        engine: TruthEngine,
+        output: Output,
+        expected_rows: ExpectedRows,
+        ts: int,
+        changes: Mapping[tuple[int, int, int], int] = MappingProxyType({}),
+    ) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
-        about = about_run(self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
+        plan, rules = self.plan, self.rules
+        about = about_run(self.command, self.played, plan, self.changefeed, rules, topics, self.seed, ts, changes)
         lines = (f"Played: {self.played}",)
         return write(expected_rows, about, engine, self.options["truth"], self.options["truth_format"], lines)
 

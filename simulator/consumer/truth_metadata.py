@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases, tso
+from simulator.consumer import statements as told
+from simulator.consumer.statements import ExpectedStatement
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.model.table import Name
+from simulator.tidb.model.table import Name, Table
 
 FILE = "truth.json"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,18 @@ class TruthMetadata:
     emptied: tuple[str, ...] = ()
     """Tables (`db.table`) that lost rows by statements which the stream does not have."""
 
+    changes: Mapping[str, int] = field(default_factory=dict)
+    """`db.table` → number of row changes that were sent; empty if they were not counted."""
+
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """`db.table` → CREATE TABLE of the tables at the start of the stream, under their names in messages."""
+
+    statements: tuple[ExpectedStatement, ...] = ()
+    """The statements on replicated tables, sent or not, in order of their commit-ts."""
+
 
 def write(directory: Path, about: TruthMetadata) -> None:
-    document = {"version": VERSION, **asdict(about)}
+    document = {"version": VERSION, **asdict(about), "statements": told.document(about.statements)}
     (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
 
 
@@ -100,8 +111,6 @@ def read(directory: Path) -> TruthMetadata:
 
 
 def _about(directory: Path, document: Any) -> TruthMetadata:
-    if isinstance(document, dict):
-        document.setdefault("emptied", [])  # truths of earlier versions do not have it
     names = [each.name for each in fields(TruthMetadata)]
     if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
         raise UserError(
@@ -109,7 +118,7 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
             "let the run write its truth again"
         )
     for each in fields(TruthMetadata):
-        if not FIELD_CHECKS[str(each.type)](document[each.name]):
+        if each.name != "statements" and not FIELD_CHECKS[str(each.type)](document[each.name]):
             raise UserError(
                 f"{directory / FILE}: {each.name} is {json.dumps(document[each.name])[:LONG]}, which a run does not "
                 "write: let it write its truth again"
@@ -118,8 +127,20 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
         releases.find(document["release"], document["architecture"])
     except UserError as error:
         raise UserError(f"{directory / FILE}: {error}") from None
-    values = {name: document[name] for name in names}
+    try:
+        statements = told.read_statements(document["statements"])
+    except ValueError as error:
+        raise UserError(f"{directory / FILE}: statements: {error}; let the run write its truth again") from None
+    values = {name: document[name] for name in names} | {"statements": statements}
     return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
+
+
+def start_tables(directory: str, about: TruthMetadata) -> tuple[Table, ...]:
+    """Return the tables at the start of the stream; raises UserError for a text that defines none."""
+    try:
+        return tuple(told.tables_of(about.definitions).values())
+    except ValueError as error:
+        raise UserError(f"{Path(directory, FILE)}: {error}; let the run write its truth again") from None
 
 
 LONG = 60
@@ -133,6 +154,9 @@ def _is_number(value: object) -> bool:
 FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "int": _is_number,
+    "Mapping[str, str]": lambda value: (
+        isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    ),
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "tuple[str, ...]": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simulator import tso
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
-from simulator.load.epochs.epochs import PreparedLoad, schema_epochs
+from simulator.load.epochs.epochs import PreparedLoad, jobs_until, schema_epochs
 from simulator.load.plan.load_plan import LoadPlan
 from simulator.run.outputs import Output
 from simulator.sources.snapshots.written import table_file
@@ -16,6 +16,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.truth import directory as directories
+from simulator.truth.sent_statements import StatementMessages
 
 CHUNK = 65_536
 """Rows in memory at a time."""
@@ -37,6 +38,7 @@ def write(
     UserError if the directory must not be replaced, DeliveryError if the disk refuses.
     """
     plan, epoch = prepared.load, next(schema_epochs(prepared, output, ms))
+    messages = StatementMessages(prepared.state.context.rules, output.options)
     tables = [
         (number, loaded, _routed_table(loaded, epoch))
         for number, loaded in enumerate(epoch.tables)
@@ -61,6 +63,8 @@ def write(
             watermark,
             _empty_tables(next(schema_epochs(prepared, output)), plan),
             plan.model.seed,
+            definitions=messages.definitions(prepared.plan.positions[0].catalog),
+            statements=tuple(messages.of_jobs(jobs_until(prepared, ms))),
         )
         directories.write_about(
             staging,

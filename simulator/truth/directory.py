@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from simulator import tso
 from simulator.consumer import truth_metadata as truth_about
+from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.errors import UserError, mask_secrets
 from simulator.releases import Release
@@ -85,6 +87,9 @@ def about(
     empty: tuple[str, ...],
     seed: int,
     emptied: tuple[str, ...] = (),
+    changes: Mapping[str, int] = MappingProxyType({}),
+    definitions: Mapping[str, str] = MappingProxyType({}),
+    statements: tuple[ExpectedStatement, ...] = (),
 ) -> TruthMetadata:
     """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic."""
     sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
@@ -103,6 +108,9 @@ def about(
         empty,
         seed,
         emptied=emptied,
+        changes=dict(changes),
+        definitions=dict(definitions),
+        statements=statements,
     )
 
 

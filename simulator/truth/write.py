@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from simulator import tso
 from simulator.consumer.truth_metadata import TruthMetadata
+from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.truth import directory as directories
 from simulator.truth.expected_rows import ExpectedRows, emptied_tables, empty_tables
+from simulator.truth.sent_statements import StatementMessages
 
 TruthEngine = Callable[[ExpectedRows, Path, str], Counter[int]]
 """Writes all rows into a directory in a format, and returns the counts by table index."""
@@ -49,10 +53,34 @@ def about_run(
     topics: Mapping[str, int],
     seed: int,
     watermark: int,
+    changes: Mapping[tuple[int, int, int], int] = MappingProxyType({}),
 ) -> TruthMetadata:
-    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic."""
+    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `changes` those of
+    `RunResult`."""
     start_ts, end_ts = tso.compose(plan.positions[0].now_ms), tso.compose(plan.timeline.end_ms)
-    empty, emptied = empty_tables(plan, rules), emptied_tables(plan, rules)
+    messages = StatementMessages(rules, codec_options(changefeed))
     return directories.about(
-        command, played, rules.release, changefeed, topics, start_ts, watermark, end_ts, empty, seed, emptied
+        command,
+        played,
+        rules.release,
+        changefeed,
+        topics,
+        start_ts,
+        watermark,
+        end_ts,
+        empty_tables(plan, rules),
+        seed,
+        emptied_tables(plan, rules),
+        _changes_by_table(plan, changes),
+        messages.definitions(plan.positions[0].catalog),
+        tuple(messages.of_jobs(plan.jobs)),
     )
+
+
+def _changes_by_table(plan: Plan, changes: Mapping[tuple[int, int, int], int]) -> Mapping[str, int]:
+    """Return the number of row changes by the name of their table in messages."""
+    counts: Counter[str] = Counter()
+    for (number, _, _), rows in changes.items():
+        table = sent_table(plan.routes[number], plan.tables[number].table)
+        counts[f"{table.schema}.{table.name}"] += rows
+    return counts

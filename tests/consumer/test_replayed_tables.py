@@ -22,7 +22,7 @@ def tables_after(*queries: str, before: Sequence[str] = (), after: Sequence[str]
     sent = [StreamStatement(10 * number, "shop", query) for number, query in enumerate(queries, 1)]
     return table_timeline(
         sent,
-        [create_table(text, "shop") for text in before],
+        [create_table(text, "shop") for text in before] or None,
         after=None if after is None else [create_table(text, "shop") for text in after],
     )
 

@@ -49,7 +49,7 @@ def replayed(
         partitions.setdefault((record.topic, record.partition), []).append(record)
     decoding = StreamDecoder(protocol)
     batches = [decoding.decoded(recorded(part)) for part in partitions.values()]
-    found = table_timeline(stream_statements(batches), tables, known, ends)
+    found = table_timeline(stream_statements(batches), [*tables] or None, known, ends)
     replaying, left = ImagePairBuilder(found, fidelity, row_images), SkippedChanges()
 
     def halved(number: int, tell: Report) -> Iterator[pa.RecordBatch]:

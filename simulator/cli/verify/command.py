@@ -13,10 +13,10 @@ from simulator.cli.verify.document import document
 from simulator.cli.verify.progress_line import VerifyProgressLine
 from simulator.consumer.verify import verify as verified
 from simulator.consumer.verify.options import VerifyOptions, check_options
-from simulator.consumer.verify.verification import RIGHT, Verification
+from simulator.consumer.verify.verification import RIGHT, UNFINISHED, UNPROVED, WRONG, Verification
 
-WRONG = 1
-"""The exit code of a stream that is wrong, or not finished."""
+EXIT_CODES = {RIGHT: 0, WRONG: 1, UNFINISHED: 1, UNPROVED: 4}
+"""Exit codes by verdict."""
 
 
 def verify(options: dict[str, Any]) -> int:
@@ -36,7 +36,7 @@ def verify(options: dict[str, Any]) -> int:
             from simulator.cli.verify import report  # plotly takes longer than anything else here
 
             report.write(verification, page)
-    return 0 if verification.verdict == RIGHT else WRONG
+    return EXIT_CODES[verification.verdict]
 
 
 def _show(verification: Verification, as_json: bool) -> None:

@@ -15,13 +15,14 @@ from simulator.consumer.replay.outcome import TableCompared
 from simulator.consumer.verify.verification import (
     RIGHT,
     UNFINISHED,
+    UNPROVED,
     PartitionRead,
     Verification,
     failure_details,
     failure_heading,
 )
 
-STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
+STYLES = {RIGHT: "green", UNPROVED: "yellow", UNFINISHED: "yellow"}
 """Colours by verdict; others are red."""
 
 OPS = {"INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
@@ -57,6 +58,11 @@ def verdict(verification: Verification) -> str:
     """Return the verdict in one line."""
     if verification.verdict == RIGHT:
         return f"RIGHT: {_right(verification)}"
+    if verification.verdict == UNPROVED:
+        open_ones = verification.unproved
+        more = f", and {len(open_ones) - 1} more things below" if len(open_ones) > 1 else ""
+        proved = _right(verification)
+        return f"UNPROVED: nothing is wrong, but {open_ones[0].what} could not be compared{more}; {proved}"
     if verification.verdict == UNFINISHED:
         return (
             f"UNFINISHED: nothing is wrong so far, but the stream is complete only {_until(verification)}, and "
@@ -75,10 +81,15 @@ def _right(verification: Verification) -> str:
         complete = f", complete {_until(verification)}" if verification.watermark else ""
         parts.append(f"{changes} in {partitions} keep the contract{complete}")
     for of in dict.fromkeys(("", verification.against)):
-        rows = [table.expected for table in verification.compared if table.of == of]
-        if rows:
+        tables = [table for table in verification.compared if table.of == of]
+        if tables:
+            rows = sum(table.proved for table in tables)
+            untouched = sum(table.expected for table in tables) - rows
             whose = f"{of} has" if of else "they lead to"
-            parts.append(f"{whose} the {amount(sum(rows), 'row')} of {verification.expected}")
+            others = f"; no row change is about {untouched:,} others" if untouched else ""
+            parts.append(
+                f"{whose} {'' if untouched else 'the '}{amount(rows, 'row')} of {verification.expected}{others}"
+            )
     return "; ".join(parts)
 
 

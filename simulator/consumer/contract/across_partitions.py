@@ -14,9 +14,10 @@ import numpy as np
 from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.destinations import PartitionCountSpan
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.summary import NEVER, PartitionSummary
+from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter, Violations
 from simulator.consumer.records import TopicPartition
+from simulator.consumer.statements import ExpectedStatement
 from simulator.tso import FOREVER
 
 
@@ -26,7 +27,10 @@ def check_across_partitions(summaries: Iterable[PartitionSummary], spec: StreamS
         _check_missing_watermarks(tally, topics, spec)
         if spec.finished:
             _check_uncovered_rows(tally, topics)
-    _check_missing_statements(tally, topics, spec)
+    if spec.statements is None:
+        _check_missing_statements(tally, topics, spec)
+    else:
+        _check_expected_statements(tally, topics, spec.statements, spec)
     return tally.found()
 
 
@@ -240,6 +244,77 @@ def _check_missing_statements(tally: ViolationCounter, topics: Sequence[TopicSum
             for part, since in zip(partitions, topic.since):
                 if ddl in has[part.place[1]] or ddl.commit_ts <= since:
                     continue
-                read = int(part.watermarks[-1]) if len(part.watermarks) else NEVER
-                if spec.finished or ddl.commit_ts < read:
+                if ddl.commit_ts < _read_until(part, spec):
                     tally.add(Violation("ddl-missing", *part.place, None, f"no DDL at {ddl.commit_ts}: {ddl.text}"))
+
+
+def _check_expected_statements(
+    tally: ViolationCounter, topics: Sequence[TopicSummary], expected: Iterable[ExpectedStatement], spec: StreamSpec
+) -> None:
+    """Point 5: DDL is in every partition of its topic, or in partition 0 alone, as it was sent, and there is no other.
+
+    Of a statement with another text, only that is said.
+    """
+    of_topics: dict[str, dict[int, list[BroadcastDdl]]] = {}
+    for each in expected:
+        of_topics.setdefault(each.topic, {}).setdefault(each.commit_ts, []).append(each.sent)
+    known = {topic.name: topic for topic in topics}
+    for name in {**known, **of_topics}:
+        topic, sent = known.get(name) or _empty_topic(name, spec), of_topics.get(name, {})
+        receiving = len(topic.partitions) if spec.ddl_in_every_partition else 1
+        for number, (part, since) in enumerate(zip(topic.partitions, topic.since, strict=True)):
+            others = _by_time(ddl for ddl in part.statements if ddl not in sent.get(ddl.commit_ts, ()))
+            for ts, strange in others.items():
+                instead = [ddl for ddl in sent.get(ts, ()) if ddl not in part.statements]
+                for place, ddl in enumerate(strange):
+                    was = _differs(ddl, instead[place]) if place < len(instead) else "it was not sent"
+                    tally.add(Violation("ddl-different", *part.place, None, f"DDL at {ts}: {ddl.text}: {was}"))
+            read = _read_until(part, spec)
+            for ts, owed in sent.items() if number < receiving else ():
+                missing = [ddl for ddl in owed if ddl not in part.statements][len(others.get(ts, ())) :]
+                for ddl in missing if since < ts < read else ():
+                    tally.add(Violation("ddl-missing", *part.place, None, f"no DDL at {ts}: {ddl.text}"))
+
+
+def _empty_topic(name: str, spec: StreamSpec) -> TopicSummary:
+    """Return a topic without messages."""
+    every = tuple(PartitionSummary((name, number)) for number in range(spec.partitions.get(name, 1)))
+    return TopicSummary(name, every, (NEVER,) * len(every))
+
+
+def _by_time(statements: Iterable[BroadcastDdl]) -> dict[int, list[BroadcastDdl]]:
+    by_time: dict[int, list[BroadcastDdl]] = {}
+    for ddl in statements:
+        by_time.setdefault(ddl.commit_ts, []).append(ddl)
+    return by_time
+
+
+def _differs(ddl: BroadcastDdl, sent: BroadcastDdl) -> str:
+    """Return in what a statement differs from the one that was sent."""
+    if ddl.text != sent.text:
+        return f"sent was {sent.text}"
+    names = ((ddl.schema, sent.schema, "database"), (ddl.table, sent.table, "table"), (ddl.type, sent.type, "type"))
+    return "; ".join(f"{name} is {one!r}, {other!r} was sent" for one, other, name in names if one != other)
+
+
+def _read_until(part: PartitionSummary, spec: StreamSpec) -> int:
+    """Return the commit-ts below which a partition has everything that it will ever have."""
+    if spec.finished or not spec.watermarks:
+        return FOREVER
+    return int(part.watermarks[-1]) if len(part.watermarks) else NEVER
+
+
+def check_changes(summaries: Iterable[PartitionSummary], sent: Mapping[str, int], show: int = SHOW) -> Violations:
+    """Point 7: no row change is lost of those that were sent, of which `sent` has the number by `db.table`."""
+    tally, every = ViolationCounter(show), list(summaries)
+    found: Counter[str] = Counter()
+    for each in every:
+        for (table, _), rows in each.rows.items():
+            found[table] += rows
+    repeated = sum(each.repeated for each in every)
+    missing = sum(sent.values()) - (found.total() - repeated)
+    if missing > 0:
+        fewer = [table for table, rows in sent.items() if found[table] < rows]
+        what = f"{sum(sent.values()):,} row changes were sent, and {found.total() - repeated:,} are here"
+        tally.add(Violation("changes-missing", "", None, None, what, fewer[0] if len(fewer) == 1 else ""))
+    return tally.found()

@@ -24,6 +24,7 @@ from simulator.consumer.contract.placement import RowGroup, TableDefinitions
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
+from simulator.consumer.contract.whole_messages import WholeMessages
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import UNREADABLE, Layout
@@ -44,6 +45,7 @@ class PartitionChecks:
         self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
         self._window, self._newest = ChangeWindow(), RewoundRows()
         self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
+        self._messages = None if spec.writer is None else WholeMessages(spec, spec.writer)
         self._low = NEVER
         self._ordered: Mask = np.zeros(0, np.bool_)
         self._stages: Ints = np.zeros(0, np.int64)
@@ -70,6 +72,8 @@ class PartitionChecks:
             placement.check_sizes(events)
             order.check_watermarks(events)
             self._statements.take(events, self._take_rows(events), self._names.schemas)
+            if self._messages is not None and records is not None:
+                self._messages.take(events, records)
         self._sampling.take(events, _timestamps(events, records))
         self._update_times(events)
 

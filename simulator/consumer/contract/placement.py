@@ -89,7 +89,7 @@ def check_partitions(events: EventArrays, rows: Ints, alike: RowGroup) -> tuple[
     dispatch_rows = DispatchRows(alike.layout, alike.cells, events.ts[where], events.exact[where])
     try:
         destinations = destination(alike.table, dispatch_rows)
-    except UserError as error:
+    except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
         why = str(error)
         events.report("cannot-dispatch", where, lambda at: f"a row of {name} cannot be dispatched: {why}")
         return None, None

@@ -19,6 +19,8 @@ from simulator.consumer.contract.destinations import (
     order_by_table,
     order_scope,
 )
+from simulator.consumer.contract.message_writer import MessageWriter
+from simulator.consumer.statements import ExpectedStatement
 from simulator.releases import V8_5, Release
 from simulator.sinks import claim_check
 from simulator.ticdc.changefeed.model import Changefeed
@@ -87,6 +89,15 @@ class StreamSpec:
 
     one_partition: Callable[[Table], bool] = lambda table: True
     """Whether all changes of a row are in one partition."""
+
+    any_time: Mapping[tuple[str, str], tuple[Table, ...]] = field(default_factory=dict)
+    """All definitions of each table, for rows that have no commit-ts to tell which one is theirs."""
+
+    writer: MessageWriter | None = None
+    """Writes messages as the changefeed does; None if it is not known how."""
+
+    statements: tuple[ExpectedStatement, ...] | None = None
+    """The statements that were sent, in order of their commit-ts; None if nobody tells."""
 
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)

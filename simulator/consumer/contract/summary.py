@@ -10,20 +10,10 @@ import numpy as np
 from simulator.columns.change_frame import Ints
 from simulator.consumer.contract.violations import Violations
 from simulator.consumer.records import TopicPartition
+from simulator.consumer.statements import BroadcastDdl
 
 NEVER = -1
 """Below every commit-ts."""
-
-
-@dataclass(frozen=True)
-class BroadcastDdl:
-    """A DDL event. The same statement in another partition, or repeated, is equal."""
-
-    commit_ts: int
-    schema: str
-    table: str
-    text: str
-    type: str
 
 
 @dataclass(frozen=True)

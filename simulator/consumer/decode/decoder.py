@@ -82,6 +82,9 @@ class ColumnarDecoder:
     objects: Callable[[bytes], Sequence[dict[str, Any]]]
     """Splits a text into its JSON objects."""
 
+    without_build_time: Callable[[pa.Array], pa.Array] = lambda texts: texts
+    """Returns texts without the time at which their messages were built."""
+
     shortened: Callable[[pa.Array], pa.Array] = lambda texts: texts
     """Returns texts without what is not worth splitting; `message` and `objects` know both."""
 

@@ -6,7 +6,7 @@ not touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +23,25 @@ from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
 
+ZERO_TEXTS: Mapping[str, str] = {
+    "string": "^$",
+    "text": "^$",
+    "enum": "^$",
+    "set": "^$",
+    "decimal": r"^-?[0.]+$",
+    "date": "^....-00|^....-..-00",
+    "datetime": "^....-00|^....-..-00",
+    "time": "^-?[0:.]+$",
+}
+"""By families of types (`Fidelity.nulls`), the texts of values that may be sent as NULL."""
+
 
 def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
     """Return the images before and after of rows (EVENT_SCHEMA) of a layout: TiDB text of the table's visible columns.
 
-    A cell is 0xFD if the message does not contain it, or contains a text that may stand for several values. An old NULL
-    of an UPDATE is unknown if that of a changed column would be. Raises UserError for a column that the table lacks,
+    A cell is 0xFD if the message does not contain it, or contains a text that may stand for several values; NULL stays,
+    where it stands for one of ZERO_TEXTS, too. An old NULL of an UPDATE is unknown if that of a changed column would be.
+    Raises UserError for a column that the table lacks,
     and for a number that is no member of its ENUM or SET.
     """
     columns = {column.name: column for column in table.columns}
@@ -103,9 +116,9 @@ def _texts(cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity) 
 
 def _with_nulls(cells: pa.Array, column: Column, fidelity: Fidelity, old: np.typing.NDArray[np.bool_]) -> pa.Array:
     kind, unknown = family(column.type), pa.scalar(UNKNOWN_CELL)
-    if kind in fidelity.nulls:
+    if kind in fidelity.nulls and kind not in ZERO_TEXTS:
         return pc.fill_null(cells, unknown)
-    if kind in fidelity.old_nulls:
+    if kind in fidelity.old_nulls - fidelity.nulls:
         return pc.if_else(pc.and_(pc.is_null(cells), pa.array(old)), unknown, cells)
     return cells
 

@@ -40,9 +40,15 @@ def _enum(value: str, column: Column) -> str:
 
 def _set(value: str, column: Column) -> str:
     names = column.type.elements
-    if not value.isdecimal() or int(value) >> len(names):
+    is_number = value.removeprefix("-" if len(names) == MOST_MEMBERS else "").isdecimal()
+    number = int(value) if is_number else -1
+    if not is_number or number < -1 << MOST_MEMBERS - 1 or number > 0 and number >> len(names):
         raise UserError(f"column {column.name!r}: {value!r} is no value of its SET, 0 to {(1 << len(names)) - 1} are")
-    return ",".join(name for bit, name in enumerate(names) if int(value) >> bit & 1)
+    return ",".join(name for bit, name in enumerate(names) if number >> bit & 1)
+
+
+MOST_MEMBERS = 64
+"""Of a SET; its last one is the sign where a message has a signed integer (Simple in Avro)."""
 
 
 MEMBERS: Mapping[str, Callable[[str, Column], str]] = {"enum": _enum, "set": _set}

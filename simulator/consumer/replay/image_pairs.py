@@ -21,7 +21,15 @@ from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.consumer.replay import undefined_tables
 from simulator.consumer.replay.frame import ANY, IMAGE_PAIR_SCHEMA, NEVER, SAME, STRICT, image_pair_batch
-from simulator.consumer.replay.normalize import as_mask, convert_images, has_unknown_cell, is_unknown, normalize_images
+from simulator.consumer.replay.normalize import (
+    LikeNull,
+    as_mask,
+    convert_images,
+    has_unknown_cell,
+    is_unknown,
+    normalize_images,
+    nothing_like_null,
+)
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import UndefinedTable
 from simulator.errors import SchemaError, UserError
@@ -80,6 +88,8 @@ class ImagePairBuilder:
     one_partition: Callable[[Table], bool] = lambda table: True
     """As `StreamSpec.one_partition`."""
 
+    like_null: LikeNull = nothing_like_null
+
     def image_pairs(
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], partition_index: int, skipped: SkippedChanges
     ) -> Iterator[pa.RecordBatch]:
@@ -118,7 +128,7 @@ class ImagePairBuilder:
                 try:
                     before, after = self._images(part, layout, history, definition)
                     yield from self._pairs_of_table(part, number, definition, before, after, partition_index, skipped)
-                except UserError as error:
+                except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
                     skipped.add(number, name, str(error), len(part))
 
     def _pairs_of_undefined(
@@ -138,7 +148,7 @@ class ImagePairBuilder:
                 before, after = (
                     normalize_images(side, table.columns) for side in self.images(part, layout, table, self.fidelity)
                 )
-            except UserError as error:
+            except (UserError, ValueError) as error:
                 skipped.add(undefined.number, name, str(error), len(part))
                 continue
             skipped.add(NO_TABLE, name, ONLY_CONSISTENCY, len(part))
@@ -163,7 +173,10 @@ class ImagePairBuilder:
         columns = visible_columns(table)
         if history.lenient:
             rows, layout = _drop_columns(rows, layout, {column.name for column in columns})
-        before, after = (normalize_images(side, columns) for side in self.images(rows, layout, table, self.fidelity))
+        like_null = self.like_null(table)
+        before, after = (
+            normalize_images(side, columns, like_null) for side in self.images(rows, layout, table, self.fidelity)
+        )
         return before, after
 
     def _pairs_of_table(

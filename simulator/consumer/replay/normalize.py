@@ -6,7 +6,9 @@ one spelling, and bytes that are not UTF-8 become U+FFFD. An unknown cell is 0xF
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,16 +25,37 @@ from simulator.tidb.values.changed_types import convert_text
 
 LOST_BYTES = LOST.encode()
 
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+"""A floating-point number as text."""
 
-def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
-    """Normalize the images (binary, null for no row) of a table with these visible columns."""
-    odd = [place for place, column in enumerate(columns) if _needs_normalizing(column, images)]
+
+LikeNull: TypeAlias = "Callable[[Table], Mapping[str, str]]"
+"""Returns the columns of a table of which messages do not distinguish some values from NULL, with a regular expression of
+these values' texts."""
+
+
+def nothing_like_null(table: Table) -> Mapping[str, str]:
+    return {}
+
+
+def normalize_images(
+    images: pa.Array, columns: Sequence[Column], like_null: Mapping[str, str] = MappingProxyType({})
+) -> pa.Array:
+    """Normalize the images (binary, null for no row) of a table with these visible columns; `like_null` is what
+    `LikeNull` returns."""
+    odd = [
+        place for place, column in enumerate(columns) if column.name in like_null or _needs_normalizing(column, images)
+    ]
     if not odd or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = _cells(there, len(columns))
     for place in odd:
-        cells[place] = _normalize_cells(columns[place], cells[place])
+        column = columns[place]
+        cells[place] = _normalize_cells(column, cells[place])
+        if column.name in like_null:
+            is_null = pc.fill_null(pc.match_substring_regex(cells[place], like_null[column.name]), False)
+            cells[place] = pc.if_else(is_null, pa.scalar(None, pa.binary()), cells[place])
     return row_image.restore_nulls(row_image.pack(cells), images)
 
 
@@ -146,6 +169,10 @@ def _normalize_float(column: Column, cells: pa.Array) -> pa.Array:
     """Normalize floating-point text: `1e21`, `1E+21` and the digits written out are one number. FLOAT has 32 bits."""
     hidden = is_unknown(cells)
     text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cells) if hidden.any() else cells
+    readable = pc.match_substring_regex(text, NUMBER)
+    if pc.any(pc.invert(readable)).as_py():  # what is no number is compared as it is
+        others = _normalize_float(column, pc.if_else(readable, text, pa.scalar(None, pa.binary())))
+        return pc.if_else(pc.fill_null(readable, False), others, cells)
     number = pc.cast(pc.cast(text, pa.string()), pa.float64())
     if column.type.name == "float":
         number = pc.cast(pc.cast(number, pa.float32(), safe=False), pa.float64())

@@ -45,6 +45,11 @@ class TableCompared:
     """The consumer's location if these are its rows; empty for the rows that the stream leads to."""
 
     @property
+    def proved(self) -> int:
+        """Return how many of the expected rows were compared."""
+        return self.expected if self.found is not None else self.expected - self.untouched
+
+    @property
     def differences(self) -> int:
         return self.missing + self.left + self.different
 

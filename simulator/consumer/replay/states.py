@@ -13,7 +13,7 @@ from simulator.columns.change_frame import by_table, ints
 from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
 from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, row_handles
 from simulator.consumer.replay.neighbours import TableKnowledge
-from simulator.consumer.replay.normalize import arrange_columns, as_mask, normalize_images
+from simulator.consumer.replay.normalize import LikeNull, arrange_columns, as_mask, normalize_images, nothing_like_null
 from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.sources import snapshots
@@ -30,12 +30,14 @@ class StateRows:
     number: int
     history: TableHistory
     is_after: bool
+    like_null: LikeNull = nothing_like_null
 
     def image_pairs(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield image pairs of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
         table = self.history.definitions[definition].table
-        images = normalize_images(arrange_columns(images, names, table), visible_columns(table))
+        arranged = arrange_columns(images, names, table)
+        images = normalize_images(arranged, visible_columns(table), self.like_null(table))
         if self.is_after:
             yield _image_pair_batch(self.number, self.history, images, END, None)
             return
@@ -69,7 +71,9 @@ def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, in
     return {name: number for name, (since, number) in first.items() if since < 0 and number != NO_TABLE}
 
 
-def snapshot_sources(snapshot: Snapshot, timeline: TableTimeline, is_after: bool) -> list[ImagePairSource]:
+def snapshot_sources(
+    snapshot: Snapshot, timeline: TableTimeline, is_after: bool, like_null: LikeNull = nothing_like_null
+) -> list[ImagePairSource]:
     """Return sources that read a snapshot as image pairs. Tables that the timeline does not have are left out."""
     numbers = state_table_numbers(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
@@ -78,7 +82,7 @@ def snapshot_sources(snapshot: Snapshot, timeline: TableTimeline, is_after: bool
     indexes = _indexes(physical)
     for entry in entries:
         number = numbers[_key(entry.table)]
-        rows = StateRows(number, timeline.tables[number], is_after)
+        rows = StateRows(number, timeline.tables[number], is_after, like_null)
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
         table_of_index |= dict.fromkeys(at, (rows, names))

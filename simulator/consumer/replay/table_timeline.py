@@ -6,7 +6,7 @@ new table id.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database, with_table
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Name, Table
@@ -28,6 +28,9 @@ from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
+
+LENIENT = Session("", None, V8_5, sql_mode=frozenset(), foreign_key_checks=False)
+"""The session of the replay, which refuses nothing that the upstream may have accepted."""
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""
@@ -44,6 +47,8 @@ class StreamStatement:
     ts: int
     schema: str
     query: str
+    after: Table | None = None
+    """The table after it, if a truth tells."""
 
 
 @dataclass(frozen=True)
@@ -165,18 +170,18 @@ def statements_in_order(statements: Iterable[StreamStatement]) -> list[StreamSta
 
 def table_timeline(
     sent: Iterable[StreamStatement],
-    before: Iterable[Table] = (),
+    before: Iterable[Table] | None = None,
     known: Collection[Name] | None = None,
     after: Iterable[Table] | None = None,
 ) -> TableTimeline:
     """Build the timeline of a stream with these statements.
 
     `before` has the tables at the start. `known` has the names of those whose rows are known then; None means all. If
-    `before` is empty, the tables at the start are inferred from `after`, the tables at the end.
+    `before` is None, the tables at the start are inferred from `after`, the tables at the end.
     """
     statements = list(sent)
-    tables = list(before)
-    lenient = not tables and after is not None
+    tables = list(before or ())
+    lenient = before is None and after is not None
     if lenient:
         tables = _initial_tables(statements, list(after or ()))
     all_known = known is None and not lenient
@@ -212,11 +217,11 @@ class _TimelineBuilder:
                 return
             if sent.schema and not self.catalog.database(sent.schema):
                 self.catalog = with_database(self.catalog, DatabaseInfo(sent.schema))
-            session = Session(sent.schema, self.catalog, V8_5, tso.sql_time(sent.ts))
+            session = replace(LENIENT, database=sent.schema, catalog=self.catalog, now=tso.sql_time(sent.ts))
             executed = execute(statement, sent.query, session)
         except DdlError as error:
             if error.code not in ALREADY_APPLIED:
-                self._note_misfit(sent, error)
+                self._misfit(sent, error)
             return
         self._record(sent.ts, statement, executed)
 
@@ -225,13 +230,25 @@ class _TimelineBuilder:
         table_key = object_key(table.schema, table.name)
         if self._number(table_key) == NO_TABLE:
             since = max((ts for ts, _ in self.names.get(table_key, ())), default=-1)
-            self._assign_name(table_key, since, self._add_table(since, table, True, True))
+            self._assign_name(table_key, since, self._add_table(since, table, table_key not in self.names, True))
 
-    def _note_misfit(self, sent: StreamStatement, error: DdlError) -> None:
-        """Note a statement that does not fit the tables. With inferred tables no note is made, since these may be
-        wrong."""
-        if not any(history.lenient for history in self.tables):
-            self.notes.append(f"{sent.query}: {error}")
+    def _misfit(self, sent: StreamStatement, error: DdlError) -> None:
+        """Note a statement that does not fit the tables, unless a truth tells what it leads to. With inferred tables no
+        note is made, since these may be wrong."""
+        if sent.after is not None:
+            table_key = object_key(sent.after.schema or sent.schema, sent.after.name)
+            number = self._add_table(
+                sent.ts, replace(sent.after, schema=sent.after.schema or sent.schema), False, False
+            )
+            self._assign_name(table_key, sent.ts, number)
+            self.catalog = with_table(self.catalog, self.tables[number].table)
+            return
+        if any(history.lenient for history in self.tables):
+            return
+        self.notes.append(f"{sent.query}: {error}")
+        for table_key in {object_key(*pair) for pair in _named_tables(sent)} & self.names.keys():
+            if self._number(table_key) != NO_TABLE:
+                self._assign_name(table_key, sent.ts, NO_TABLE)  # nobody knows how it is defined now
 
     def _record(self, ts: int, statement: DdlSyntax, executed: ExecutionResult) -> None:
         before, after = self.catalog, executed.catalog
@@ -362,12 +379,19 @@ def _jobs(sent: StreamStatement) -> Sequence[Job]:
         return ()
 
 
+def _named_tables(sent: StreamStatement) -> Iterator[Name]:
+    """Yield the tables that a statement is about, under their old and new names."""
+    for job in _jobs(sent):
+        yield job.schema, job.table
+        if job.exchanged_table:
+            yield job.exchanged_table.schema, job.exchanged_table.name
+        for pair in job.renames:
+            yield from ((name.schema, name.name) for name in pair)
+
+
 def _statement_times(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
     times_of_key: dict[Key, set[int]] = {}
     for sent in statements:
-        for job in _jobs(sent):
-            names = [(job.schema, job.table), *([job.exchanged_table] if job.exchanged_table else [])]
-            names += [(name.schema, name.name) for pair in job.renames for name in pair]
-            for name in names:
-                times_of_key.setdefault(object_key(*name), set()).add(sent.ts)
+        for name in _named_tables(sent):
+            times_of_key.setdefault(object_key(*name), set()).add(sent.ts)
     return {table_key: np.array(sorted(times), np.int64) for table_key, times in times_of_key.items()}

@@ -14,8 +14,9 @@ from simulator import tso
 from simulator.consumer import truth_metadata
 from simulator.consumer.contract.summary import NEVER
 from simulator.consumer.replay.frame import ImagePairSource
-from simulator.consumer.replay.image_pairs import SkippedChanges
+from simulator.consumer.replay.image_pairs import ABOVE, SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
+from simulator.consumer.replay.normalize import LikeNull, nothing_like_null
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
 from simulator.consumer.replay.states import compare_snapshots, expected_rows, snapshot_sources, state_table_numbers
 from simulator.consumer.replay.table_timeline import (
@@ -70,8 +71,11 @@ class StreamStates:
     emptied: frozenset[Key] = frozenset()
     """Tables that lost rows by statements which the stream does not have."""
 
+    definitions: tuple[Table, ...] | None = None
+    """The tables at the start of the stream, as a truth tells them; None if there is none."""
+
     def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
-        before = () if self.before is None else [entry.table for entry in self.before.tables]
+        before = self.definitions if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
         timeline = table_timeline(statements, before, self.empty if self.before is None else None, after)
         return timeline.without_rows_of(self.emptied, EMPTIED)
@@ -90,17 +94,22 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
     if truth is None:
         return StreamStates(before, after, (), None)
     emptied = frozenset(object_key(*_name(name)) for name in truth.emptied)
-    return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied)
+    definitions = truth_metadata.start_tables(str(options.truth), truth)
+    return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied, definitions)
 
 
 def replay_inputs(
-    known: StreamStates, statements: Iterable[StreamStatement], restarts: bool, in_order: bool = False
+    known: StreamStates,
+    statements: Iterable[StreamStatement],
+    restarts: bool,
+    in_order: bool = False,
+    like_null: LikeNull = nothing_like_null,
 ) -> ReplayInputs:
     timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
         if snapshot is not None:
-            sources += snapshot_sources(snapshot, timeline, is_after)
+            sources += snapshot_sources(snapshot, timeline, is_after, like_null)
     ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
     known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order)
@@ -173,12 +182,11 @@ def untimed_changes(untimed: int, timed: bool, restarts: bool) -> Iterator[NotCh
     if untimed:
         rows = f"{untimed:,} {'DELETEs' if timed else 'row changes'}"
         more = "" if timed else " without enable-tidb-extension"
-        yield NotChecked(
-            f"the commit-ts of {rows}", f"messages do not have it{more}: they count where they are in their partition"
-        )
+        why = f"messages do not have it{more}: they count where they are in their partition"
+        yield NotChecked(f"the commit-ts of {rows}", why, False)
     if restarts:
         why = "a repeated change cannot be told from another one: --no-restarts says that nothing comes again"
-        yield NotChecked("whether UPDATEs and DELETEs find their rows, and INSERTs none", why)
+        yield NotChecked("whether UPDATEs and DELETEs find their rows, and INSERTs none", why, False)
 
 
 def expected_in(options: VerifyOptions) -> str:
@@ -191,15 +199,19 @@ def expected_in(options: VerifyOptions) -> str:
 BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"
 
 
-def not_checked(outcome: ReplayOutcome) -> Iterator[NotChecked]:
-    """Yield tables whose rows cannot be replayed, and rows that only the start of the stream would show."""
+def not_checked(outcome: ReplayOutcome, counted: bool) -> Iterator[NotChecked]:
+    """Yield tables whose rows cannot be replayed, and rows that only the start of the stream would show.
+
+    `counted` is whether the truth tells how many row changes were sent, so that none of these rows can have lost one.
+    """
     for (table, why), count in sorted(outcome.not_compared.items()):
         rows = f"{count:,} row changes" if count else "the rows"
-        yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why)
+        yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why, why != ABOVE)
     for each in outcome.tables:
         if each.found is None:
             expected = f", {each.untouched:,} of which are expected" if each.untouched else ""
-            yield NotChecked(f"rows of {each.table} that no row change here is about{expected}", BEGINNING)
+            what = f"rows of {each.table} that no row change here is about{expected}"
+            yield NotChecked(what, BEGINNING, not counted)
 
 
 Tables = Mapping[Name, Table]

@@ -8,11 +8,14 @@ from types import MappingProxyType
 
 from simulator import tso
 from simulator.consumer import truth_metadata
+from simulator.consumer.contract.message_writer import MessageWriter
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
+from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.schemas import source_schemas
+from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.storage.directory import IndexFile, open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
@@ -33,6 +36,7 @@ from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.tidb.model.table import Name, Table
 
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
@@ -100,7 +104,15 @@ def _opened(
     listener.stage("reading the statements")
     states = comparison.open_states(options, truth)
     read = engine_of(options.master, size).read
-    sent = reading.read_statements(all_partitions, origin.protocol, read, schemas)
+    any_time: dict[Name, tuple[Table, ...]] = {}
+    if truth is None:
+        sent = reading.read_statements(all_partitions, origin.protocol, read, schemas)
+    else:
+        told = [(each.is_sent, StreamStatement(*each.statement, each.table_after)) for each in truth.statements]
+        sent = [statement for _, statement in told]
+        if is_sequential(origin.protocol):  # nothing tells when its rows were
+            any_time = _definitions_by_name(states.timeline(sent))
+            states, sent = replace(states, definitions=None), [statement for is_sent, statement in told if is_sent]
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
@@ -110,9 +122,32 @@ def _opened(
         states,
         tuple(sent),
         timeline,
-        replace(spec, tables=first, later=later, schemas=schemas),
+        replace(
+            spec,
+            tables=first,
+            later=later,
+            any_time=any_time,
+            schemas=schemas,
+            statements=_sent_statements(truth, origin),
+        ),
         size,
     )
+
+
+def _definitions_by_name(timeline: TableTimeline) -> dict[Name, tuple[Table, ...]]:
+    """Return all definitions of tables by schema and name."""
+    found: dict[Name, dict[int, Table]] = {}
+    for definition in (each for history in timeline.tables for each in history.definitions):
+        table = definition.table
+        found.setdefault((table.schema, table.name), {})[id(table)] = table
+    return {name: tuple(tables.values()) for name, tables in found.items()}
+
+
+def _sent_statements(truth: TruthMetadata | None, origin: StreamOrigin) -> tuple[ExpectedStatement, ...] | None:
+    """Return the statements that the stream must have; None if nobody tells."""
+    if truth is None or origin.changefeed.storage is not None:
+        return None
+    return tuple(each for each in truth.statements if each.is_sent)
 
 
 def _registry(origin: StreamOrigin) -> Mapping[int, str]:
@@ -184,6 +219,6 @@ def _stream_spec(
     if origin.changefeed.storage is not None:
         return replace(lenient, files=True, watermarks=True)
     if origin.known:
-        return spec
+        return replace(spec, writer=MessageWriter(origin.changefeed, origin.release, tuple(definitions)))
     watermarks = spec.watermarks or origin.watermarked
     return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=watermarks)

@@ -234,6 +234,7 @@ def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence
 
 def _not_checked(uri: str, release_source: str) -> Iterator[NotChecked]:
     if not uri:
-        yield NotChecked("the sizes of messages", UNKNOWN)
+        yield NotChecked("the sizes of messages", UNKNOWN, False)
     if release_source == "the default":
-        yield NotChecked("what releases do differently", f"taken to be {releases.DEFAULT}: --release or --truth tells")
+        why = f"taken to be {releases.DEFAULT}: --release or --truth tells"
+        yield NotChecked("what releases do differently", why, False)

@@ -17,6 +17,7 @@ from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
+from simulator.consumer.replay.normalize import nothing_like_null
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries
@@ -65,7 +66,7 @@ def _with_consumer_tables(
         against=name,
         failures=(*verification.failures, *summaries.failures(outcome.counts, outcome.examples, of=name)),
         compared=(*verification.compared, *(replace(table, of=name) for table in outcome.tables)),
-        not_checked=(*verification.not_checked, *comparison.not_checked(outcome)),
+        not_checked=(*verification.not_checked, *comparison.not_checked(outcome, False)),
         notes=(*verification.notes, *notes),
     )
 
@@ -73,7 +74,8 @@ def _with_consumer_tables(
 def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
     stream = open_stream(options, truth, listener)
     sequential = is_sequential(stream.spec.protocol)
-    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts, sequential)
+    like_null = nothing_like_null if stream.spec.writer is None else stream.spec.writer.like_null
+    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts, sequential, like_null)
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
     _check_rows(options, truth, outcome)
@@ -87,14 +89,20 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
             excused = (*excused, *moved)
     if truth is not None and options.truth is not None:
         _check_truth(options.truth, truth, stream, summed)
+    sent = None if truth is None else truth.changes
     until, watermark = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
     if until < watermark:
         outcome, ahead = comparison.without_end_checks(outcome)
         excused = (*excused, *ahead)
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
     spec = replace(stream.spec, finished=whole)
+    counted = bool(sent) and whole and not sequential
     violations = merge_violations(
-        [*(each.found for each in summed), across_partitions.check_across_partitions(summed, spec, options.show)],
+        [
+            *(each.found for each in summed),
+            across_partitions.check_across_partitions(summed, spec, options.show),
+            *(across_partitions.check_changes(summed, sent, options.show) for _ in [0] if sent and counted),
+        ],
         options.show,
     )
     failures = (
@@ -114,7 +122,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
             *stream.origin.not_checked,
             *(NotChecked(f"tables of {statement}", MISFIT) for statement in stream.tables.notes),
             *summaries.unchecked(summed),
-            *comparison.not_checked(outcome),
+            *comparison.not_checked(outcome, counted),
             *(_untimed(summed, stream.spec) if sequential else ()),
             *excused,
         ),
@@ -141,7 +149,13 @@ def _read_partitions(
         lambda progress: listener.records(sum(progress.read.values()), total), driver_host(engine.master)
     ) as task_listener:
         pair_builder = ImagePairBuilder(
-            replay.timeline, spec.fidelity, row_images, replay.until, spec.restarts, spec.one_partition
+            replay.timeline,
+            spec.fidelity,
+            row_images,
+            replay.until,
+            spec.restarts,
+            spec.one_partition,
+            nothing_like_null if spec.writer is None else spec.writer.like_null,
         )
         records = 0 if in_process else reading.PIECE
         settings = reading.ReadSettings(spec, show, pair_builder, task_listener.driver, records)
@@ -222,6 +236,7 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
     yield from listener[:FEW]
     if len(listener) > FEW:
         yield f"… and {len(listener) - FEW} more partitions like these"
+    yield from _ambiguous_nulls(spec)
     if not any(len(each.watermarks) for each in summed):
         yield "the stream has no watermarks, so that nothing tells whether it is whole"
         return
@@ -231,3 +246,12 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
             f"rows of {len(above)} of {len(summed)} partitions lie above {tso.describe(until)}, up to where all are "
             "complete: the stream was still being written, or ends there"
         )
+
+
+def _ambiguous_nulls(spec: StreamSpec) -> Iterable[str]:
+    """Yield a note for each table of which messages do not distinguish NULL from a default."""
+    if spec.writer is None:
+        return
+    for name, table in sorted({f"{table.schema}.{table.name}": table for table in spec.all_tables}.items()):
+        if columns := spec.writer.defaults_like_null(table):
+            yield f"{name}: NULL and the default of {', '.join(columns)} are one in {spec.protocol} of this release"

@@ -185,6 +185,21 @@ def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> I
 
     Raise UserError for a statement that TiDB refuses, or that stops the changefeed.
     """
+    for number, (state, first_ms, end_ms) in enumerate(_states(prepared)):
+        if end_ms is None or end_ms > from_ms:
+            yield _schema_epoch(prepared, state, output, number, first_ms, end_ms)
+
+
+def jobs_until(prepared: PreparedLoad, ms: int) -> Iterator[EmittedJob]:
+    """Yield the jobs of all statements up to a simulated millisecond, in order; raise UserError as `schema_epochs`."""
+    for state, first_ms, _ in _states(prepared):
+        if first_ms > ms:
+            return
+        yield from state.jobs
+
+
+def _states(prepared: PreparedLoad) -> Iterator[tuple[PlanState, int, int | None]]:
+    """Yield the states of the plan, each with the simulated milliseconds where it begins and ends; None for no end."""
     load, stream = prepared.load, prepared.stream
     seed, state = load.model.seed, prepared.state
     tables = state.tables(load)
@@ -193,12 +208,11 @@ def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> I
     )
     filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
     if not load.statements:
-        yield _schema_epoch(prepared, state, output, 0, 0, None)
+        yield state, 0, None
         return
     first_ms = 0
-    for number, turn in enumerate(statements.schedule_ddl(load.statements, seed, filled)):
-        if turn.ms > from_ms:
-            yield _schema_epoch(prepared, state, output, number, first_ms, turn.ms)
+    for turn in statements.schedule_ddl(load.statements, seed, filled):
+        yield state, first_ms, turn.ms
         state, first_ms = _next_state(prepared, state, chooser, turn), turn.ms
 
 

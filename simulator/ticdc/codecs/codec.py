@@ -114,6 +114,9 @@ class Fidelity:
     old_nulls: frozenset[str] = frozenset()
     """The same for old values that an UPDATE changed."""
 
+    null_is_default: bool = False
+    """Whether NULL is sent as the column's default."""
+
     whole_seconds: bool = False
     """Whether a TIME is sent without its fraction."""
 

@@ -67,7 +67,7 @@ def sent_name(name: str) -> str:
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
-    if key is None and value is not None and value[:1] in (DDL, WATERMARK):
+    if not key and value is not None and value[:1] in (DDL, WATERMARK):
         return value[1:2] == b"{" or len(value) == TSO_BYTES
     parts = [key] if _is_delete(key, value) else [part for part in (key, value) if part is not None]
     return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
@@ -75,7 +75,7 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
 
 def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
     """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
-    if key is None and value is not None and value[:1] in (DDL, WATERMARK):
+    if not key and value is not None and value[:1] in (DDL, WATERMARK):
         return (_statement(value[1:]) if value[:1] == DDL else _watermark(value),)
     commit_ts = None
     if value is not None and _is_delete(key, value):
@@ -225,7 +225,12 @@ def _plain(number: float, digits: int) -> str:
 
 
 def _same(read: float, number: float, digits: int) -> bool:
-    return read == number if digits == 17 else struct.pack("<f", read) == struct.pack("<f", number)
+    if digits == 17:
+        return read == number
+    try:
+        return struct.pack("<f", read) == struct.pack("<f", number)
+    except OverflowError:  # rounded up beyond the largest one
+        return False
 
 
 def _bytes(content: bytes, type: Any) -> Value:

@@ -77,6 +77,7 @@ def role(info: ColumnInfo) -> Role:
 
 COLUMNS = ColumnarDecoder(
     events=events,
+    without_build_time=lambda texts: pc.replace_substring_regex(texts, r'"ts":\d+', '"ts":0', max_replacements=1),
     shortened=_heads.marked,
     tokens=tokens,
     message=lambda text: (None, _heads.restored(text)),

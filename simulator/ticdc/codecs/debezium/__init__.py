@@ -40,6 +40,7 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
         old_values=supported_options(options, release).debezium_output_old_value,
         nulls=frozenset(("date", "datetime")),
         old_nulls=frozenset(("date", "datetime")),
+        null_is_default=release.debezium_null_is_default,
     )
 
 

@@ -1,0 +1,70 @@
+"""What messages do not distinguish from NULL: zero values, and in some releases the default of a column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.consumer.decode.batches import StreamDecoder
+from simulator.consumer.decode.row_images import ZERO_TEXTS, row_images
+from simulator.consumer.frame import UNKNOWN_CELL, record_batch
+from simulator.errors import EncodeError
+from simulator.releases import Release
+from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
+from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import family
+
+
+def texts_like_null(table: Table, options: CodecOptions, release: Release) -> Mapping[str, str]:
+    """Return the columns of which messages do not distinguish some values from NULL, with a regular expression of these
+    values' texts."""
+    fidelity = CODECS[options.protocol].fidelity(options, release)
+    likes: dict[str, list[str]] = {}
+    for column in visible_columns(table):
+        kind = family(column.type)
+        if kind in fidelity.nulls and kind in ZERO_TEXTS:
+            likes.setdefault(column.name, []).append(ZERO_TEXTS[kind])
+        text = (
+            _read_of_null(table, column, options, release)
+            if column in defaults_like_null(table, options, release)
+            else None
+        )
+        if text is not None:
+            likes.setdefault(column.name, []).append(f"^{re.escape(text)}$")
+    return {name: "|".join(texts) for name, texts in likes.items()}
+
+
+def defaults_like_null(table: Table, options: CodecOptions, release: Release) -> tuple[Column, ...]:
+    """Return the columns whose default messages do not distinguish from NULL."""
+    if not CODECS[options.protocol].fidelity(options, release).null_is_default:
+        return ()
+    return tuple(column for column in visible_columns(table) if column.default is not None and not column.not_null)
+
+
+def _read_of_null(table: Table, column: Column, options: CodecOptions, release: Release) -> str | None:
+    """Return the text that a reader finds in place of NULL in a column; None for NULL, and where TiCDC stops."""
+    alone = replace(table, columns=(column,), indexes=(), primary_key=(), partitioning=None)
+    codec, manager = CODECS[options.protocol], SchemaManager()
+    nulls, images = pa.nulls(1, pa.binary()), pa.array([row_image.joined([None])])
+    changes = RowChanges(alone, None, pa.array([1]), pa.nulls(1, pa.int64()), nulls, images)
+    try:
+        encoded = with_schema_ids(codec.encode(changes, options, release), manager)
+    except EncodeError:
+        return None
+    messages = codec.frame(encoded, np.zeros(1, np.int64), options, release)
+    keys = [None] if messages.keys is None else messages.keys.to_pylist()
+    decoding = StreamDecoder(
+        options.protocol, schemas={number: schema.text for number, schema in manager.known.items()}
+    )
+    events = decoding.decoded(record_batch([[0], [0], keys, messages.values.to_pylist()]))
+    if not decoding.layouts:
+        return None
+    _, after = row_images(events, decoding.layouts[0], alone, codec.fidelity(options, release))
+    (cell,) = row_image.cells_of(after[0].as_py())
+    return None if cell is None or cell == UNKNOWN_CELL else cell.decode("utf-8", "surrogateescape")

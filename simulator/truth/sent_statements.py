@@ -1,0 +1,98 @@
+"""The statements of a run for its truth: what the stream has of each, and those that change tables without a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from simulator.consumer import decode as reading
+from simulator.consumer.decode import DECODERS
+from simulator.consumer.statements import IGNORED, ExpectedStatement
+from simulator.releases import Release
+from simulator.run.plan.snapshot_pairs import renamed_tables, spelled_name
+from simulator.run.plan.statements import EmittedJob
+from simulator.run.steps.ddl_versions import is_replicated
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
+from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
+from simulator.ticdc.dispatch import route, sent_table
+from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.storage import schema_event_file, schema_events
+from simulator.tidb.ddl.catalog import Catalog, object_key
+from simulator.tidb.ddl.show_create import show_create
+from simulator.tidb.model.table import Table
+
+
+@dataclass(frozen=True)
+class StatementMessages:
+    """How a changefeed sends statements."""
+
+    rules: ChangefeedRules
+    options: CodecOptions
+
+    @property
+    def release(self) -> Release:
+        return self.rules.release
+
+    def of_jobs(self, jobs: Iterable[EmittedJob]) -> Iterator[ExpectedStatement]:
+        """Yield the statements of jobs on replicated tables, in their order."""
+        for emitted in jobs:
+            sent = [
+                each
+                for event, topic in zip(emitted.events, emitted.topics, strict=True)
+                for each in self._of_event(event, topic)
+            ]
+            if not sent and _concerns_replicated(emitted, self.rules):
+                sent = [ExpectedStatement(emitted.commit_ts, emitted.job.database, "", emitted.job.query)]
+            yield from sent
+
+    def definitions(self, catalog: Catalog) -> Mapping[str, str]:
+        """Return the replicated tables: `db.table` as in messages → CREATE TABLE."""
+        tables = (table for table in catalog.tables.values() if is_replicated(table, self.rules))
+        named = (sent_table(route(self.rules.router, table), table) for table in tables)
+        return {f"{table.schema}.{table.name}": show_create(table) for table in named}
+
+    def _of_event(self, event: DdlEvent, topic: str) -> Iterator[ExpectedStatement]:
+        after = None if event.after is None else event.after.table
+        definition = show_create(after) if isinstance(after, Table) else ""
+        if (storage := self.rules.changefeed.storage) is not None:
+            for each in schema_events([event], storage, self.release):
+                path, content = schema_event_file(each, storage, self.release)
+                texts = path, content.decode("utf-8", "replace")
+                yield ExpectedStatement(
+                    each.commit_ts, each.schema, each.table, each.query, str(each.type_code), topic, *texts, definition
+                )
+            return
+        codec = CODECS[self.options.protocol]
+        if not codec.ddl_partitions(event, range(1), self.options, self.release):
+            return
+        key, value, schemas = self._message(event)
+        decoded = reading.decode(key, value, self.options.protocol, schemas)
+        text = DECODERS[self.options.protocol].comparable
+        for ddl in (each for each in decoded if isinstance(each, reading.DdlEvent)):
+            ((entry_key, entry_value),) = DECODERS[self.options.protocol].texts(key, value)
+            shown = text(entry_key, entry_value, IGNORED, schemas)
+            yield ExpectedStatement(
+                reading.time_of(ddl),
+                *(ddl.schema, ddl.table, ddl.query, str(ddl.type), topic),
+                *(shown.key, shown.value, definition),
+            )
+
+    def _message(self, event: DdlEvent) -> tuple[bytes | None, bytes, Mapping[int, str]]:
+        """Return key and value of the message of an event, and the schemas that it names."""
+        codec, manager = CODECS[self.options.protocol], SchemaManager()
+        entry = codec.ddl(event, self.options, self.release)
+        if codec.control_schemas is not None:
+            entry = entry_with_ids(entry, codec.control_schemas(event, self.options, self.release), manager)
+        key, value = codec.message(entry, self.options, self.release)
+        return key, value, {number: schema.text for number, schema in manager.known.items()}
+
+
+def _concerns_replicated(emitted: EmittedJob, rules: ChangefeedRules) -> bool:
+    """Return whether a replicated table exists before or after a job that touches it."""
+    for old, new in renamed_tables(emitted.job).items():
+        for catalog, name in ((emitted.applied.before, old), (emitted.applied.after, new)):
+            if (spelled := spelled_name(catalog, name)) is not None and is_replicated(
+                catalog.tables[object_key(*spelled)], rules
+            ):
+                return True
+    return False
