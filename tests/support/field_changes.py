@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,9 @@ class FieldChange:
 
 
 def generic(path: Path) -> str:
-    return ".".join("[]" if isinstance(step, int) else step for step in path)
+    return ".".join(
+        "[]" if isinstance(step, int) else step.rstrip("0123456789") if step[:1] == "#" else step for step in path
+    )
 
 
 def field_changes(tree: Tree) -> Iterator[FieldChange]:
@@ -65,6 +68,12 @@ def altered(value: Tree, path: Path) -> Iterator[tuple[str, Tree]]:
             for bit in range(9) if path[-1] == "f" else ():
                 yield f"bit {bit} flipped", value ^ 1 << bit
             yield "as a text", str(value)
+        case bytes():
+            yield "byte changed", value[:-1] + bytes([value[-1] ^ 1]) if value else b"1"
+            yield "longer", value + b"x"
+            yield "emptied", b""
+        case float():
+            yield "half more", value + 0.5
         case str():
             yield from _altered_text(value)
         case list():
@@ -86,9 +95,40 @@ def _altered_text(text: str) -> Iterator[tuple[str, str]]:
         yield "letter changed", text[:place] + other + text[place + 1 :]
     if text.swapcase() != text:
         yield "case changed", text.swapcase()
+    for what, pattern, new in STATEMENT_CHANGES if STATEMENT.match(text) else ():
+        if re.search(pattern, text):
+            yield what, re.sub(pattern, new, text, count=1)
     yield "longer", f"{text}x"
     if text:
         yield "emptied", ""
+
+
+STATEMENT = re.compile("CREATE|ALTER|DROP|TRUNCATE|RENAME")
+
+STATEMENT_CHANGES = (
+    ("with another scale", r"DECIMAL\((\d+),(\d+)\)", r"DECIMAL(\1,4)"),
+    ("with another length", r"VARCHAR\(\d+\)", "VARCHAR(99)"),
+    ("with another type", r"\bINT\b", "SMALLINT"),
+    ("without its primary key", r",?\s*PRIMARY KEY(\([^)]*\))?", ""),
+    ("without NOT NULL", " NOT NULL", ""),
+    ("with NOT NULL", r"VARCHAR\(20\)", "VARCHAR(20) NOT NULL"),
+    ("with another default", r"DEFAULT [\w.']+", "DEFAULT 3"),
+    ("without its default", r" DEFAULT [\w.']+", ""),
+    ("with another comment", "COMMENT '", "COMMENT 'x"),
+    ("with one more column", r"^(CREATE TABLE [^(]*\()", r"\1`more` INT,"),
+    ("with a column less", r"^(CREATE TABLE .*?),[^,]*VARCHAR[^,]*,", r"\1,"),
+    ("in another charset", r"^(CREATE TABLE .*)$", r"\1 CHARACTER SET latin1"),
+    ("in another collation", "utf8mb4_general_ci", "utf8mb4_bin"),
+    ("with another member", r"ENUM\('low'", "ENUM('lower'"),
+    ("with another index", r"(INDEX|KEY) `", r"\1 `x"),
+    ("of another table", r"^((?:ALTER|DROP|TRUNCATE|RENAME|CREATE) TABLE (?:`\w+`\.)?`)\w+`", r"\1other`"),
+    ("to another name", r"TO `\w+`$", "TO `other`"),
+    ("as DROP", r"^TRUNCATE", "DROP"),
+    ("as TRUNCATE", r"^DROP TABLE", "TRUNCATE TABLE"),
+    ("as a unique index", "ADD INDEX", "ADD UNIQUE INDEX"),
+    ("with another column", r"(ADD|DROP|MODIFY) COLUMN `\w+`", r"\1 COLUMN `other`"),
+)
+"""What a statement's text becomes: a name, a pattern and what is in its place."""
 
 
 def _other_digit(text: str) -> str:

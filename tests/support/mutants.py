@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.verify.verification import Verification
 from simulator.sinks.memory import Message as Sent
 from support.field_changes import FieldChange, changed, field_changes, generic, member
-from support.mutant_forms import FORMS, Form, Tree
+from support.mutant_forms import Form, Tree, form_of
 from support.mutant_streams import TOPIC, Message, Protocol, Recorded, Stream, verified
 
 Place = tuple[int, int]
@@ -70,7 +70,8 @@ class Mutant:
     @property
     def of_row(self) -> bool:
         """Whether it concerns one row of `kinds` alone."""
-        return self.known.row is not None and self.replaced is not None and self.restarts
+        key = "id" in self.mutation.path.split(".")[2:]
+        return self.known.row is not None and self.replaced is not None and self.restarts and not key
 
     def stream(self, stream: Stream) -> Stream | None:
         """The stream with this mutant in it; None if it is the same."""
@@ -83,7 +84,7 @@ class Mutant:
 
 def known_messages(recorded: Recorded, protocol: Protocol) -> list[Known]:
     """All messages, with what is in them."""
-    form, reader = FORMS[protocol.form], MessageReader(protocol.name)
+    form, reader = form_of(protocol.form, recorded.schemas), MessageReader(protocol.name)
     found = []
     for partition, messages in recorded.messages.items():
         for offset, message in enumerate(messages):
@@ -165,8 +166,17 @@ def _part(name: str, alter: Callable[[bytes | None], bytes | None], known: Known
     return None if altered == content else (replace(known.message, **{name: altered}),)
 
 
+def _other_schema(message: Message) -> tuple[Message, ...] | None:
+    """The message with the id of another schema, if it has one."""
+    value = message.value
+    if value is None or value[:1] != b"\0":
+        return None
+    return (replace(message, value=value[:4] + bytes([value[4] ^ 1]) + value[5:]),)
+
+
 REPLACED: dict[str, Replace] = {
     "removed": lambda known: (),
+    "naming another schema": lambda known: _other_schema(known.message),
     "doubled": lambda known: (known.message, known.message),
     **{
         f"{name} {what}": partial(_part, name, alter)
@@ -215,11 +225,50 @@ def _copied(stream: Stream, place: Place, sent: Stream) -> Stream:
     return {**stream, 1 - partition: [*there[:at], message, *there[at:]]}
 
 
+def _message(stream: Stream, place: Place) -> Message:
+    return stream[place[0]][place[1]]
+
+
+def _removed(stream: Stream, messages: set[Message]) -> Stream:
+    return {partition: [message for message in there if message not in messages] for partition, there in stream.items()}
+
+
+def stream_mutants(known: Sequence[Known], form: Form) -> Iterator[tuple[str, Stream]]:
+    """Streams without all messages of a kind, without a column, or without a partition's messages."""
+    stream = {partition: [each.message for each in known if each.place[0] == partition] for partition in (0, 1)}
+    kinds = {each.kind for each in known}
+    statements = {each.message for each in known if each.kind.startswith("DDL")}
+    if statements:
+        yield "all statements removed", _removed(stream, statements)
+    for kind in sorted(kinds):
+        yield f"all {kind} removed", _removed(stream, {each.message for each in known if each.kind == kind})
+    for partition in (0, 1):
+        yield f"partition {partition} empty", {**stream, partition: []}
+        yield f"partition {partition} twice", {**stream, partition: [*stream[partition], *stream[partition]]}
+    for kinds_of in ("INSERT", "UPDATE", "DELETE", ""):
+        for name in ("price", "n"):
+            messages = dict[int, list[Message]]({0: [], 1: []})
+            for each in known:
+                row = each.kind.startswith(("INSERT", "UPDATE", "DELETE")) and each.kind.startswith(kinds_of)
+                key, value = form.write(without(each.tree, name) if row else each.tree)
+                messages[each.place[0]].append(replace(each.message, key=key, value=value))
+            if messages != stream:
+                yield f"column {name} lost in {f'each {kinds_of}' if kinds_of else 'all rows'}", messages
+
+
+def without(tree: Tree, name: str) -> Tree:
+    """The tree without members of a name."""
+    if isinstance(tree, dict):
+        return {each: without(member, name) for each, member in tree.items() if each != name}
+    return [without(member, name) for member in tree] if isinstance(tree, list) else tree
+
+
 MOVED: dict[str, Move] = {
     "one earlier": _earlier,
     "one later": _later,
     "at the end": _last,
     "in the other partition": _elsewhere,
+    "removed everywhere": lambda stream, place: _removed(stream, {_message(stream, place)}),
     "in the other partition, too": lambda stream, place: _copied(stream, place, stream),
 }
 
