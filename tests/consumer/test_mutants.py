@@ -1,0 +1,173 @@
+"""Whatever is not as it was sent, is not right: each message and each field of every protocol is mutated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from support.mutant_forms import form_of
+from support.mutant_streams import (
+    COLUMNS,
+    Protocol,
+    Recorded,
+    Stream,
+    record,
+    rows_story,
+    statements_story,
+    verdict,
+    write,
+)
+from support.mutants import (
+    Mutant,
+    Mutation,
+    field_mutants,
+    found_together,
+    known_messages,
+    message_mutants,
+    stream_mutants,
+)
+from support.playing import play
+
+from simulator.consumer.verify.verification import RIGHT
+
+PROTOCOLS = {
+    "open-protocol": Protocol("open-protocol", "&max-batch-size=1"),
+    "canal-json": Protocol("canal-json"),
+    "canal-json with the extension": Protocol("canal-json", "&enable-tidb-extension=true"),
+    "debezium": Protocol("debezium"),
+    "debezium of the new architecture": Protocol("debezium", "&enable-tidb-extension=true", "v26.3.4", "new"),
+    "debezium-avro": Protocol(
+        "debezium-avro",
+        "&enable-tidb-extension=true&avro-enable-watermark=true&avro-bigint-unsigned-handling-mode=string",
+        *("v26.3.4", "new"),
+        registry=True,
+        renamed_rows=False,
+    ),
+    "simple": Protocol("simple"),
+    "simple in Avro": Protocol("simple", "&encoding-format=avro"),
+    "avro": Protocol("avro", "&enable-tidb-extension=true&avro-enable-watermark=true", registry=True),
+}
+
+ANY = ".*"
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Mutants that a consumer must not mind, by patterns, and the reason in the contract."""
+
+    protocol: str
+    kind: str
+    path: str
+    what: str
+    why: str
+
+    def holds(self, protocol: str, mutation: Mutation) -> bool:
+        given = (
+            (self.protocol, protocol),
+            (self.kind, mutation.kind),
+            (self.path, mutation.path),
+            (self.what, mutation.what),
+        )
+        return all(re.fullmatch(pattern, text) for pattern, text in given)
+
+
+ALLOWED: tuple[Allowed, ...] = ()
+
+COPIES = 12
+"""Rows of each kind: so many mutants share a stream."""
+
+ALONE = 16
+"""Mutants of a stream that must be alone in it, unless `--every-mutant` is given."""
+
+ALIKE = 2
+"""Columns of which a mutation is tried, unless `--every-mutant` is given."""
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_each_mutant_is_told(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """A mutant is wrong, unproved, unfinished or refused, but for those that are allowed."""
+    every = bool(request.config.getoption("--every-mutant"))
+    told = [
+        f"{mutation} → {verdict}"
+        for mutation, verdict in survivors(PROTOCOLS[name], tmp_path, every)
+        if not any(allowed.holds(name, mutation) for allowed in ALLOWED)
+    ]
+
+    assert told == []
+
+
+def survivors(protocol: Protocol, home: Path, every: bool) -> Iterator[tuple[Mutation, str]]:
+    """The mutations that `verify` calls right, or with which it crashes."""
+    yield from _survivors(record(rows_story(COPIES, not protocol.registry), protocol, home / "rows"), protocol, every)
+    statements = record(statements_story(protocol.renamed_rows), protocol, home / "statements")
+    yield from _survivors(statements, protocol, every)
+
+
+def _survivors(recorded: Recorded, protocol: Protocol, every: bool) -> Iterator[tuple[Mutation, str]]:
+    assert verdict(recorded.messages, recorded) == RIGHT
+    form = form_of(protocol.form, recorded.schemas)
+    known = known_messages(recorded, protocol)
+    mutants = [*field_mutants(known, form), *message_mutants(known)]
+    together, alone = some_together(mutants, every), some_alone(mutants, every)
+    told = {id(mutant) for mutant in found_together(together, recorded, known)}
+    for mutant in (*(mutant for mutant in together if id(mutant) not in told), *alone):
+        stream = mutant.stream(recorded.messages)
+        yield from _survivor(mutant.mutation, stream, recorded, mutant.restarts)
+    for what, stream in stream_mutants(known, form):
+        yield from _survivor(Mutation("stream", "", what), stream, recorded)
+
+
+def _survivor(
+    mutation: Mutation, stream: Stream | None, recorded: Recorded, restarts: bool = True
+) -> Iterator[tuple[Mutation, str]]:
+    if stream is None or stream == recorded.messages:
+        return
+    try:
+        found = verdict(stream, recorded, restarts)
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+        yield mutation, found
+    else:
+        if found == RIGHT:
+            yield mutation, found
+
+
+def some_together(mutants: Iterable[Mutant], every: bool) -> list[Mutant]:
+    """Mutants that may share a stream: of those that differ in the column alone, some."""
+    groups = dict[Mutation, list[Mutant]]()
+    for mutant in mutants:
+        if mutant.of_row:
+            groups.setdefault(replace(mutant.mutation, path=of_any_column(mutant.mutation.path)), []).append(mutant)
+    return [mutant for group in groups.values() for mutant in (group if every else chosen(group, ALIKE))]
+
+
+def some_alone(mutants: Iterable[Mutant], every: bool) -> list[Mutant]:
+    """Mutants that must be alone in their stream, or some."""
+    alone = [mutant for mutant in mutants if not mutant.of_row]
+    return alone if every else chosen(alone, ALONE)
+
+
+def of_any_column(path: str) -> str:
+    return ".".join("*" if step in COLUMNS else step for step in path.split("."))
+
+
+def chosen(mutants: list[Mutant], count: int) -> list[Mutant]:
+    """Some of the mutants, the same in each run."""
+    return sorted(mutants, key=lambda mutant: crc32(str(mutant.mutation).encode()))[:count]
+
+
+@pytest.mark.parametrize(
+    ("what", "code"), [("nothing", 0), ("all DDL ALTER TABLE ADD removed", 1), ("column n lost in all rows", 1)]
+)
+def test_the_command_exits_with_its_verdict(tmp_path: Path, what: str, code: int) -> None:
+    """1 for a statement, or a column, that was lost everywhere."""
+    protocol = PROTOCOLS["canal-json"]
+    recorded = record(statements_story(True), protocol, tmp_path / "statements")
+    known = known_messages(recorded, protocol)
+    write({**dict(stream_mutants(known, form_of(protocol.form, {}))), "nothing": recorded.messages}[what], recorded)
+
+    assert code == play("verify", recorded.directory, "--truth", recorded.truth)
