@@ -63,6 +63,9 @@ class SkippedChanges:
     layouts: dict[int, dict[bytes, Layout]] = field(default_factory=dict)
     """Layouts of undefined tables, by table number and layout marker."""
 
+    unknown: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """New values that nothing tells, by table number and column."""
+
     def add(self, number: int, table: str, why: str, count: int) -> None:
         if count:
             self.rows[number, table, why] += count
@@ -70,6 +73,7 @@ class SkippedChanges:
     def include(self, other: SkippedChanges) -> None:
         """Add the changes that another task skipped."""
         self.rows.update(other.rows)
+        self.unknown.update(other.unknown)
         for number, layouts in other.layouts.items():
             self.layouts.setdefault(number, {}).update(layouts)
 
@@ -197,6 +201,8 @@ class ImagePairBuilder:
         was, now = (row_handles(history.table, side) for side in (before, after))
         lost = _unknown_handles(before, was) | _unknown_handles(after, now)
         skipped.add(number, str(history), UNKNOWN_KEY if history.keyed else UNKNOWN_ROW, int(lost.sum()))
+        if history.keyed:
+            skipped.unknown.update(dict(_unknown_values(number, history.table, after)))
         columns = {**self._columns(rows, partition_index, np.zeros(len(rows), np.bool_)), "dropped_at": dropped_ts}
         if history.keyed:
             yield from _keyed_pairs(number, (was, now), columns, (before, after), lost)
@@ -254,6 +260,17 @@ def _keys_of_updates(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, ta
         [cut.cells(place) if name in handle_key(table) else unknown for place, name in enumerate(names)]
     )
     return pc.replace_with_mask(before, bare, keys)
+
+
+def _unknown_values(number: int, table: Table, images: pa.Array) -> Iterator[tuple[tuple[int, str], int]]:
+    """Yield how many values of a column are unknown in images, for those columns that have any."""
+    there = images.drop_null()
+    if not len(there) or not has_unknown_cell(there).any():
+        return
+    cells = row_image.named(there, [column.name for column in visible_columns(table)])
+    for name, column in cells.items():
+        if count := int(is_unknown(column).sum()):
+            yield (number, name), count
 
 
 def _unknown_handles(images: pa.Array, handles: pa.Array) -> Mask:

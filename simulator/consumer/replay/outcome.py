@@ -65,6 +65,9 @@ class ReplayOutcome:
     tables: tuple[TableCompared, ...]
     """The tables whose expected rows are known, by name."""
 
+    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Number of new values that nothing tells, by table and column."""
+
     not_compared: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Number of row changes that could not be compared, by table (empty for all) and reason; 0 if not counted."""
 
@@ -121,7 +124,11 @@ def summarize_findings(
         for number, history in enumerate(timeline.tables)
         if expected.ends[number] and number not in doubtful
     ]
-    return ReplayOutcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), why)
+    unknown: dict[str, dict[str, int]] = {}
+    for (number, column), count in sorted(skipped.unknown.items()):
+        if number not in doubtful:
+            unknown.setdefault(str(timeline.tables[number]), {})[column] = count
+    return ReplayOutcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), unknown, why)
 
 
 def _table(findings: Findings, number: int, history: TableHistory, known: bool) -> TableCompared:

@@ -196,6 +196,7 @@ def expected_in(options: VerifyOptions) -> str:
     return "" if options.after is None else f"the snapshot in {uri_without_secrets(options.after)}"
 
 
+UNTOLD = "messages do not have them, or not exactly"
 BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"
 
 
@@ -207,6 +208,9 @@ def not_checked(outcome: ReplayOutcome, counted: bool) -> Iterator[NotChecked]:
     for (table, why), count in sorted(outcome.not_compared.items()):
         rows = f"{count:,} row changes" if count else "the rows"
         yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why, why != ABOVE)
+    for table, columns in outcome.unknown.items():
+        listed = ", ".join(f"{name} ({count:,})" for name, count in columns.items())
+        yield NotChecked(f"values of {table}: {listed}", UNTOLD)
     for each in outcome.tables:
         if each.found is None:
             expected = f", {each.untouched:,} of which are expected" if each.untouched else ""
