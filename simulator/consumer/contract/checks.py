@@ -93,6 +93,8 @@ class PartitionChecks:
         self.summary, self._counter = PartitionSummary(self.place), ViolationCounter(self._counter.show)
         self._watermarks, self._before = [], dict(self._statements.seen)
         self._sampling.forget()
+        if self._messages is not None:
+            self._messages.begin_piece()
 
     @property
     def watermarks(self) -> int:
@@ -111,6 +113,7 @@ class PartitionChecks:
         summary.statements = tuple(statements)
         summary.repeated_statements = sum(statements.values()) - len(statements)
         summary.notes = self._notes()
+        summary.whole = 0 if self._messages is None else self._messages.compared
         summary.found, summary.samples = self._counter.found(), self._sampling.samples()
         return summary
 

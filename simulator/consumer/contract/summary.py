@@ -56,6 +56,9 @@ class PartitionSummary:
     repeated: int = 0
     """Number of repeated row changes."""
 
+    whole: int = 0
+    """Number of row changes whose messages were compared as a whole."""
+
     untimed: int = 0
     """Number of row changes without a commit-ts, in protocols where they may have none."""
 

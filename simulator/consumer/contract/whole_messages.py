@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -48,16 +49,15 @@ class WholeMessages:
         columns = DECODERS[spec.protocol].columns
         self._columns, self._batches = columns, CODECS[spec.protocol].batches
         self._all, self._part = (ALL, PART) if columns else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)
-        self._rows = 0
+        self._spelled = {name.lower(): name for name in (f"{each.schema}.{each.name}" for each in spec.all_tables)}
+        self._rows = self.compared = 0
         self._statements: dict[int, list[tuple[str, str]]] = {}
         for each in spec.statements or ():
             self._statements.setdefault(each.commit_ts, []).append((each.key, each.value))
 
-    @property
-    def compared(self) -> int:
-        """Return how many of the rows so far were compared."""
-        beyond = max(0, self._rows - self._all)
-        return min(self._rows, self._all) + -(-beyond // self._part)
+    def begin_piece(self) -> None:
+        """Begin to count anew."""
+        self._rows = self.compared = 0
 
     def take(self, events: EventArrays, records: pa.RecordBatch) -> None:
         """Compare the messages of a batch, which was decoded from these records."""
@@ -69,6 +69,7 @@ class WholeMessages:
         numbers = self._rows + np.arange(len(rows))
         self._rows += len(rows)
         rows = rows[(numbers < self._all) | ((numbers - self._all) % self._part == 0)]
+        self.compared += len(rows)
         for at, layout, tables in self._defined(events, rows) if len(rows) else ():
             differences = self._differences(events, records, at, layout, tables[0])
             for table, nulls in self._others(tables) if differences else ():  # a row that fits one of them is right
@@ -95,6 +96,10 @@ class WholeMessages:
         for alike in self._definitions.alike(events, rows):
             at, every = rows[alike.at], self._spec.any_time.get((alike.layout.schema, alike.layout.table), ())
             timed = events.exact[at] if every else np.ones(len(at), np.bool_)
+            known = self._spelled.get(alike.name.lower())
+            if not alike.defined and known is not None and known != alike.name:
+                why = f"a row of {alike.name}, and the table is {known}"
+                events.report("message-different", at, partial(_always, why))
             if alike.defined and timed.any():
                 yield at[timed], alike.layout, (alike.table,)
             if not timed.all():
@@ -138,10 +143,12 @@ class WholeMessages:
             key, value = (records.column(name)[int(places[number])].as_py() for name in ("key", "value"))
             actual = self._events(key, value, events)
             expected = self._events(keys[number].as_py(), messages.values[number].as_py(), events, written.schemas)
-            if len(actual) > numbers[number] and expected:
-                pair = (_without_lost_bytes(each) for each in (actual[numbers[number]], expected[0]))
-                if what := first_difference(*pair):
-                    yield int(at[number]), f"{what} (as it is → as TiCDC writes it)"
+            if len(actual) <= numbers[number]:
+                yield int(at[number]), "it has not the members that TiCDC writes"
+                continue
+            pair = (_without_lost_bytes(each) for each in (actual[numbers[number]], expected[0]))
+            if what := first_difference(*pair):
+                yield int(at[number]), f"{what} (as it is → as TiCDC writes it)"
 
     def _unequal(self, records: pa.RecordBatch, places: Ints, numbers: Ints, keys: pa.Array, values: pa.Array) -> Ints:
         """Return which of the messages may differ, by columns if the protocol allows it."""
@@ -222,6 +229,10 @@ class WholeMessages:
             ]
         except SimulatorError:
             return ()  # it is unreadable, and was reported as such
+
+
+def _always(text: str, at: int) -> str:
+    return text
 
 
 def _without_lost_bytes(event: ComparedEvent) -> ComparedEvent:

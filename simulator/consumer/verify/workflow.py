@@ -236,6 +236,9 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
     yield from listener[:FEW]
     if len(listener) > FEW:
         yield f"… and {len(listener) - FEW} more partitions like these"
+    rows, whole = sum(sum(each.rows.values()) for each in summed), sum(each.whole for each in summed)
+    if 0 < whole < rows:
+        yield f"{whole:,} of {rows:,} messages of rows were compared as a whole, the first of each partition and a part of the others"
     yield from _ambiguous_nulls(spec)
     if not any(len(each.watermarks) for each in summed):
         yield "the stream has no watermarks, so that nothing tells whether it is whole"
