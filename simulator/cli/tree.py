@@ -458,6 +458,13 @@ def table(name: str, **options: Any) -> None:
 @click.argument("second", metavar="[B]]", required=False)
 @shared.architecture("Of releases that do not say theirs as new:TAG.")
 @click.option(
+    "--protocol",
+    type=click.Choice([*PROTOCOLS.choices, "csv"], case_sensitive=False),
+    help="Only what concerns a changefeed with this protocol.",
+)
+@click.option("--config", type=PATH, metavar="FILE", help="Only what concerns the changefeed of this changefeed.toml.")
+@click.option("--sink-uri", metavar="URI", help="The same of this sink URI; without it the sink is Kafka.")
+@click.option(
     "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it."
 )
 @shared.JSON
@@ -470,6 +477,7 @@ def releases(**arguments: Any) -> None:
 
     \b
     ticdc-sim releases v6.5.0 v8.5.3
+    ticdc-sim releases v6.5.0 v8.5.3 --protocol canal-json
     ticdc-sim releases v8.5.4 new:v8.5.4 --examples
     """
     if arguments["examples"]:
