@@ -9,6 +9,7 @@ import json
 import os
 import posixpath
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -140,14 +141,24 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
         raise OSError((str(error) or type(error).__name__).splitlines()[0]) from error
 
 
+STANDARD_INPUT = Path("-")
+"""What `read_text` takes for standard input; a file of that name is `./-`."""
+
+
+def input_name(path: Path) -> str:
+    """Return the name of a file that `read_text` reads, for users."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
 def read_text(path: Path) -> str:
     """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        content = sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
+        return content.decode("utf-8-sig")
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
+        raise UserError(f"cannot read {input_name(path)}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+        raise UserError(f"{input_name(path)} is not UTF-8: {error.reason} at byte {error.start}") from None
     except ValueError:
         raise UserError(f"cannot read {path}: no file can have that name") from None
 

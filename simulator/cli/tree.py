@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from simulator import __version__, tso
 from simulator.cli import options as shared
 from simulator.cli.broker import broker
 from simulator.cli.options import COUNT, PATH, PORT
+from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, PLACES, to_duration_ms
 
@@ -59,6 +61,10 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
     <db>.<table>-schema.sql; a directory here, or where fsspec has a driver for (s3://bucket/monday).
+
+    \b
+    ticdc-sim diff monday tuesday --console
+    ticdc-sim diff monday tuesday --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
@@ -70,7 +76,7 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME", type=PATH)
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME|-", type=PATH)
 @click.option(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
@@ -79,14 +85,22 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 def run(file: Path, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
-    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). A file of SQL is
-    what a MySQL client would send to a new TiDB.
+    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). SQL is what a
+    MySQL client would send to a new TiDB; - reads it from standard input. NAME is a scenario of `ticdc-sim scenarios`.
+
+    \b
+    ticdc-sim run story.sql --console
+    echo "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)" | ticdc-sim run - --console
+    ticdc-sim run bank --sink-uri "kafka://127.0.0.1:9092/bank?protocol=canal-json"
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
+    from simulator.files import STANDARD_INPUT, input_name
     from simulator.run import library, scenario
 
-    run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
+    if file == STANDARD_INPUT and sys.stdin.isatty():
+        complain(["reading SQL from the terminal; Ctrl-D ends it"])
+    run_scenario(scenario.load(library.file_of(file)), options, "run", input_name(file))
 
 
 @commands.command()

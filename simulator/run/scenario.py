@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.files import parse_toml, read_text
+from simulator.files import STANDARD_INPUT, parse_toml, read_text
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
@@ -90,8 +90,8 @@ def diff(before: Path, after: Path, schema_change: SchemaChangeOptions = SchemaC
 
 
 def load(file: Path) -> Scenario:
-    """Read a scenario; raises ScenarioError with a line for each mistake."""
-    if file.suffix.lower() == ".sql":
+    """Read a scenario, or SQL from a file or standard input; raises ScenarioError with a line for each mistake."""
+    if file.suffix.lower() == ".sql" or file == STANDARD_INPUT:
         return _of_sql(file)
     text = read_text(file)
     try:
