@@ -12,13 +12,14 @@ import click
 from simulator import __version__, tso
 from simulator.cli import options as shared
 from simulator.cli.broker import broker
+from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, PATH, PORT
 from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, PLACES, to_duration_ms
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ticdc-sim")
 def commands() -> None:
     """Emits TiCDC's messages to Kafka or to files, byte for byte, without a TiDB cluster."""
@@ -55,7 +56,9 @@ def _without_pandas() -> None:
     metavar="OLD=NEW",
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
-@shared.RUN
+@shared.play(
+    "the Pos of BEFORE's metadata, else 2025-01-01", "the commit-ts of each row, and the names of claim-check files"
+)
 def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
@@ -64,7 +67,8 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 
     \b
     ticdc-sim diff monday tuesday --console
-    ticdc-sim diff monday tuesday --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
+    ticdc-sim diff monday tuesday \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
@@ -81,7 +85,11 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
 @click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
-@shared.RUN
+@shared.play(
+    "the Pos of its first snapshot's metadata, else 2025-01-01",
+    f"the commit-ts of rows that differ between snapshots, {shared.SQL_SEED}",
+    "scenario's",
+)
 def run(file: Path, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
@@ -90,8 +98,9 @@ def run(file: Path, **options: Any) -> None:
 
     \b
     ticdc-sim run story.sql --console
-    echo "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)" | ticdc-sim run - --console
-    ticdc-sim run bank --sink-uri "kafka://127.0.0.1:9092/bank?protocol=canal-json"
+    echo "CREATE TABLE t (id INT PRIMARY KEY)" | ticdc-sim run - --console
+    ticdc-sim run bank \\
+        --sink-uri "kafka://127.0.0.1:9092/bank?protocol=canal-json"
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
@@ -111,8 +120,8 @@ def run(file: Path, **options: Any) -> None:
     help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.",
 )
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
-@shared.DESTINATION
-@shared.setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
+@shared.destination("plan's")
+@shared.start_ts("2025-01-01", "plan's")
 @click.option(
     "--rate",
     metavar="RATE",
@@ -133,8 +142,8 @@ def run(file: Path, **options: Any) -> None:
     metavar="DURATION",
     help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]",
 )
-@shared.RESOLVED_INTERVAL
-@shared.setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
+@shared.resolved_interval("plan's")
+@shared.seed("rows and values", "plan's")
 @click.option(
     "--master",
     default=AUTO,
@@ -144,7 +153,10 @@ def run(file: Path, **options: Any) -> None:
     "Java; auto is none with --console, else local[*].",
 )
 @click.option(
-    "--checkpoint", type=PATH, metavar="DIR", help="Where it is kept how far the run is.  [default: <plan>.checkpoint]"
+    "--checkpoint",
+    type=PATH,
+    metavar="DIR",
+    help="Keep there how far the run is, so that --resume can go on there (Kafka and storages).  [default: <plan>.checkpoint]",
 )
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
 @shared.TRUTH
@@ -167,7 +179,8 @@ def load(file: Path | None, **options: Any) -> None:
     \b
     ticdc-sim load --preset shop --console --duration 2s
     ticdc-sim load --preset shop --print-plan > mine.toml
-    ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
+    ticdc-sim load mine.toml --rate 20000 --duration 2h \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     """
     if options["print_plan"]:
         from simulator.cli.load.options import print_plan
@@ -194,10 +207,10 @@ def scenarios(**arguments: Any) -> None:
 
 
 @commands.command()
-@shared.DESTINATION
-@shared.START_TS
-@shared.RESOLVED_INTERVAL
-@shared.SEED
+@shared.destination()
+@shared.start_ts("2025-01-01")
+@shared.resolved_interval()
+@shared.seed(f"{shared.SQL_SEED}, and what faults hit")
 @click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
 def shell(force: bool, **options: Any) -> int:
     """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
@@ -212,8 +225,8 @@ def shell(force: bool, **options: Any) -> int:
 
 
 @commands.command()
-@shared.DESTINATION
-@shared.SEED
+@shared.destination()
+@shared.seed(shared.SQL_SEED)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where it listens.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=4000, show_default=True, help="Its port; 0 takes a free one."
@@ -240,7 +253,8 @@ def serve(**options: Any) -> int:
 
     \b
     ticdc-sim serve --console
-    ticdc-sim serve --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --data shop.data
+    ticdc-sim serve --data shop.data \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     mysql --host 127.0.0.1 --port 4000 --user root test
     """
     _without_pandas()

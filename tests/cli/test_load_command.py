@@ -185,7 +185,7 @@ KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
             ("PLAN", "--fixtures", "out", "--fixtures-format", "parquet"),
             "--fixtures-format parquet needs --master none",
         ),
-        (("PLAN", "--console", "--resume"), "--resume is about Kafka: --console contacts none"),
+        (("PLAN", "--console", "--resume"), "--resume is about Kafka and storages: --console contacts none"),
         (("PLAN", "--console", "--driver", "confluent"), "--driver confluent is about Kafka: --console contacts none"),
         (("PLAN", *KAFKA, "--driver", "librdkafka"), "'librdkafka' is not one of 'kafka-python', 'confluent'"),
         (
