@@ -103,10 +103,10 @@ def _complain(code: int, *lines: str) -> int:
 
 def _left_by_click(exit: SystemExit) -> int:
     """Return the exit code of what click has done instead of a command: a broken pipe, or completion for a shell."""
-    if isinstance(exit.__context__, OSError):
+    asked = os.environ.get(COMPLETION)
+    if not asked:
         return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
     if exit.code:
-        asked = os.environ.get(COMPLETION, "")
         return _complain(2, f"{COMPLETION}={asked[:60]}: expected bash_source, zsh_source or fish_source")
     return streams.flushed(0)
 

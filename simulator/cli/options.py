@@ -165,7 +165,7 @@ def play(start: str, chosen: str, file: str = "") -> Option:
             help="Keep there how far the run is, so that --resume can go on there (Kafka and storages).",
         ),
         click.option(
-            "--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as TiCDC restarted."
+            "--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as a restarted TiCDC does."
         ),
         SUMMARY,
         TRUTH,

@@ -84,7 +84,7 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 @click.option(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
-@click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
+@click.option("--until", "last", metavar="STEP", help="Stop after this step.")
 @shared.play(
     "the Pos of its first snapshot's metadata, else 2025-01-01",
     f"the commit-ts of rows that differ between snapshots, {shared.SQL_SEED}",
@@ -211,7 +211,7 @@ def scenarios(**arguments: Any) -> None:
 @shared.start_ts("2025-01-01")
 @shared.resolved_interval()
 @shared.seed(f"{shared.SQL_SEED}, and what faults hit")
-@click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
+@click.option("--force", is_flag=True, help="From a pipe: go on after a statement that fails.")
 def shell(force: bool, **options: Any) -> int:
     """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
 
@@ -249,7 +249,7 @@ def shell(force: bool, **options: Any) -> int:
 def serve(**options: Any) -> int:
     """A TiDB for MySQL clients, whose commits become TiCDC's messages at once.
 
-    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. Ctrl-C ends it behind a last watermark.
+    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. Ctrl-C ends it with a last watermark.
 
     \b
     ticdc-sim serve --console

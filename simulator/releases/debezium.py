@@ -67,8 +67,8 @@ class DebeziumBehaviours:
         "pkg/sink/codec/debezium/codec.go EncodeValue",
         values={
             "none": "nowhere ((up to 8.5.0))",
-            "last": "behind the others ((classic 8.5.1+: %s))",
-            "twice": "in the table's order, and once more behind the others ((new: there))",
+            "last": "after the others ((classic 8.5.1+: %s))",
+            "twice": "in the table's order, and once more after the others ((new: there))",
         },
         first="none",
     )

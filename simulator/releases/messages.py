@@ -148,7 +148,7 @@ class MessageBehaviours:
         first=True,
     )
     split_interleaved: bool = SPLIT(
-        "Whether the DELETE of a split UPDATE takes its place among the UPDATEs, and its INSERT stands behind all "
+        "Whether the DELETE of a split UPDATE takes its place among the UPDATEs, and its INSERT stands after all "
         "others ((new: %s)); classic sorts DELETEs first, UPDATEs, then INSERTs, and the halves between them",
         "pkg/eventservice/event_scanner.go commitTxn",
     )
@@ -182,7 +182,7 @@ class MessageBehaviours:
     )
     updates_before_inserts: bool = SPLIT(
         "Whether the UPDATEs of a transaction stand before its INSERTs ((6.1.6+, 6.5.2+, 7.1+: %s, %s)); elsewhere "
-        "both go by row key, behind the DELETEs",
+        "both go by row key, after the DELETEs",
         "cdc/sorter/encoding/key.go",
         "cdc/processor/sourcemanager/engine/pebble/encoding/key.go",
     )

@@ -159,7 +159,7 @@ class StatementBehaviours:
     )
     statement_again_at_checkpoint: bool = RESTART(
         "Whether a changefeed that starts again sends a statement at its very checkpoint once more ((classic: %s)); "
-        "new begins behind it ((%s))",
+        "new begins after it ((%s))",
         "cdc/owner/changefeed.go ddlStartTs",
         "logservice/schemastore/schema_store.go FetchTableTriggerDDLEvents",
         first=True,

@@ -148,5 +148,5 @@ def _missing(steps: list[ReadStep]) -> list[str]:
         first = ", ".join(name for name, kind in STEPS.items() if kind.starts)
         return [f"the first [[step]] must be one of {first}: the state in which the run starts"]
     if not steps[0].kind.alone and not any(step.kind.changes for step in steps[1:]):
-        return ["nothing happens: behind the first snapshot, another one or SQL is expected"]
+        return ["nothing happens: after the first snapshot, another one or SQL is expected"]
     return []

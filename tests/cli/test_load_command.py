@@ -343,7 +343,7 @@ def test_a_topic_that_has_messages_is_told(
         told.append([line for line in capfd.readouterr().err.splitlines() if line.startswith("warning: ")])
     assert told[0] == []
     assert re.fullmatch(
-        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come behind them; verify "
+        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come after them; verify "
         "and a consumer see both: name another topic for this run alone",
         told[1][0],
     )
