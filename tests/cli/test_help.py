@@ -168,7 +168,7 @@ def test_run_says_that_it_reads_from_a_terminal(
         ("", "standard input: it has no statement"),
         ("SELECT 1;\nSELEC 2;\n", "standard input:2: SELEC 2: ERROR 1064 (42000)"),
         ("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES ('x')", "standard input:2: INSERT INTO t"),
-        ("SELECT '\udcff'", "standard input is not UTF-8: invalid start byte at byte 8"),
+        ("SELECT '\udcff'", "standard input is not UTF-8: "),
         ("[[step]]\nsql = 'SELECT 1'\n", "standard input:1: "),
     ],
 )
