@@ -64,7 +64,7 @@ def choice(name: str, first: str, *others: str, help: str) -> Option:
 
 CONFIG = click.option("--config", type=PATH, metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
-SUMMARY = click.option("--summary", type=NEW_FILE, metavar="FILE.json", help="Write the summary there, too.")
+SUMMARY = click.option("--summary", type=NEW_FILE, metavar="FILE.json", help="Also write the summary there.")
 REPORT = click.option("--report", type=NEW_FILE, metavar="FILE.html", help="Write a page with plots there.")
 
 
@@ -80,7 +80,7 @@ def destination(file: str = "") -> Option:
         ),
         architecture(f"TiCDC architecture.  {_default('classic where the release has both', file)}"),
         click.option("--fixtures", type=PATH, metavar="DIR", help="Write the records to files; no Kafka is contacted."),
-        choice("--fixtures-format", "jsonl", "parquet", help="What the files are."),
+        choice("--fixtures-format", "jsonl", "parquet", help="The format of the files."),
         click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
     )
 
@@ -126,25 +126,25 @@ TRUTH = together(
         "--truth",
         type=PATH,
         metavar="DIR",
-        help="Write a snapshot of what a right consumer has at the last watermark there.",
+        help="Write a snapshot there of what a correct consumer has at the last watermark.",
     ),
-    choice("--truth-format", "csv", "parquet", help="What its files are."),
+    choice("--truth-format", "csv", "parquet", help="The format of its files."),
     click.option(
         "--at",
         metavar="WHEN",
-        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing.",
+        help="Write the truth at this time (10m after the start, or the TSO of a watermark), and send nothing.",
     ),
 )
 """Options of commands that can write a truth: diff, run and load."""
 
 
-def play(start: str, chosen: str, file: str = "") -> Option:
-    """Return the options of diff and run."""
+def play(start: str, over: str, chosen: str, file: str = "") -> Option:
+    """Return the options of diff and run; `start` and `over` are defaults, `chosen` is what depends on the seed."""
     return together(
         destination(file),
         start_ts(start, file),
         setting(
-            "over", metavar="DURATION", help=f"Simulated time that changes are spread over.  {_default('1m', file)}"
+            "over", metavar="DURATION", help=f"Simulated time over which changes are spread.  {_default(over, file)}"
         ),
         resolved_interval(file),
         setting("speed", metavar="max|N", help=f"N simulated seconds in a real one.  {_default('max', file)}"),
@@ -162,10 +162,10 @@ def play(start: str, chosen: str, file: str = "") -> Option:
             "--checkpoint",
             type=PATH,
             metavar="DIR",
-            help="Keep there how far the run is, so that --resume can go on there (Kafka and storages).",
+            help="Keep the progress of the run there, from which --resume continues (Kafka and storages).",
         ),
         click.option(
-            "--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as a restarted TiCDC does."
+            "--resume", is_flag=True, help="Continue where the run of this checkpoint ended, as a restarted TiCDC does."
         ),
         SUMMARY,
         TRUTH,

@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.output import show_json, show_lines
+from simulator.cli.output import show_json, show_lines, warn
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
 from simulator.releases.availability import describe_releases
@@ -89,7 +89,8 @@ def _features(protocol: str | None, sink_uri: str | None, config: Path | None, c
         return ANY
     from simulator.ticdc.changefeed.features import changefeed_features  # imports Arrow
 
-    features = changefeed_features(protocol, sink_uri, config)
+    features, warnings = changefeed_features(protocol, sink_uri, config)
+    warn(warnings)
     if chosen and not any(has_protocol(release, features) for release in chosen):
         names = " and ".join(dict.fromkeys(map(title, chosen)))
         since = describe_releases(chosen[-1], lambda release: has_protocol(release, features))

@@ -57,7 +57,9 @@ def _without_pandas() -> None:
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
 @shared.play(
-    "the Pos of BEFORE's metadata, else 2025-01-01", "the commit-ts of each row, and the names of claim-check files"
+    "the Pos of BEFORE's metadata, else 2025-01-01",
+    "1m",
+    "the commit-ts of each row, and the names of claim-check files",
 )
 def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
@@ -87,6 +89,7 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 @click.option("--until", "last", metavar="STEP", help="Stop after this step.")
 @shared.play(
     "the Pos of its first snapshot's metadata, else 2025-01-01",
+    "1m for a snapshot, a millisecond for a transaction of SQL",
     f"the commit-ts of rows that differ between snapshots, {shared.SQL_SEED}",
     "scenario's",
 )
@@ -134,13 +137,13 @@ def run(file: Path, **options: Any) -> None:
     metavar="N",
     help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.",
 )
-@click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
+@click.option("--consumer-group", metavar="GROUP", help="The consumer group whose lag is watched and shown.")
 @click.option(
     "--duration",
     "duration_ms",
     callback=shared.parsed_by(to_duration_ms),
     metavar="DURATION",
-    help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]",
+    help="How long it runs; with --fixtures in simulated time.  [default: the plan's, else until it is stopped]",
 )
 @shared.resolved_interval("plan's")
 @shared.seed("rows and values", "plan's")
@@ -156,9 +159,9 @@ def run(file: Path, **options: Any) -> None:
     "--checkpoint",
     type=PATH,
     metavar="DIR",
-    help="Keep there how far the run is, so that --resume can go on there (Kafka and storages).  [default: <plan>.checkpoint]",
+    help="Where the progress of the run is kept, from which --resume continues (Kafka and storages).  [default: <plan>.checkpoint]",
 )
-@click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
+@click.option("--resume", is_flag=True, help="Continue where the run of this checkpoint ended.")
 @shared.TRUTH
 @shared.SUMMARY
 @shared.REPORT
@@ -166,7 +169,7 @@ def run(file: Path, **options: Any) -> None:
 @click.option(
     "--metrics-address",
     metavar="ADDRESS",
-    help="Of this machine, where that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
+    help="The address of this machine on which that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
 )
 @shared.CLIENT
 def load(file: Path | None, **options: Any) -> None:
@@ -211,7 +214,7 @@ def scenarios(**arguments: Any) -> None:
 @shared.start_ts("2025-01-01")
 @shared.resolved_interval()
 @shared.seed(f"{shared.SQL_SEED}, and what faults hit")
-@click.option("--force", is_flag=True, help="From a pipe: go on after a statement that fails.")
+@click.option("--force", is_flag=True, help="From a pipe: continue after a statement that fails.")
 def shell(force: bool, **options: Any) -> int:
     """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
 
@@ -238,14 +241,12 @@ def shell(force: bool, **options: Any) -> int:
     metavar="NAME[:PASSWORD]",
     help="Who may log in.  May be given again.  [default: root]",
 )
-@shared.choice(
-    "--authentication", "mysql_native_password", "caching_sha2_password", help="How clients prove their passwords."
-)
+@shared.choice("--authentication", "mysql_native_password", "caching_sha2_password", help="How clients authenticate.")
 @click.option("--tls-cert", type=PATH, metavar="FILE.pem", help="A certificate, for TLS.")
 @click.option("--tls-key", type=PATH, metavar="FILE.pem", help="Its private key.")
 @click.option("--data", type=PATH, metavar="DIR", help="Keep the rows there; a later start continues with them.")
-@click.option("--resume", is_flag=True, help="With --data: send what the changefeed before has not sent.")
-@shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does then.")
+@click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
+@shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does while Kafka does not answer.")
 def serve(**options: Any) -> int:
     """A TiDB for MySQL clients, whose commits become TiCDC's messages at once.
 
@@ -271,9 +272,11 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-a
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
-@click.option("--protocol", type=PROTOCOLS, help="By default seen from each message.")
+@click.option("--protocol", type=PROTOCOLS, help="By default recognised from each message.")
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
-@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (protocols in Avro).")
+@click.option(
+    "--schema-registry", metavar="URL", help="The registry with the schemas of the messages (protocols in Avro)."
+)
 @click.option(
     "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
 )
@@ -287,7 +290,7 @@ def inspect(
     schema_registry: str | None,
     config: Path | None,
 ) -> None:
-    """Messages decoded for people, one line an event.
+    """Messages decoded for people, one line for each event.
 
     SOURCE is a fixtures directory, kafka://host:port/topic, or the directory or URI (file://, s3://, …) of files that
     a storage sink wrote.
@@ -325,7 +328,7 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 @commands.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--protocol", type=PROTOCOLS, help="By default seen from the first message.")
+@click.option("--protocol", type=PROTOCOLS, help="By default recognised from the first message.")
 @click.option(
     "--consider",
     "considered",
@@ -484,16 +487,20 @@ def table(name: str, **options: Any) -> None:
 @commands.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="[B]]", required=False)
-@shared.architecture("Of releases that do not say theirs as new:TAG.")
+@shared.architecture("The architecture of releases that are not given as new:TAG.")
 @click.option(
     "--protocol",
     type=click.Choice([*PROTOCOLS.choices, "csv"], case_sensitive=False),
     help="Only what concerns a changefeed with this protocol.",
 )
-@click.option("--config", type=PATH, metavar="FILE", help="Only what concerns the changefeed of this changefeed.toml.")
-@click.option("--sink-uri", metavar="URI", help="The same of this sink URI; without it the sink is Kafka.")
+@click.option("--config", type=PATH, metavar="FILE", help="Only what concerns a changefeed with this changefeed.toml.")
 @click.option(
-    "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it."
+    "--sink-uri",
+    metavar="URI",
+    help="Only what concerns a changefeed with this sink URI; without one the sink is Kafka.",
+)
+@click.option(
+    "--examples", is_flag=True, help="For each difference on the wire, show an event as both releases encode it."
 )
 @shared.JSON
 def releases(**arguments: Any) -> None:

@@ -252,6 +252,15 @@ def test_only_what_concerns_a_changefeed_toml_is_shown(capsys: pytest.CaptureFix
     )
 
 
+def test_a_key_that_no_release_has_is_warned_of(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It would hide what the right one shows."""
+    file = tmp_path / "changefeed.toml"
+    file.write_text("[sink]\ndispatcher = []\n")
+
+    assert run(["releases", "v6.5.6", "v8.5.3", "--config", str(file)]) == 0
+    assert "unknown key 'dispatcher' in [sink] is ignored. Did you mean 'dispatchers'?" in capsys.readouterr().err
+
+
 def test_one_release_and_all_lines_are_restricted_too(capsys: pytest.CaptureFixture[str]) -> None:
     """`releases A --protocol P` and `releases --protocol P`."""
     found = {behaviour["name"] for behaviour in document(capsys, "v8.5.3", "--protocol", "simple")["behaviours"]}

@@ -15,10 +15,13 @@ from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
 
 
-def changefeed_features(protocol: str | None, sink_uri: str | None, config: Path | None) -> Features:
-    """Return what the name of a protocol, a sink-uri and a changefeed.toml say. Raise UserError if they are invalid.
+def changefeed_features(
+    protocol: str | None, sink_uri: str | None, config: Path | None
+) -> tuple[Features, tuple[str, ...]]:
+    """Return what the name of a protocol, a sink-uri and a changefeed.toml say, and warnings about the file.
 
-    Without a sink-uri the sink is Kafka, or a storage for a protocol that Kafka does not take.
+    Without a sink-uri the sink is Kafka, or a storage for a protocol that Kafka does not take. Raise UserError for what
+    is invalid.
     """
     uri = parse_uri(sink_uri, V8_5) if sink_uri is not None else None
     file = parse_file(read_text(config), str(config), None) if config is not None else None
@@ -36,9 +39,10 @@ def changefeed_features(protocol: str | None, sink_uri: str | None, config: Path
         sink = "storage" if uri.scheme in STORAGE_SCHEMES else "kafka"
     elif chosen is not None:
         sink = "kafka" if "kafka" in chosen.sinks else "storage"
-    return Features(
+    features = Features(
         protocol=chosen.name if chosen else "",
         spellings=frozenset({chosen.name, *chosen.aliases}) if chosen else frozenset(),
         sink=sink,
         settings=frozenset(settings) if uri is not None or file is not None else None,
     )
+    return features, file.warnings if file is not None else ()
