@@ -141,26 +141,35 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
         raise OSError((str(error) or type(error).__name__).splitlines()[0]) from error
 
 
-STANDARD_INPUT = Path("-")
-"""What `read_text` takes for standard input; a file of that name is `./-`."""
-
-
-def input_name(path: Path) -> str:
-    """Return the name of a file that `read_text` reads, for users."""
-    return "standard input" if path == STANDARD_INPUT else str(path)
-
-
 def read_text(path: Path) -> str:
     """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
-        content = sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
-        return content.decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise UserError(f"cannot read {input_name(path)}: {error.strerror}") from None
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{input_name(path)} is not UTF-8: {error.reason} at byte {error.start}") from None
+        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
     except ValueError:
         raise UserError(f"cannot read {path}: no file can have that name") from None
+
+
+STANDARD_INPUT = Path("-")
+"""The name of standard input where a file is accepted, too; a file of that name is `./-`."""
+
+STANDARD_INPUT_BYTES = 64 << 20
+
+
+def read_standard_input() -> str:
+    """Return standard input as UTF-8, with its line ends, without a byte order mark; raise UserError."""
+    try:
+        content = sys.stdin.buffer.read(STANDARD_INPUT_BYTES + 1)
+        if len(content) > STANDARD_INPUT_BYTES:
+            raise UserError(f"standard input is too large: at most {STANDARD_INPUT_BYTES >> 20} MiB of it are read")
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"cannot read standard input: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -107,12 +107,12 @@ def run(file: Path, **options: Any) -> None:
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
-    from simulator.files import STANDARD_INPUT, input_name
+    from simulator.files import STANDARD_INPUT
     from simulator.run import library, scenario
 
     if file == STANDARD_INPUT and sys.stdin.isatty():
         complain(["reading SQL from the terminal; Ctrl-D ends it"])
-    run_scenario(scenario.load(library.file_of(file)), options, "run", input_name(file))
+    run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
 
 
 @commands.command()

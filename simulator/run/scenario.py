@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.files import STANDARD_INPUT, parse_toml, read_text
+from simulator.files import STANDARD_INPUT, parse_toml, read_standard_input, read_text
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
@@ -111,10 +111,11 @@ def load(file: Path) -> Scenario:
 
 
 def _of_sql(file: Path) -> Scenario:
-    from simulator.run.steps.sql import of_file
+    from simulator.run.steps.sql import of_file, of_script
 
     try:
-        return Scenario(Settings(), (of_file(file),))
+        step = of_script(read_standard_input(), "standard input") if file == STANDARD_INPUT else of_file(file)
+        return Scenario(Settings(), (step,))
     except UserError as error:
         raise ScenarioError(*error.args) from None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
+from simulator import files
 from simulator.cli import commands, run
 from simulator.cli.help_page import EVERYWHERE, SECTIONS
 
@@ -180,6 +181,26 @@ def test_a_mistake_in_piped_sql_names_standard_input(
 
     assert run(["run", "-", "--console"]) == 2
     assert f"ticdc-sim: {said}" in capsys.readouterr().err
+
+
+def test_piped_sql_has_a_limit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "STANDARD_INPUT_BYTES", 1 << 20)
+    typed("-" * (1 << 20) + "-", False, monkeypatch)
+
+    assert run(["run", "-", "--console"]) == 2
+    assert capsys.readouterr().err == "ticdc-sim: standard input is too large: at most 1 MiB of it are read\n"
+
+
+@pytest.mark.parametrize("option", [("--config", "-"), ("--ddl", "-")])
+def test_other_files_are_not_read_from_standard_input(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """So that no terminal waits for what nobody types."""
+    typed(SQL, True, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+    assert run(["diff", str(tmp_path), str(tmp_path), "--console", *option]) == 2
+    assert sys.stdin.read() == SQL
 
 
 def test_all_commands_have_the_same_default_topic(

@@ -18,7 +18,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable
-from simulator.files import input_name, location_beside, read_text
+from simulator.files import location_beside, read_text
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
@@ -266,7 +266,12 @@ def of_file(file: Path, over_ms: int | None = None) -> SqlStep:
     """Return the step of a file; raises UserError if it is unreadable, or no SQL."""
     if file.suffix.lower() == ".toml":
         raise UserError(f"{file} is no SQL: a file of SQL is accepted, and scenario files do not include each other")
-    return SqlStep(statements_of(read_text(file), input_name(file)), input_name(file), 1, over_ms)
+    return of_script(read_text(file), str(file), over_ms)
+
+
+def of_script(text: str, place: str, over_ms: int | None = None) -> SqlStep:
+    """Return the step of a text; raises UserError if it is no SQL."""
+    return SqlStep(statements_of(text, place), place, 1, over_ms)
 
 
 def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
