@@ -9,6 +9,7 @@ import json
 import os
 import posixpath
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -150,6 +151,25 @@ def read_text(path: Path) -> str:
         raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
     except ValueError:
         raise UserError(f"cannot read {path}: no file can have that name") from None
+
+
+STANDARD_INPUT = Path("-")
+"""The name of standard input where a file is accepted, too; a file of that name is `./-`."""
+
+STANDARD_INPUT_BYTES = 64 << 20
+
+
+def read_standard_input() -> str:
+    """Return standard input as UTF-8, with its line ends, without a byte order mark; raise UserError."""
+    try:
+        content = sys.stdin.buffer.read(STANDARD_INPUT_BYTES + 1)
+        if len(content) > STANDARD_INPUT_BYTES:
+            raise UserError(f"standard input is too large: at most {STANDARD_INPUT_BYTES >> 20} MiB of it are read")
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"cannot read standard input: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 from simulator import tso
 from simulator.errors import UserError, mask_secrets
 
-DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
-"""The sink URI if the user gives none and nothing is contacted."""
+DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
+"""The sink URI if the user gives none, of every command and of `TiCDC`."""
 
 AUTO = "auto"
 """The default --master: in process where that is enough, else on Spark."""

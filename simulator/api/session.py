@@ -33,7 +33,7 @@ from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput, Sto
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
-from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS
+from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI
 from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import Message
@@ -56,7 +56,7 @@ from simulator.truth import in_process
 from simulator.truth.expected_rows import expected_rows
 from simulator.truth.write import about_run, write
 
-SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
+SINK_URI = DEFAULT_SINK_URI
 """The default; no Kafka is contacted without `send`."""
 
 UNKNOWN_DATABASE = 1049

@@ -25,6 +25,9 @@ from simulator.errors import SimulatorError, UserError, mask_secrets
 GENERATION = 100_000
 """Threshold of Python's garbage collector: imports create many objects that stay."""
 
+COMPLETION = "_TICDC_SIM_COMPLETE"
+"""The variable by which a shell asks click for a script, or for the words that may come next."""
+
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
 
@@ -75,8 +78,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(stopped.exit_code, str(stopped))
     except OSError as error:
         return _refused(error)
-    except SystemExit:  # click's answer to EPIPE
-        return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+    except SystemExit as exit:
+        return _left_by_click(exit)
     except Exception as error:
         return _unforeseen(error, "traceback" in flags)
 
@@ -96,6 +99,16 @@ def _complain(code: int, *lines: str) -> int:
     """Print error lines and return the code."""
     complain(f"ticdc-sim: {line}" for line in lines)
     return code
+
+
+def _left_by_click(exit: SystemExit) -> int:
+    """Return the exit code of what click has done instead of a command: a broken pipe, or completion for a shell."""
+    asked = os.environ.get(COMPLETION)
+    if not asked:
+        return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+    if exit.code:
+        return _complain(2, f"{COMPLETION}={asked[:60]}: expected bash_source, zsh_source or fish_source")
+    return streams.flushed(0)
 
 
 def _refused(error: OSError) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from simulator.cli.help_page import Group
 from simulator.cli.options import PORT
 from simulator.cli.output import show_lines
 from simulator.errors import UserError
@@ -18,7 +19,7 @@ DIRECTORY = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def broker() -> None:
     """A real single-node Apache Kafka on this machine, for trying things out."""
 

@@ -64,27 +64,48 @@ def choice(name: str, first: str, *others: str, help: str) -> Option:
 
 CONFIG = click.option("--config", type=PATH, metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
-SUMMARY = click.option("--summary", type=NEW_FILE, metavar="FILE.json", help="Write the summary there, too.")
+SUMMARY = click.option("--summary", type=NEW_FILE, metavar="FILE.json", help="Also write the summary there.")
 REPORT = click.option("--report", type=NEW_FILE, metavar="FILE.html", help="Write a page with plots there.")
 
-DESTINATION = together(
-    click.option(
-        "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
-    ),
-    CONFIG,
-    click.option("--release", metavar="TAG", help="TiCDC release to simulate.  [default: v8.5.3]"),
-    architecture("TiCDC architecture.  [default: classic where the release has both]"),
-    click.option("--fixtures", type=PATH, metavar="DIR", help="Write the records to files; no Kafka is contacted."),
-    choice("--fixtures-format", "jsonl", "parquet", help="What the files are."),
-    click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
-)
-"""Options of commands that send: diff, run, load and shell."""
 
-START_TS = setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]")
-RESOLVED_INTERVAL = setting(
-    "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"
-)
-SEED = setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
+def destination(file: str = "") -> Option:
+    """Return the options of commands that send: diff, run, load, shell and serve. `file` is what can have them, too."""
+    return together(
+        click.option(
+            "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
+        ),
+        CONFIG,
+        click.option(
+            "--release", metavar="TAG", help=f"TiCDC release to simulate.  {_default(releases.DEFAULT, file)}"
+        ),
+        architecture(f"TiCDC architecture.  {_default('classic where the release has both', file)}"),
+        click.option("--fixtures", type=PATH, metavar="DIR", help="Write the records to files; no Kafka is contacted."),
+        choice("--fixtures-format", "jsonl", "parquet", help="The format of the files."),
+        click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
+    )
+
+
+def _default(value: str, file: str) -> str:
+    return f"[default: {f'the {file}, else ' if file else ''}{value}]"
+
+
+def start_ts(default: str, file: str = "") -> Option:
+    """Return the option; `default` is what counts without it and without a file that has it."""
+    return setting("start-ts", metavar="TSO|TIME", help=f"Where simulated time starts.  {_default(default, file)}")
+
+
+def resolved_interval(file: str = "") -> Option:
+    return setting(
+        "resolved-interval", metavar="DURATION", help=f"Simulated time between watermarks.  {_default('1s', file)}"
+    )
+
+
+def seed(chosen: str, file: str = "") -> Option:
+    """Return the option; `chosen` is what depends on the seed."""
+    return setting("seed", type=int, help=f"Chooses {chosen}.  {_default('0', file)}")
+
+
+SQL_SEED = "what is random in SQL, AUTO_RANDOM, RAND() and UUID(), and the names of claim-check files"
 
 CLIENT = together(
     click.option(
@@ -105,44 +126,51 @@ TRUTH = together(
         "--truth",
         type=PATH,
         metavar="DIR",
-        help="Write a snapshot of what a right consumer has at the last watermark there.",
+        help="Write a snapshot there of what a correct consumer has at the last watermark.",
     ),
-    choice("--truth-format", "csv", "parquet", help="What its files are."),
+    choice("--truth-format", "csv", "parquet", help="The format of its files."),
     click.option(
         "--at",
         metavar="WHEN",
-        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing.",
+        help="Write the truth at this time (10m after the start, or the TSO of a watermark), and send nothing.",
     ),
 )
 """Options of commands that can write a truth: diff, run and load."""
 
-RUN = together(
-    DESTINATION,
-    START_TS,
-    setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
-    RESOLVED_INTERVAL,
-    setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
-    SEED,
-    click.option(
-        "--master",
-        default=AUTO,
-        show_default=True,
-        metavar="URL",
-        help="Spark master, such as local[*] or spark://host:7077; none compares snapshots of up to 268 MB in this process, "
-        "without Java; auto is none up to 67 MB of them, else local[*].",
-    ),
-    CLIENT,
-    click.option(
-        "--checkpoint",
-        type=PATH,
-        metavar="DIR",
-        help="Keep there how far the run is, before each watermark (Kafka only).",
-    ),
-    click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as TiCDC restarted."),
-    SUMMARY,
-    TRUTH,
-)
-"""Options of diff and run."""
+
+def play(start: str, over: str, chosen: str, file: str = "") -> Option:
+    """Return the options of diff and run; `start` and `over` are defaults, `chosen` is what depends on the seed."""
+    return together(
+        destination(file),
+        start_ts(start, file),
+        setting(
+            "over", metavar="DURATION", help=f"Simulated time over which changes are spread.  {_default(over, file)}"
+        ),
+        resolved_interval(file),
+        setting("speed", metavar="max|N", help=f"N simulated seconds in a real one.  {_default('max', file)}"),
+        seed(chosen, file),
+        click.option(
+            "--master",
+            default=AUTO,
+            show_default=True,
+            metavar="URL",
+            help="Spark master, such as local[*] or spark://host:7077; none compares snapshots of up to 268 MB in this "
+            "process, without Java; auto is none up to 67 MB of them, else local[*].",
+        ),
+        CLIENT,
+        click.option(
+            "--checkpoint",
+            type=PATH,
+            metavar="DIR",
+            help="Keep the progress of the run there, from which --resume continues (Kafka and storages).",
+        ),
+        click.option(
+            "--resume", is_flag=True, help="Continue where the run of this checkpoint ended, as a restarted TiCDC does."
+        ),
+        SUMMARY,
+        TRUTH,
+    )
+
 
 CHANGEFEED = together(
     click.option("--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),

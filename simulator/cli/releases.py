@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -17,12 +18,22 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.output import show_json, show_lines
+from simulator.cli.output import show_json, show_lines, warn
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
+from simulator.releases.availability import describe_releases
 from simulator.releases.behaviour import Behaviour
-from simulator.releases.compare import ReleaseDifference, ReleaseLine, differences, lines, parse_release
-from simulator.releases.release import Release, behaviours
+from simulator.releases.compare import (
+    ReleaseDifference,
+    ReleaseLine,
+    described,
+    differences,
+    has_protocol,
+    lines,
+    parse_release,
+)
+from simulator.releases.concern import ANY, Features
+from simulator.releases.release import Release
 from simulator.tidb.ddl.actions import Action
 
 if TYPE_CHECKING:
@@ -33,31 +44,73 @@ WIDE = 130
 
 
 def releases(
-    first: str | None, second: str | None, architecture: str | None, as_json: bool, examples: bool = False
+    first: str | None,
+    second: str | None,
+    architecture: str | None,
+    protocol: str | None,
+    sink_uri: str | None,
+    config: Path | None,
+    as_json: bool,
+    examples: bool = False,
 ) -> None:
-    """Print all lines of releases, all behaviours of one release, or the differences of two, perhaps with examples."""
+    """Print all lines of releases, all behaviours of one release, or the differences of two, perhaps with examples.
+
+    With a protocol, a sink-uri or a changefeed.toml those behaviours that concern such a changefeed.
+    """
     if examples and second is None:
         raise UserError("--examples needs two releases: ticdc-sim releases A B --examples")
-    if first is None:
-        release_lines = lines(architecture)
-        document: dict[str, Any] = {"lines": [_line(line) for line in release_lines]}
-        show = partial(show_lines_of_releases, release_lines)
-    elif second is None:
-        release = parse_release(first, architecture)
-        document, show = _release(release), partial(show_release, release)
+    chosen = [parse_release(name, architecture) for name in (first, second) if name is not None]
+    features = _features(protocol, sink_uri, config, chosen)
+    document: dict[str, Any] = {} if features == ANY else {"changefeed": _changefeed(features)}
+    if not chosen:
+        release_lines = lines(architecture, features)
+        document |= {"lines": [_line(line) for line in release_lines]}
+        show = partial(show_lines_of_releases, release_lines, features)
+    elif len(chosen) == 1:
+        document |= _release(chosen[0], features)
+        show = partial(show_release, chosen[0], features)
     else:
-        before, after = parse_release(first, architecture), parse_release(second, architecture)
-        changed = differences(before, after)
-        document, show = _comparison(before, after, changed), partial(show_differences, before, after, changed)
+        before, after = chosen
+        changed = differences(before, after, features)
+        document |= _comparison(before, after, changed)
+        show = partial(show_differences, before, after, changed, features)
         if examples:
-            document, show = (
-                _with_examples(document, before, after, changed),
-                partial(show_examples, before, after, changed),
-            )
+            document = _with_examples(document, before, after, changed)
+            show = partial(show_examples, before, after, changed)
     if as_json:
         show_json(document)
     else:
         show()
+
+
+def _features(protocol: str | None, sink_uri: str | None, config: Path | None, chosen: Sequence[Release]) -> Features:
+    """Return what is known of the changefeed; raise UserError if none of the releases has its protocol."""
+    if protocol is None and sink_uri is None and config is None:
+        return ANY
+    from simulator.ticdc.changefeed.features import changefeed_features  # imports Arrow
+
+    features, warnings = changefeed_features(protocol, sink_uri, config)
+    warn(warnings)
+    if chosen and not any(has_protocol(release, features) for release in chosen):
+        names = " and ".join(dict.fromkeys(map(title, chosen)))
+        since = describe_releases(chosen[-1], lambda release: has_protocol(release, features))
+        exists = f"; {chosen[-1].architecture} has it {since}" if since else ""
+        raise UserError(f"TiCDC {names}: there is no protocol {features.protocol}{exists}")
+    return features
+
+
+def _changefeed(features: Features) -> dict[str, Any]:
+    settings = None if features.settings is None else sorted(features.settings)
+    return {"protocol": features.protocol or None, "sink": features.sink or None, "settings": settings}
+
+
+def _show_restriction(out: Console, features: Features) -> None:
+    """Print which behaviours are shown, if not all are."""
+    if features == ANY:
+        return
+    to = {"kafka": " to Kafka", "storage": " to a storage", "": ""}[features.sink]
+    settings = "" if features.settings is None else " with the settings that were given"
+    out.print(f"Only what concerns {features.protocol or 'a changefeed'}{to}{settings}.")
 
 
 def _line(line: ReleaseLine) -> dict[str, Any]:
@@ -69,8 +122,8 @@ def _line(line: ReleaseLine) -> dict[str, Any]:
     }
 
 
-def _release(release: Release) -> dict[str, Any]:
-    every = [_behaviour(behaviour) | {"value": _plain(getattr(release, behaviour.name))} for behaviour in behaviours()]
+def _release(release: Release, features: Features) -> dict[str, Any]:
+    every = [_behaviour(one) | {"value": _plain(value)} for one, (value,) in described(features, release)]
     return _name(release) | {"behaviours": every}
 
 
@@ -131,9 +184,10 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def show_lines_of_releases(lines: Sequence[ReleaseLine]) -> None:
+def show_lines_of_releases(lines: Sequence[ReleaseLine], features: Features = ANY) -> None:
     """Print a table of the lines of releases."""
     out = Terminal()
+    _show_restriction(out, features)
     for architecture, group in groupby(lines, lambda line: line.architecture):
         table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
         for line in group:
@@ -147,37 +201,42 @@ def show_lines_of_releases(lines: Sequence[ReleaseLine]) -> None:
     )
 
 
-def show_release(release: Release) -> None:
-    """Print every behaviour of a release."""
+def show_release(release: Release, features: Features = ANY) -> None:
+    """Print every behaviour of a release that concerns a changefeed."""
     out = Terminal()
-    out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
-    for chapter, group in groupby(behaviours(), lambda behaviour: behaviour.chapter):
-        out.print(_chapter(chapter), _release_table(out, release, list(group)), "")
+    out.print(Text(f"TiCDC {title(release)}", style="bold"))
+    _show_restriction(out, features)
+    out.print()
+    every = ((behaviour, value) for behaviour, (value,) in described(features, release))
+    for chapter, group in groupby(every, lambda pair: pair[0].chapter):
+        out.print(_chapter(chapter), _release_table(out, list(group)), "")
 
 
-def _release_table(out: Console, release: Release, described: list[Behaviour]) -> Table:
+def _release_table(out: Console, every: list[tuple[Behaviour, object]]) -> Table:
     wide = out.width >= WIDE
     table = _table(
         *(("behaviour", "value", "what it means", "where TiCDC decides it") if wide else ("behaviour", "what it means"))
     )
-    for section, members in groupby(described, lambda behaviour: behaviour.section):
+    for section, members in groupby(every, lambda pair: pair[0].section):
         _add_section(table, section)
-        for behaviour in members:
-            name = Text(behaviour.name, style="bold")
-            value = Text(in_words(behaviour, getattr(release, behaviour.name)))
+        for behaviour, found in members:
+            name, value = Text(behaviour.name, style="bold"), Text(in_words(behaviour, found))
             meaning, sources = Text(behaviour.meaning), Text("\n".join(behaviour.sources), style="dim")
             cells = (name, value, meaning, sources) if wide else (_under(name, value), _under(meaning, sources))
             table.add_row(*cells)
     return table
 
 
-def show_differences(before: Release, after: Release, differences: Sequence[ReleaseDifference]) -> None:
+def show_differences(
+    before: Release, after: Release, differences: Sequence[ReleaseDifference], features: Features = ANY
+) -> None:
     """Print the differences of two releases."""
     out = Terminal()
     on_the_wire = sum(difference.behaviour.on_the_wire for difference in differences)
     several = "behaviour differs" if len(differences) == 1 else "behaviours differ"
     count = f"{len(differences)} {several}, {on_the_wire} on the wire" if differences else "no behaviour differs"
     out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
+    _show_restriction(out, features)
     for chapter, members in groupby(differences, lambda difference: difference.behaviour.chapter):
         sections = Counter(difference.behaviour.section for difference in members)
         out.print(Text(f"{chapter}: {', '.join(f'{name} ({number})' for name, number in sections.items())}"))

@@ -93,6 +93,14 @@ class Summary:
         """Rows per second while sending."""
         return self.rows / self.account.sending if self.account.sending else 0.0
 
+    @property
+    def nothing_differs(self) -> str:
+        """A line for people if only snapshots were compared and nothing in them differs; else empty."""
+        if not self.plan.snapshot_pairs or self.rows or self.plan.jobs:
+            return ""
+        filtered = self.plan.left_out or self.plan.event_filters.rules or self.plan.ignored_start_ts
+        return f"nothing differs: the snapshots have the same tables and rows{', as far as the changefeed takes them' if filtered else ''}"
+
     def write(self, path: Path) -> None:
         """Write the summary as JSON; raises DeliveryError."""
         tables = {
@@ -196,6 +204,8 @@ class Display:
         tables = summary.by_table()
         if tables:
             out.print(by_table(tables), "")
+        if summary.nothing_differs:
+            out.print(summary.nothing_differs, "", sep="\n", soft_wrap=True)
         writes_files = summary.output.sink == "storage"
         if not writes_files:
             out.print(by_partition(summary.by_partition()), "")

@@ -34,11 +34,11 @@ def _instead_of_kafka(options: Mapping[str, Any]) -> str | None:
 
 
 def check_checkpoint(options: Mapping[str, Any]) -> None:
-    """Check that a checkpoint is used with Kafka only; raises UserError."""
+    """Check that a checkpoint is used with Kafka or a storage; raises UserError."""
     to = _instead_of_kafka(options)
     for name in ("checkpoint", "resume"):
         if options[name] and to is not None:
-            raise UserError(f"--{name} is about Kafka: {to} contacts none")
+            raise UserError(f"--{name} is about Kafka and storages: {to} contacts none")
 
 
 def check_client(options: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
     for (topic, _), (first, end) in offset_ranges(output.settings, output.destinations.topics).items():
         counts[topic] += end - first
     notes = (
-        f"topic {topic} has {count:,} messages already, and those of this run come behind them; verify and a consumer "
+        f"topic {topic} has {count:,} messages already, and those of this run come after them; verify and a consumer "
         "see both: name another topic for this run alone"
         for topic, count in counts.items()
         if count

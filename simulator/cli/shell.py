@@ -19,9 +19,10 @@ from simulator.cli.output import complain, show_lines, warn
 from simulator.consumer.event_lines import lines, raw_lines
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.faults import FAULTS
+from simulator.settings import DEFAULT_SINK_URI
 from simulator.tidb.parser.script import split_script
 
-SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol&partition-num=1"
+SINK_URI = f"{DEFAULT_SINK_URI}&partition-num=1"
 """The default, with one partition for short output."""
 
 PROMPT, CONTINUED = "ticdc> ", "    -> "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ import click
 from simulator import __version__, tso
 from simulator.cli import options as shared
 from simulator.cli.broker import broker
+from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, PATH, PORT
+from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, PLACES, to_duration_ms
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ticdc-sim")
 def commands() -> None:
     """Emits TiCDC's messages to Kafka or to files, byte for byte, without a TiDB cluster."""
@@ -53,12 +56,21 @@ def _without_pandas() -> None:
     metavar="OLD=NEW",
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
-@shared.RUN
+@shared.play(
+    "the Pos of BEFORE's metadata, else 2025-01-01",
+    "1m",
+    "the commit-ts of each row, and the names of claim-check files",
+)
 def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
     <db>.<table>-schema.sql; a directory here, or where fsspec has a driver for (s3://bucket/monday).
+
+    \b
+    ticdc-sim diff monday tuesday --console
+    ticdc-sim diff monday tuesday \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
@@ -70,22 +82,36 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME", type=PATH)
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME|-", type=PATH)
 @click.option(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
-@click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
-@shared.RUN
+@click.option("--until", "last", metavar="STEP", help="Stop after this step.")
+@shared.play(
+    "the Pos of its first snapshot's metadata, else 2025-01-01",
+    "1m for a snapshot, a millisecond for a transaction of SQL",
+    f"the commit-ts of rows that differ between snapshots, {shared.SQL_SEED}",
+    "scenario's",
+)
 def run(file: Path, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
-    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). A file of SQL is
-    what a MySQL client would send to a new TiDB.
+    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). SQL is what a
+    MySQL client would send to a new TiDB; - reads it from standard input. NAME is a scenario of `ticdc-sim scenarios`.
+
+    \b
+    ticdc-sim run story.sql --console
+    echo "CREATE TABLE t (id INT PRIMARY KEY)" | ticdc-sim run - --console
+    ticdc-sim run bank \\
+        --sink-uri "kafka://127.0.0.1:9092/bank?protocol=canal-json"
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
+    from simulator.files import STANDARD_INPUT
     from simulator.run import library, scenario
 
+    if file == STANDARD_INPUT and sys.stdin.isatty():
+        complain(["reading SQL from the terminal; Ctrl-D ends it"])
     run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
 
 
@@ -97,8 +123,8 @@ def run(file: Path, **options: Any) -> None:
     help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.",
 )
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
-@shared.DESTINATION
-@shared.setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
+@shared.destination("plan's")
+@shared.start_ts("2025-01-01", "plan's")
 @click.option(
     "--rate",
     metavar="RATE",
@@ -111,16 +137,16 @@ def run(file: Path, **options: Any) -> None:
     metavar="N",
     help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.",
 )
-@click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
+@click.option("--consumer-group", metavar="GROUP", help="The consumer group whose lag is watched and shown.")
 @click.option(
     "--duration",
     "duration_ms",
     callback=shared.parsed_by(to_duration_ms),
     metavar="DURATION",
-    help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]",
+    help="How long it runs; with --fixtures in simulated time.  [default: the plan's, else until it is stopped]",
 )
-@shared.RESOLVED_INTERVAL
-@shared.setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
+@shared.resolved_interval("plan's")
+@shared.seed("rows and values", "plan's")
 @click.option(
     "--master",
     default=AUTO,
@@ -130,9 +156,12 @@ def run(file: Path, **options: Any) -> None:
     "Java; auto is none with --console, else local[*].",
 )
 @click.option(
-    "--checkpoint", type=PATH, metavar="DIR", help="Where it is kept how far the run is.  [default: <plan>.checkpoint]"
+    "--checkpoint",
+    type=PATH,
+    metavar="DIR",
+    help="Where the progress of the run is kept, from which --resume continues (Kafka and storages).  [default: <plan>.checkpoint]",
 )
-@click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
+@click.option("--resume", is_flag=True, help="Continue where the run of this checkpoint ended.")
 @shared.TRUTH
 @shared.SUMMARY
 @shared.REPORT
@@ -140,7 +169,7 @@ def run(file: Path, **options: Any) -> None:
 @click.option(
     "--metrics-address",
     metavar="ADDRESS",
-    help="Of this machine, where that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
+    help="The address of this machine on which that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]",
 )
 @shared.CLIENT
 def load(file: Path | None, **options: Any) -> None:
@@ -153,7 +182,8 @@ def load(file: Path | None, **options: Any) -> None:
     \b
     ticdc-sim load --preset shop --console --duration 2s
     ticdc-sim load --preset shop --print-plan > mine.toml
-    ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
+    ticdc-sim load mine.toml --rate 20000 --duration 2h \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     """
     if options["print_plan"]:
         from simulator.cli.load.options import print_plan
@@ -180,11 +210,11 @@ def scenarios(**arguments: Any) -> None:
 
 
 @commands.command()
-@shared.DESTINATION
-@shared.START_TS
-@shared.RESOLVED_INTERVAL
-@shared.SEED
-@click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
+@shared.destination()
+@shared.start_ts("2025-01-01")
+@shared.resolved_interval()
+@shared.seed(f"{shared.SQL_SEED}, and what faults hit")
+@click.option("--force", is_flag=True, help="From a pipe: continue after a statement that fails.")
 def shell(force: bool, **options: Any) -> int:
     """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
 
@@ -198,8 +228,8 @@ def shell(force: bool, **options: Any) -> int:
 
 
 @commands.command()
-@shared.DESTINATION
-@shared.SEED
+@shared.destination()
+@shared.seed(shared.SQL_SEED)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where it listens.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=4000, show_default=True, help="Its port; 0 takes a free one."
@@ -211,22 +241,21 @@ def shell(force: bool, **options: Any) -> int:
     metavar="NAME[:PASSWORD]",
     help="Who may log in.  May be given again.  [default: root]",
 )
-@shared.choice(
-    "--authentication", "mysql_native_password", "caching_sha2_password", help="How clients prove their passwords."
-)
+@shared.choice("--authentication", "mysql_native_password", "caching_sha2_password", help="How clients authenticate.")
 @click.option("--tls-cert", type=PATH, metavar="FILE.pem", help="A certificate, for TLS.")
 @click.option("--tls-key", type=PATH, metavar="FILE.pem", help="Its private key.")
 @click.option("--data", type=PATH, metavar="DIR", help="Keep the rows there; a later start continues with them.")
-@click.option("--resume", is_flag=True, help="With --data: send what the changefeed before has not sent.")
-@shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does then.")
+@click.option("--resume", is_flag=True, help="With --data: send what the last server has not sent.")
+@shared.choice("--when-kafka-fails", "wait", "refuse", help="What a commit does while Kafka does not answer.")
 def serve(**options: Any) -> int:
     """A TiDB for MySQL clients, whose commits become TiCDC's messages at once.
 
-    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. Ctrl-C ends it behind a last watermark.
+    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. Ctrl-C ends it with a last watermark.
 
     \b
     ticdc-sim serve --console
-    ticdc-sim serve --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --data shop.data
+    ticdc-sim serve --data shop.data \\
+        --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json"
     mysql --host 127.0.0.1 --port 4000 --user root test
     """
     _without_pandas()
@@ -243,9 +272,11 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-a
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
-@click.option("--protocol", type=PROTOCOLS, help="By default seen from each message.")
+@click.option("--protocol", type=PROTOCOLS, help="By default recognised from each message.")
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
-@click.option("--schema-registry", metavar="URL", help="Where the schemas are that messages name (protocols in Avro).")
+@click.option(
+    "--schema-registry", metavar="URL", help="The registry with the schemas of the messages (protocols in Avro)."
+)
 @click.option(
     "--config", type=PATH, metavar="FILE", help="The changefeed.toml with which files on storage were written."
 )
@@ -259,7 +290,7 @@ def inspect(
     schema_registry: str | None,
     config: Path | None,
 ) -> None:
-    """Messages decoded for people, one line an event.
+    """Messages decoded for people, one line for each event.
 
     SOURCE is a fixtures directory, kafka://host:port/topic, or the directory or URI (file://, s3://, …) of files that
     a storage sink wrote.
@@ -297,7 +328,7 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 @commands.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--protocol", type=PROTOCOLS, help="By default seen from the first message.")
+@click.option("--protocol", type=PROTOCOLS, help="By default recognised from the first message.")
 @click.option(
     "--consider",
     "considered",
@@ -456,9 +487,20 @@ def table(name: str, **options: Any) -> None:
 @commands.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="[B]]", required=False)
-@shared.architecture("Of releases that do not say theirs as new:TAG.")
+@shared.architecture("The architecture of releases that are not given as new:TAG.")
 @click.option(
-    "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it."
+    "--protocol",
+    type=click.Choice([*PROTOCOLS.choices, "csv"], case_sensitive=False),
+    help="Only what concerns a changefeed with this protocol.",
+)
+@click.option("--config", type=PATH, metavar="FILE", help="Only what concerns a changefeed with this changefeed.toml.")
+@click.option(
+    "--sink-uri",
+    metavar="URI",
+    help="Only what concerns a changefeed with this sink URI; without one the sink is Kafka.",
+)
+@click.option(
+    "--examples", is_flag=True, help="For each difference on the wire, show an event as both releases encode it."
 )
 @shared.JSON
 def releases(**arguments: Any) -> None:
@@ -470,6 +512,7 @@ def releases(**arguments: Any) -> None:
 
     \b
     ticdc-sim releases v6.5.0 v8.5.3
+    ticdc-sim releases v6.5.0 v8.5.3 --protocol canal-json
     ticdc-sim releases v8.5.4 new:v8.5.4 --examples
     """
     if arguments["examples"]:

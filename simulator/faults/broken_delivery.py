@@ -190,20 +190,20 @@ BY_KEY = Key("by_ms", to_duration_ms, DURATION, "How far it falls below the one 
 
 LOSE_ROW = illegal_fault("The next row is left out.", "tiflow#6488", LoseRow, sinks=(KAFKA, STORAGE))
 WRONG_PARTITION = illegal_fault(
-    says="The next row goes to the partition behind the one that its dispatcher says.",
+    says="The next row goes to the partition after the one that its dispatcher says.",
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go checkPartition, which panics on such a row",
     active=WrongPartition,
     refuse=_refuse_one_partition,
 )
 ROW_BELOW_WATERMARK = illegal_fault(
-    says="The next row comes behind the watermark that says that it has come.",
+    says="The next row comes after the watermark that says that it has come.",
     source="tiflow v8.5.3: cmd/kafka-consumer/writer.go, which panics on such a row",
     active=RowBelowWatermark,
     refuse=refuse_without_watermarks,
     sinks=(KAFKA, STORAGE),
 )
 WATERMARK_FALLS = illegal_fault(
-    says="Behind the next watermark comes a lower one, in its first partition.",
+    says="After the next watermark comes a lower one, in its first partition.",
     source="tiflow#12096, tiflow PR#4129; tiflow v8.5.3: cmd/kafka-consumer/event_group.go",
     active=WatermarkFalls,
     keys={"by": BY_KEY},
@@ -211,7 +211,7 @@ WATERMARK_FALLS = illegal_fault(
     sinks=(KAFKA, STORAGE),
 )
 OLD_ROW_AFTER_NEW = illegal_fault(
-    says="Of a row that changes twice before the next watermark, the older change comes behind the newer one.",
+    says="Of a row that changes twice before the next watermark, the older change comes after the newer one.",
     source="tiflow#11823 (sarama#2619), tiflow#11947, tiflow#11829",
     active=OldRowAfterNew,
     sinks=(KAFKA, STORAGE),

@@ -78,6 +78,7 @@ class AvroBehaviours:
         "Whether column selectors take columns out of Avro's messages ((not in 9.0.0-beta.2: %s))",
         "pkg/sink/codec/avro/arvo.go columns2AvroSchema",
         first=True,
+        settings=("column-selectors",),
     )
     avro_whole_bits: bool = AVRO(
         "Whether a BIT has all its bytes in Avro ((new: %s)); elsewhere none that are zero before the others",
@@ -121,6 +122,7 @@ class AvroSchemaBehaviours:
         "Whether `ca`, `cert` and `key` of the sink-uri are for the registry, too ((up to 6.0: %s))",
         "cdc/sink/codec/avro.go newAvroEventBatchEncoderBuilder",
         first=True,
+        settings=("ca", "cert", "key"),
     )
     avro_sorts_columns: str = SCHEMAS(
         "How Avro's values order columns with row checksums",
@@ -131,4 +133,5 @@ class AvroSchemaBehaviours:
             "mixed-up": "by their ids, but not the values of later rows ((new: %s)); not simulated where it matters",
         },
         first="by-id",
+        settings=("integrity-check-level",),
     )

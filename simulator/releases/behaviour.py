@@ -1,4 +1,5 @@
-"""The metadata of a field of Release: what the behaviour means, and where TiCDC implements it.
+"""The metadata of a field of Release: what the behaviour means, which changefeeds it concerns, and where TiCDC
+implements it.
 
 Texts have their releases and sources in double parentheses: `((6.5.4+: %s))`. Sources without a repository are tiflow's
 for the classic architecture and ticdc's for the new one.
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from simulator.releases.concern import Concern
 
 ON_THE_WIRE = "on the wire"
 
@@ -33,8 +36,7 @@ class Behaviour:
     values: Mapping[str, str]
     """The meaning of values that are words."""
 
-    protocol: str = ""
-    """The protocol whose messages it concerns, if a release can lack it."""
+    concern: Concern = Concern()
 
     name: str = ""
     """The field's name."""
@@ -66,13 +68,24 @@ class Behaviour:
         return _without_releases(self.values.get(value, ""))
 
 
-def section(chapter: str, name: str, protocol: str = "") -> Callable[..., Any]:
-    """Return a function that makes the fields of a section as Behaviour describes them; `first` is 4.0.0's value."""
+def section(
+    chapter: str, name: str, *protocols: str, sink: str = "", settings: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """Return a function that makes the fields of a section as Behaviour and Concern describe them.
+
+    What concerns the section concerns a field that does not say otherwise; `first` is 4.0.0's value.
+    """
+    shared = Concern(protocols, sink, settings)
 
     def behaviour(
-        text: str, *sources: str, then: str = ".", values: Mapping[str, str] | None = None, first: object = False
+        text: str,
+        *sources: str,
+        then: str = ".",
+        values: Mapping[str, str] | None = None,
+        first: object = False,
+        **concern: Any,
     ) -> Any:
-        described = Behaviour(chapter, name, text, sources, then, values or {}, protocol)
+        described = Behaviour(chapter, name, text, sources, then, values or {}, replace(shared, **concern))
         return field(default=first, metadata={"behaviour": described})
 
     return behaviour

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from simulator.releases.behaviour import section
 
-CHECKSUMS = section("Row checksums", "of rows in Simple and Avro", "simple")
+CHECKSUMS = section(
+    "Row checksums", "of rows in Simple and Avro", "simple", "avro", settings=("integrity-check-level",)
+)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
-DEBEZIUM = section(ON_THE_WIRE, "messages of Debezium", "debezium")
+DEBEZIUM = section(ON_THE_WIRE, "messages of Debezium", "debezium", "debezium-avro")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -67,8 +67,8 @@ class DebeziumBehaviours:
         "pkg/sink/codec/debezium/codec.go EncodeValue",
         values={
             "none": "nowhere ((up to 8.5.0))",
-            "last": "behind the others ((classic 8.5.1+: %s))",
-            "twice": "in the table's order, and once more behind the others ((new: there))",
+            "last": "after the others ((classic 8.5.1+: %s))",
+            "twice": "in the table's order, and once more after the others ((new: there))",
         },
         first="none",
     )
@@ -89,6 +89,7 @@ class DebeziumBehaviours:
             "selected": "they are left out ((8.5.3+, new: there))",
         },
         first="crashes",
+        settings=("column-selectors",),
     )
     debezium_statements: bool = DEBEZIUM(
         "Whether Debezium has DDL statements, and with enable-tidb-extension watermarks and `tidb_type` in schemas "
@@ -99,4 +100,5 @@ class DebeziumBehaviours:
         "Whether with enable-tidb-extension the schema of Debezium's `source` has `commit_ts` and `cluster_id` "
         "((new 26.3.3+: %s))",
         "pkg/sink/codec/debezium/codec.go writeSourceSchema",
+        settings=("enable-tidb-extension",),
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
-PLACE = section(ON_THE_WIRE, "where a row goes")
+PLACE = section(ON_THE_WIRE, "where a row goes", sink="kafka")
 SPLIT = section(ON_THE_WIRE, "UPDATEs as DELETE and INSERT, and the order of rows inside a transaction")
-SHARED = section(ON_THE_WIRE, "which rows share a message")
+SHARED = section(ON_THE_WIRE, "which rows share a message", "open-protocol")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -20,6 +20,7 @@ class MessageBehaviours:
         "`columns` from 7.5)); any other is a warning, and `default` on Kafka",
         "cdc/sink/**/dispatcher",
         first=frozenset({"default", "table", "ts", "rowid"}),
+        settings=("dispatchers",),
     )
     default_dispatcher: str = PLACE(
         "What the dispatcher `default` is ((there))",
@@ -38,19 +39,23 @@ class MessageBehaviours:
         "another name of `index-value`",
         "cdc/sink/dispatcher/rowid.go",
         first=True,
+        settings=("dispatchers",),
     )
     dispatch_needs_index: bool = PLACE(
         "Whether `cdc cli changefeed create` refuses `index-value` without `index` ((7.5.0, 7.5.1, 7.6: %s))",
         "cdc/sink/dmlsink/mq/dispatcher/event_router.go VerifyTables",
+        settings=("dispatchers",),
     )
     dispatch_ignores_case: bool = PLACE(
         "Whether `columns` and `index` of a dispatcher are found in any letter case ((7.5.7, 8.5.3+, not "
         "9.0.0-beta.1: %s)); elsewhere a name in another case is not found",
         "cdc/model/schema_storage.go GetIndex, OffsetsByNames",
+        settings=("dispatchers",),
     )
     dispatch_lowers_names: bool = PLACE(
         "Whether the names of columns are hashed in lower case ((new 9.0.0-beta.2: %s))",
         "downstreamadapter/sink/eventrouter/partition",
+        settings=("dispatchers",),
     )
     dispatch_skips_virtual: bool = PLACE(
         "Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns",
@@ -59,11 +64,13 @@ class MessageBehaviours:
             ". Where not (classic), they take the table's column offset, so that after a virtual generated column "
             "the value of a later column is hashed (%s)."
         ),
+        settings=("dispatchers",),
     )
     dispatch_refuses_virtual: bool = PLACE(
         "Whether `columns` that name a virtual generated column are an error, `found virtual generated columns when "
         "dispatch event` ((8.5.4+, not 9.0.0-beta: %s))",
         "cdc/model/schema_storage.go OffsetsByNames",
+        settings=("dispatchers",),
     )
     dispatch_nulls: frozenset[str] = PLACE(
         "Where a NULL is hashed, as the text `null`",
@@ -74,11 +81,13 @@ class MessageBehaviours:
             "the hash."
         ),
         first=frozenset({"handle", "names"}),
+        settings=("dispatchers", "enable-old-value"),
     )
     dispatch_time_fraction: bool = PLACE(
         "Whether a TIME is hashed with its fraction of a second ((not in new 8.5.4, 8.5.5: %s))",
         "pkg/common/helper.go ExtractColVal",
         first=True,
+        settings=("dispatchers", "enable-old-value"),
     )
     topic_rules: str = PLACE(
         "What a dispatch rule's `topic` may be",
@@ -92,6 +101,7 @@ class MessageBehaviours:
             "any": "a plain name too, or an expression without `{schema}` ((6.5.7+, 7.1.4+, 7.4+))",
         },
         first="none",
+        settings=("dispatchers.topic",),
     )
     column_selectors: str = PLACE(
         "What `[sink] column-selectors` do",
@@ -104,15 +114,20 @@ class MessageBehaviours:
             "messages": "the dispatcher sees all columns ((new: %s))",
         },
         first="nothing",
+        settings=("column-selectors",),
     )
     selectors_checked: bool = PLACE(
         "Whether the tables that a changefeed begins with are checked against column selectors ((7.5+, new from "
         "8.5.4: %s; not in 9.0.0-beta))",
         "cdc/sink/dmlsink/mq/transformer/columnselector VerifyTables",
+        sink="",
+        settings=("column-selectors",),
     )
     selectors_want_key: bool = PLACE(
         "Whether a table without primary key must keep a unique one whole ((new from 26.3.4: %s))",
         "downstreamadapter/sink/columnselector verifyIndices",
+        sink="",
+        settings=("column-selectors",),
     )
     update_split: str = SPLIT(
         "Which UPDATEs that change a unique key or the handle key are sent as DELETE and INSERT",
@@ -133,7 +148,7 @@ class MessageBehaviours:
         first=True,
     )
     split_interleaved: bool = SPLIT(
-        "Whether the DELETE of a split UPDATE takes its place among the UPDATEs, and its INSERT stands behind all "
+        "Whether the DELETE of a split UPDATE takes its place among the UPDATEs, and its INSERT stands after all "
         "others ((new: %s)); classic sorts DELETEs first, UPDATEs, then INSERTs, and the halves between them",
         "pkg/eventservice/event_scanner.go commitTxn",
     )
@@ -142,11 +157,13 @@ class MessageBehaviours:
         "8.5.4: %s))",
         "cdc/model/sink.go",
         "pkg/eventservice/event_scanner.go",
+        settings=("output-raw-change-event",),
     )
     filters_halves: bool = SPLIT(
         "Whether event filters look at the DELETE and the INSERT of a split UPDATE, each by itself ((new from 8.5.4: "
         "%s)); classic filters the UPDATE and splits what is left",
         "pkg/common/event/dml_event.go AppendRow",
+        settings=("event-filters",),
     )
     handle_split: str = SPLIT(
         "What becomes of an UPDATE without old value ((`enable-old-value = false`, up to 7.3))",
@@ -161,10 +178,11 @@ class MessageBehaviours:
             "as any": "as with old value, which it keeps ((6.5.5+, 7.1.2+))",
         },
         first="sorted",
+        settings=("enable-old-value",),
     )
     updates_before_inserts: bool = SPLIT(
         "Whether the UPDATEs of a transaction stand before its INSERTs ((6.1.6+, 6.5.2+, 7.1+: %s, %s)); elsewhere "
-        "both go by row key, behind the DELETEs",
+        "both go by row key, after the DELETEs",
         "cdc/sorter/encoding/key.go",
         "cdc/processor/sourcemanager/engine/pebble/encoding/key.go",
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from simulator.releases.behaviour import ON_THE_WIRE, section
 
 ROWS = section(ON_THE_WIRE, "rows")
-OPEN = section(ON_THE_WIRE, "rows in Open Protocol")
-CANAL = section(ON_THE_WIRE, "rows in Canal-JSON")
+OPEN = section(ON_THE_WIRE, "rows in Open Protocol", "open-protocol")
+CANAL = section(ON_THE_WIRE, "rows in Canal-JSON", "canal-json")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -18,11 +18,13 @@ class RowBehaviours:
     short_control_escapes: bool = ROWS(
         r"Whether Open Protocol writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+))",
         "encoding/json",
+        protocols=("open-protocol",),
     )
     primary_is_unique: bool = ROWS(
         "Whether columns of the primary index also get the UniqueKey bit ((classic before 7.5.2, and 7.6: %s))",
         "cdc/model/schema_storage.go",
         first=True,
+        protocols=("open-protocol",),
     )
     float_widened: bool = ROWS(
         "Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes "
@@ -33,6 +35,7 @@ class RowBehaviours:
         "Whether columns with ZEROFILL, and every YEAR, have the bit 0x100 in Open Protocol's `f` ((6.5.6+ of 6.5 "
         "and 7.5.3+ of 7.5: %s))",
         "cdc/model/schema_storage.go initColumnsFlag",
+        protocols=("open-protocol",),
     )
     generated_get_key_bits: bool = ROWS(
         "Whether a generated column gets the bits of every index it is in ((classic)); elsewhere it keeps what "
@@ -54,18 +57,23 @@ class RowBehaviours:
         "7.2, 7.3: %s, %s)); elsewhere the old ones stay",
         "cdc/entry/mounter.go",
         "cdc/processor/sinkmanager",
+        settings=("enable-old-value",),
     )
     delete_without_old_value: bool = ROWS(
         "Whether enable-old-value = false leaves a DELETE its handle key alone ((4.0.5 to 6.6, 7.0, 7.1: %s, from "
         "6.5.3 and 7.1.1 %s))",
         "cdc/entry/mounter.go",
         "pkg/sink/codec/common/config.go",
+        protocols=("open-protocol", "csv"),
+        settings=("enable-old-value",),
     )
     claim_check_by_row: bool = ROWS(
         "Whether claim-check's files are called by day and row, "
         "`{date}/{schema}-{table}-{commitTs}-{startTs}-{handle key}.json`, and messages say that name alone ((7.3.0: "
         "%s)); elsewhere they are called by UUIDs, and messages say the storage, too",
         "pkg/sink/codec/common/message.go",
+        sink="kafka",
+        settings=("large-message-handle-option",),
     )
     quoted_unicode: int = OPEN(
         "Version of Unicode whose characters stay as they are in BINARY and VARBINARY of Open Protocol, later ones "
@@ -152,33 +160,39 @@ class RowBehaviours:
         "Whether empty and zero values are null in `p` with only-output-updated-columns ((new 8.5.4, 8.5.5, "
         "9.0.0-beta.1, -beta.2: %s))",
         "pkg/sink/codec/open/codec.go writeColumnFieldValueIfUpdated",
+        settings=("only-output-updated-columns",),
     )
     open_old_flags_raw: bool = OPEN(
         "Whether `f` in `p` with only-output-updated-columns is TiDB's own flag word ((new 8.5.4, 8.5.5, "
         "9.0.0-beta.2: there))",
         "pkg/sink/codec/open/codec.go",
+        settings=("only-output-updated-columns",),
     )
     open_old_bits: bool = OPEN(
         "Whether `p` with only-output-updated-columns lists a BIT that another BIT replaced ((classic, new 8.5.6+: "
         "there))",
         "pkg/sink/codec/open/codec.go",
         first=True,
+        settings=("only-output-updated-columns",),
     )
     open_old_nameless: bool = OPEN(
         "Whether `p` with only-output-updated-columns holds a value that NULL replaced as bare members `t`, `f`, `v` "
         "without the column's name ((new: there))",
         "pkg/sink/codec/open/codec.go",
+        settings=("only-output-updated-columns",),
     )
     open_old_always: bool = OPEN(
         "Whether `p` with only-output-updated-columns is `{}` where no column changed ((new: there)); else it is "
         "left out",
         "pkg/sink/codec/open/codec.go",
+        settings=("only-output-updated-columns",),
     )
     open_old_optional: bool = OPEN(
         "Whether `[sink.open] output-old-value = false` takes `p` away ((7.5.2+, 8.1+: %s)); new 8.5.4, 8.5.5 and "
         "the betas know the setting and do not mind it",
         "pkg/sink/codec/open",
         first=True,
+        settings=("open.output-old-value",),
     )
     open_needs_columns: bool = OPEN(
         "Whether cutting a row down to a handle key that it does not have is CDC:ErrOpenProtocolCodecInvalidData "
@@ -195,6 +209,7 @@ class RowBehaviours:
         'Whether Open Protocol\'s key has `"ohk":true,"ohk":false` before `ccl`, a member twice ((new: %s)); '
         "classic writes `ccl` alone ((7.3+))",
         "pkg/sink/codec/open/codec.go encodeRowChangedEvent",
+        settings=("large-message-handle-option",),
     )
     canal_column_order: str = CANAL(
         "How Canal-JSON orders the columns of a row",
@@ -255,6 +270,7 @@ class RowBehaviours:
         "Whether Canal-JSON's rows end with `[sink] terminator`, CR LF by default, on Kafka too ((6.5.0–6.5.11, 6.6, "
         "7.0: there, tiflow issue 11707)); elsewhere in storage sinks alone",
         "cdc/sink/codec/canal/canal_json_encoder.go",
+        sink="kafka",
     )
     canal_text_null: bool = CANAL(
         "Whether Canal-JSON takes the text `null` for NULL, the JSON document too, and a change from one to the "
@@ -282,6 +298,7 @@ class RowBehaviours:
         "Whether `old` of Canal-JSON has the columns that column selectors leave out, as empty texts ((new up to "
         "8.5.4: %s))",
         "pkg/sink/codec/canal/canal_json_encoder.go fillUpdateColumns",
+        settings=("column-selectors",),
     )
     canal_null_types: bool = CANAL(
         "Whether Canal-JSON's mysqlType is null where no column is left ((new from 8.5.7; 26.3 not: %s)); `{}` "
@@ -292,4 +309,5 @@ class RowBehaviours:
         "Whether only-output-updated-columns compares the texts of values ((new: there)), so that a float's -0 "
         "differs from 0; elsewhere numbers are equal by value ((%s))",
         "pkg/sink/codec/encoder.go IsColumnValueEqual",
+        settings=("only-output-updated-columns", "content-compatible"),
     )

@@ -55,6 +55,7 @@ class SettingBehaviours:
         ),
         # TiCDC has the second from 4.0.5 and the third from 4.0.3 (ddl-white-list before); we accept them from 4.0.0.
         first=frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"}),
+        members="settings",
     )
     protocols: frozenset[str] = SETTING(
         "Names that `protocol` takes, in any case ((canal-json from 4.0.9, open-protocol by that name from 5.4: %s, "
@@ -62,6 +63,7 @@ class SettingBehaviours:
         "cdc/sink/codec/interface.go",
         "pkg/config/sink_protocol.go",
         first=frozenset(),
+        members="protocol",
     )
     unknown_protocol: str = SETTING(
         "TiCDC's code for a protocol that is missing or unknown ((5.4+: there))",
@@ -69,6 +71,7 @@ class SettingBehaviours:
         "pkg/config/sink_protocol.go",
         then="; empty: a warning, and Open Protocol is taken (up to 5.3).",
         first="",
+        default_of="protocol",
     )
     uri_bound_by_gin: bool = SETTING(
         "Whether the sink-uri's parameters are read by gin ((7.1+: %s))",
@@ -77,12 +80,14 @@ class SettingBehaviours:
             ": an empty one is a zero, and what does not parse is CDC:ErrMySQLInvalidConfig (new from 8.5.8 another "
             "code). Before, an empty one is as none, and CDC:ErrKafkaInvalidConfig."
         ),
+        sink="kafka",
     )
     client_error: str = SETTING(
         "TiCDC's code for settings that its client of Kafka refuses ((%s, from 6.6 %s))",
         "cdc/sink/**/mq",
         "cdc/sinkv2",
         first="CDC:ErrKafkaNewSaramaProducer",
+        sink="kafka",
     )
     one_kafka_code: bool = SETTING(
         "Whether what the Kafka sink refuses of topic expressions, partition-num, required-acks, kafka-client-id and "
@@ -90,6 +95,7 @@ class SettingBehaviours:
         "pkg/sink/kafka/options.go",
         "downstreamadapter/sink/eventrouter/topic/expression.go",
         then=". Elsewhere each has a code of its own.",
+        sink="kafka",
     )
     codec_error: str = SETTING(
         "TiCDC's code for an encoder's option that is out of range ((%s, from 7.0 %s))",
@@ -103,6 +109,8 @@ class SettingBehaviours:
         "pkg/sink/codec/common/config.go",
         then=": 4096 in 4.0.9–4.0.12 and 5.0.0, then 16; 0: no limit (up to 4.0.8). From %s, %s.",
         first=0,
+        protocols=("open-protocol",),
+        default_of="max-batch-size",
     )
     max_message_bytes: int = SETTING(
         "Default of `max-message-bytes`",
@@ -113,9 +121,14 @@ class SettingBehaviours:
             "5.3.0, then 10 MiB (%s; %s)."
         ),
         first=512 << 20,
+        sink="kafka",
+        default_of="max-message-bytes",
     )
     batch_size_sets_bytes: bool = SETTING(
-        "Whether `max-batch-size` of the sink-uri sets max-message-bytes in its stead ((4.0.9: %s))", "cdc/sink/mq.go"
+        "Whether `max-batch-size` of the sink-uri sets max-message-bytes in its stead ((4.0.9: %s))",
+        "cdc/sink/mq.go",
+        sink="kafka",
+        settings=("max-batch-size",),
     )
     new_topic_partitions: int = SETTING(
         "Partitions of a topic that TiCDC creates without `partition-num`",
@@ -123,21 +136,27 @@ class SettingBehaviours:
         "pkg/sink/kafka/options.go",
         then=": 4, or 3 (4.0.16, 5.0.6, 5.1.4+, 5.2.4, 5.3.1+: %s, %s).",
         first=4,
+        sink="kafka",
+        default_of="partition-num",
     )
     refuses_zero_partitions: bool = SETTING(
         "Whether `partition-num=0` is an error ((4.0.5, 4.0.16, 5.2.4, 5.3.1+: there)), not as if it were not given",
         "cdc/sink/producer/kafka",
         "pkg/sink/kafka/options.go",
+        sink="kafka",
+        settings=("partition-num",),
     )
     case_sensitive: bool = SETTING(
         "Default of `case-sensitive`",
         "pkg/config/replica_config.go",
         then=": false from 6.5.6, 7.1.3, 7.5 (%s).",
         first=True,
+        default_of="case-sensitive",
     )
     old_value: bool = SETTING(
         "Default of `enable-old-value` ((true from 5.0: %s)), which cannot be chosen from 7.4 on",
         "pkg/config/config.go",
+        default_of="enable-old-value",
     )
     canal_forces_old_value: bool = SETTING(
         "Whether Canal-JSON turns enable-old-value on ((5.1.4+, 5.2.4, 5.3.1+: %s, %s)); elsewhere it is refused "
@@ -145,11 +164,14 @@ class SettingBehaviours:
         "pkg/cmd/cli",
         "pkg/config/sink.go",
         "cdc/sink/mq.go",
+        protocols=("canal-json",),
+        settings=("enable-old-value",),
     )
     force_replicate_needs_old_value: bool = SETTING(
         "Whether force-replicate without enable-old-value is refused ((4.0.8–6.5.2, 6.6, 7.0, 7.1.0: %s, %s))",
         "pkg/cmd/cli",
         "cdc/api/v2/api_helpers.go",
+        settings=("force-replicate",),
     )
     topic_limit: str = SETTING(
         "What becomes of a max-message-bytes above what topic or broker take",
@@ -161,12 +183,14 @@ class SettingBehaviours:
             "lowers": "their limit counts ((5.0.6, 5.1.4+, 5.2.4, 5.3.1+: %s, %s))",
         },
         first="ignored",
+        sink="kafka",
     )
     topic_limit_margin: int = SETTING(
         "How many bytes below that limit max-message-bytes is kept ((128 from 7.4: there, maxMessageBytesOverhead))",
         "cdc/sink/producer/kafka",
         "pkg/sink/kafka/options.go",
         first=0,
+        sink="kafka",
     )
     checks_insync_replicas: str = SETTING(
         "For which topics a replication-factor below `min.insync.replicas` is an error",
@@ -177,25 +201,35 @@ class SettingBehaviours:
             "creates (new from 8.5.8: there, ValidateReplicationFactor)."
         ),
         first="none",
+        sink="kafka",
     )
     refuses_zero_timeouts: bool = SETTING(
         "Whether a replication-factor, dial-, write- or read-timeout of zero or less is refused as it is read ((new "
         "from 8.5.8: there, Apply))",
         "pkg/sink/kafka/options.go",
         then=". Elsewhere the client of Kafka refuses such a timeout.",
+        sink="kafka",
+        settings=("replication-factor", "dial-timeout", "write-timeout", "read-timeout"),
     )
     refuses_unknown_handling: bool = SETTING(
         "Whether an unknown `large-message-handle-option` is an error ((new from 8.5.8: %s)); elsewhere it is none",
         "pkg/config/large_message.go AdjustAndValidate",
+        sink="kafka",
+        settings=("large-message-handle-option",),
     )
     tidb_extension_refusal: str = SETTING(
         "What the encoder of Open Protocol says to enable-tidb-extension=true ((an error in 6.0–6.5.1, 6.6, 7.0: %s))",
         "cdc/sink/codec/common/config.go Validate",
         then="; empty: nothing, it has no effect.",
         first="",
+        protocols=("open-protocol",),
+        settings=("enable-tidb-extension",),
     )
     kafka_refuses_tidb_extension: bool = SETTING(
         "Whether the Kafka sink refuses enable-tidb-extension, even as false, for other protocols than Canal-JSON "
         "((5.4: %s))",
         "cdc/sink/producer/kafka/config.go",
+        sink="kafka",
+        protocols=("open-protocol", "avro"),
+        settings=("enable-tidb-extension",),
     )

@@ -58,10 +58,12 @@ class SimpleBehaviours:
     simple_bit_texts: bool = SIMPLE(
         "Whether Simple in Avro writes BIT as a string ((new: %s)); elsewhere it is a long",
         "pkg/sink/codec/simple/message.go encodeValue4Avro",
+        settings=("encoding-format",),
     )
     simple_timestamp_scale: bool = SIMPLE(
         "Whether Simple's Avro schemas say `decimal` of a TIMESTAMP ((new: %s))",
         "pkg/sink/codec/simple/avro.go newTableSchemaMap",
+        settings=("encoding-format",),
     )
     simple_bootstrap_ids: bool = SIMPLE(
         "Whether a statement on partitions gives each partition a BOOTSTRAP of its own, with its id, until the next "
@@ -77,6 +79,7 @@ class SimpleBehaviours:
             "partitions": "one for each partition of a table, in the default topic, in any case ((new: ticdc %s))",
         },
         first="tables",
+        settings=("send-all-bootstrap-at-start",),
     )
     simple_first_form: bool = SIMPLE(
         "Whether Simple has its first form ((7.6: %s)): no `tableID`, `schema` for `database`, one type `DDL` of all "

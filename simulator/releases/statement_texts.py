@@ -28,7 +28,7 @@ class StatementTextBehaviours:
         "sessionctx/variable/tidb_vars.go",
     )
     rename_renews_ids: bool = TEXT(
-        "Whether a renamed table goes on with `_tidb_rowid` and AUTO_INCREMENT behind the 30,000 that its TiDB had "
+        "Whether a renamed table goes on with `_tidb_rowid` and AUTO_INCREMENT after the 30,000 that its TiDB had "
         "set aside ((up to 7.5: tidb %s)); elsewhere it goes on with the next ((7.6+))",
         "infoschema/builder.go applyTableUpdate",
         first=True,

@@ -9,7 +9,7 @@ from simulator.releases.behaviour import ON_THE_WIRE, section
 SENDING = section(ON_THE_WIRE, "where and how a statement goes")
 FILTER = section("what is sent at all", "which statements are sent")
 RESTART = section("what is sent at all", "what a restart sends again")
-EVENTS = section("what is sent at all", "event filters")
+EVENTS = section("what is sent at all", "event filters", settings=("event-filters",))
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -33,28 +33,37 @@ class StatementBehaviours:
         "Whether Canal-JSON's DDL goes to partition 0 alone ((5.4+: %s, later GetDDLDispatchRuleByProtocol of %s))",
         "cdc/sink/mq.go",
         "cdc/sink/**/mq",
+        protocols=("canal-json",),
+        sink="kafka",
     )
     tidb_extension: bool = SENDING(
         "Whether Canal-JSON knows `enable-tidb-extension`",
         "cdc/sink/codec/canal_flat.go",
         then=": `_tidb` and watermarks (5.4+: %s).",
+        protocols=("canal-json",),
+        settings=("enable-tidb-extension",),
     )
     canal_build_time: bool = SENDING(
-        "Whether Canal-JSON's `ts` is the time of encoding ((5.4+: %s)); 0 before", "cdc/sink/codec/canal_flat.go"
+        "Whether Canal-JSON's `ts` is the time of encoding ((5.4+: %s)); 0 before",
+        "cdc/sink/codec/canal_flat.go",
+        protocols=("canal-json",),
     )
     canal_renames: frozenset[int] = SENDING(
         "Action types that are Canal-JSON's RENAME ((%s))",
         "pkg/sink/codec/canal/canal_entry.go convertDdlEventType",
         first=frozenset({14}),
+        protocols=("canal-json",),
     )
     canal_alters: frozenset[int] = SENDING(
         "Action types that are Canal-JSON's ALTER ((there))",
         "pkg/sink/codec/canal/canal_entry.go",
         first=frozenset({5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38}),
+        protocols=("canal-json",),
     )
     open_empty_names: bool = SENDING(
         "Whether a DDL's key in Open Protocol has `scm` and `tbl` where they are empty ((new: %s))",
         "pkg/sink/codec/open/codec.go",
+        protocols=("open-protocol",),
     )
     open_escapes_html: bool = SENDING(
         "Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 ((%s, classic)); the new "
@@ -62,6 +71,7 @@ class StatementBehaviours:
         "encoding/json",
         "pkg/util/json_writer.go",
         first=True,
+        protocols=("open-protocol",),
     )
     allowed_ddl: frozenset[int] = FILTER(
         "Action types that are replicated at all ((`ddlWhiteListMap`, %s; new: %s))",
@@ -118,6 +128,7 @@ class StatementBehaviours:
         "Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was ((6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, "
         "7.5.7, 7.6, 8.5.4+: %s)); elsewhere it is not sent, but applied",
         "pkg/filter/filter.go ShouldDiscardDDL",
+        settings=("ignore-txn-start-ts",),
     )
     system_schemas: frozenset[str] = FILTER(
         "Databases that are never replicated, in upper case and compared so ((%s; tidb %s))",
@@ -148,7 +159,7 @@ class StatementBehaviours:
     )
     statement_again_at_checkpoint: bool = RESTART(
         "Whether a changefeed that starts again sends a statement at its very checkpoint once more ((classic: %s)); "
-        "new begins behind it ((%s))",
+        "new begins after it ((%s))",
         "cdc/owner/changefeed.go ddlStartTs",
         "logservice/schemastore/schema_store.go FetchTableTriggerDDLEvents",
         first=True,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simulator.releases.behaviour import section
 
-STORAGE = section("what can be asked for", "files on storage")
+STORAGE = section("what can be asked for", "files on storage", sink="storage")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -91,6 +91,7 @@ class StorageBehaviours:
     storage_dispatcher_names: bool = STORAGE(
         "Whether names of files have the dispatcher with enable-table-across-nodes ((new 8.5.5+: %s))",
         "pkg/sink/cloudstorage/path.go generateDataFileName",
+        settings=("enable-table-across-nodes",),
     )
     storage_column_defaults: bool = STORAGE(
         "Whether schema files have the defaults of columns ((6.5.3+, 7.1.1+: %s))",
@@ -114,28 +115,40 @@ class StorageBehaviours:
     storage_selectors: bool = STORAGE(
         "Whether column selectors have an effect on files ((new 26.3.4+: %s))",
         "downstreamadapter/sink/cloudstorage/dml_writers.go",
+        settings=("column-selectors",),
     )
     csv_virtual_columns: bool = STORAGE(
-        "Whether rows of CSV have virtual generated columns ((new, 9.0 betas: %s))", "pkg/sink/codec/csv/csv_message.go"
+        "Whether rows of CSV have virtual generated columns ((new, 9.0 betas: %s))",
+        "pkg/sink/codec/csv/csv_message.go",
+        protocols=("csv",),
     )
     csv_header_lists_all: bool = STORAGE(
         "Whether the header of CSV names virtual generated columns ((new up to 8.5, up to 26.3.3: %s)), which no row has",
         "pkg/sink/codec/csv/csv_encoder.go setHeader",
         first=True,
+        protocols=("csv",),
+        settings=("output-field-header",),
     )
     csv_handle_key: bool = STORAGE(
         "Whether CSV has the handle with output-handle-key ((classic: %s)); elsewhere the setting has no effect",
         "pkg/sink/codec/csv/csv_message.go",
         first=True,
+        protocols=("csv",),
+        settings=("output-handle-key",),
     )
     csv_short_delimiters: bool = STORAGE(
-        "Whether a delimiter of CSV has at most three bytes ((7.6+: %s))", "pkg/config/sink.go CSVConfig"
+        "Whether a delimiter of CSV has at most three bytes ((7.6+: %s))",
+        "pkg/config/sink.go CSVConfig",
+        protocols=("csv",),
+        settings=("delimiter",),
     )
     storage_empty_terminator: bool = STORAGE(
         "Whether an empty terminator is one ((7.2+: %s)); elsewhere it is as none, CR and LF",
         "pkg/config/sink.go validateAndAdjust",
+        settings=("terminator",),
     )
     csv_disables_old_value: bool = STORAGE(
         "Whether CSV turns enable-old-value off ((6.5.3+, 7.1.1 to 7.3: %s))",
         "pkg/config/sink.go ForceDisableOldValueProtocols",
+        protocols=("csv",),
     )

@@ -285,7 +285,7 @@ def _raises(expected: tuple[int | None, str], raised: tuple[int, str] | None) ->
 
 def _row_failures(what: str, name: str, expected: Sequence[str], state: Snapshot | Upstream | None) -> Iterator[str]:
     if not isinstance(state, Upstream):
-        yield f"{what}: only SQL before it makes them known; counts and events can be expected behind a snapshot"
+        yield f"{what}: only SQL before it makes them known; counts and events can be expected after a snapshot"
         return
     schema, _, table = name.partition(".")
     place = object_key(schema, table)

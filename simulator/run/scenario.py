@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.files import parse_toml, read_text
+from simulator.files import STANDARD_INPUT, parse_toml, read_standard_input, read_text
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
@@ -90,8 +90,8 @@ def diff(before: Path, after: Path, schema_change: SchemaChangeOptions = SchemaC
 
 
 def load(file: Path) -> Scenario:
-    """Read a scenario; raises ScenarioError with a line for each mistake."""
-    if file.suffix.lower() == ".sql":
+    """Read a scenario, or SQL from a file or standard input; raises ScenarioError with a line for each mistake."""
+    if file.suffix.lower() == ".sql" or file == STANDARD_INPUT:
         return _of_sql(file)
     text = read_text(file)
     try:
@@ -111,10 +111,11 @@ def load(file: Path) -> Scenario:
 
 
 def _of_sql(file: Path) -> Scenario:
-    from simulator.run.steps.sql import of_file
+    from simulator.run.steps.sql import of_file, of_script
 
     try:
-        return Scenario(Settings(), (of_file(file),))
+        step = of_script(read_standard_input(), "standard input") if file == STANDARD_INPUT else of_file(file)
+        return Scenario(Settings(), (step,))
     except UserError as error:
         raise ScenarioError(*error.args) from None
 
@@ -148,5 +149,5 @@ def _missing(steps: list[ReadStep]) -> list[str]:
         first = ", ".join(name for name, kind in STEPS.items() if kind.starts)
         return [f"the first [[step]] must be one of {first}: the state in which the run starts"]
     if not steps[0].kind.alone and not any(step.kind.changes for step in steps[1:]):
-        return ["nothing happens: behind the first snapshot, another one or SQL is expected"]
+        return ["nothing happens: after the first snapshot, another one or SQL is expected"]
     return []

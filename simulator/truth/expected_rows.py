@@ -69,7 +69,7 @@ def _expected_rows(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int
     snapshot_pairs = [pair for pair in plan.snapshot_pairs if tso.compose(pair.span.start_ms) <= watermark]
     if filtered and plan.snapshot_pairs and (len(plan.snapshot_pairs) > 1 or plan.rows is not None):
         raise UserError(
-            "no truth of a run in which event filters keep rows back before or behind a snapshot that others lead to: "
+            "no truth of a run in which event filters keep rows back before or after a snapshot that others lead to: "
             "let the run have two snapshots alone, or SQL alone"
         )
     if snapshot_pairs and (filtered or watermark < tso.compose(snapshot_pairs[-1].span.next_ms)):

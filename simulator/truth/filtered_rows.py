@@ -114,7 +114,7 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
         if is_filtered:
             return consumer
         raise UserError(
-            f"no truth behind {applied.pending.text!r}: a consumer that never got what event filters keep back "
+            f"no truth after {applied.pending.text!r}: a consumer that never got what event filters keep back "
             f"refuses it: {outcome.error}"
         )
     after = outcome.upstream

@@ -17,6 +17,8 @@ from simulator.releases import RELEASES, Release, find
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import differences, lines
 from simulator.releases.release import behaviours
+from simulator.ticdc.changefeed.keys import KEYS, option
+from simulator.ticdc.codecs import CODECS
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 FIELDS = [field.name for field in dataclasses.fields(Release)]
@@ -190,10 +192,115 @@ def test_releases_that_behave_alike_differ_in_nothing(capsys: pytest.CaptureFixt
 
 def test_messages_of_a_protocol_that_one_of_the_releases_lacks_are_left_out() -> None:
     def protocols(before: str, after: str) -> set[str]:
-        return {difference.behaviour.protocol for difference in differences(find(before), find(after))}
+        found = differences(find(before), find(after))
+        return {protocol for difference in found for protocol in difference.behaviour.concern.protocols}
 
     assert "debezium" in protocols("v8.1.0", "v8.5.3")
-    assert protocols("v6.5.6", "v8.5.3") == {"", "avro"}
+    assert not {"debezium", "debezium-avro"} & protocols("v6.5.6", "v8.5.3")
+    assert "open-protocol" in protocols("v5.3.0", "v5.4.0")  # which is called `default` in 5.3
+
+
+def names(capsys: pytest.CaptureFixture[str], *arguments: str) -> set[str]:
+    """The behaviours that are shown of two releases that differ in most of them."""
+    return {found["name"] for found in document(capsys, "v6.1.0", "new:v8.5.7", *arguments)["differences"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "hidden"),
+    [
+        ((), {"open_sorts_columns", "canal_alters", "avro_key", "topic_rules", "storage_sink"}, set()),
+        (("--protocol", "canal-json"), {"canal_alters", "topic_rules", "update_split"}, {"open_", "avro_", "storage_"}),
+        (("--protocol", "Open-Protocol"), {"open_sorts_columns", "group_by_partition_key"}, {"canal_", "csv_"}),
+        (("--protocol", "avro"), {"avro_key", "update_split"}, {"open_", "canal_", "short_", "group_"}),
+        (("--sink-uri", "kafka://h/t?protocol=default"), {"open_sorts_columns"}, {"canal_", "event_", "topic_rules"}),
+        (("--sink-uri", "s3://b/p?protocol=canal-json"), {"storage_sink", "canal_alters"}, {"topic_rules", "open_"}),
+    ],
+)
+def test_only_what_concerns_a_changefeed_is_shown(
+    arguments: tuple[str, ...], shown: set[str], hidden: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its protocol, its sink, its settings; without a sink-uri the sink is Kafka."""
+    found = names(capsys, *arguments)
+
+    assert shown <= found
+    assert [name for name in found if name.startswith(tuple(hidden))] == []
+
+
+def test_only_what_concerns_a_changefeed_toml_is_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What only settings bring that it lacks is left out, and so is the default of what it sets."""
+    file = tmp_path / "changefeed.toml"
+    file.write_text(
+        "case-sensitive = false\nforce-replicate = true\n[sink]\nprotocol = 'open-protocol'\n"
+        "[[sink.dispatchers]]\nmatcher = ['a.*']\npartition = 'ts'\n"
+        "[[filter.event-filters]]\nmatcher = ['a.*']\nignore-sql = ['^drop']\n[scheduler]\n"
+    )
+    found = names(capsys, "--config", str(file))
+    every = names(capsys, "--protocol", "open-protocol")
+
+    assert {"dispatchers", "event_filter_rename", "open_sorts_columns", "force_replicate_needs_old_value"} <= found
+    assert every - found >= {"topic_rules", "column_selectors", "case_sensitive", "open_old_nameless"}
+    assert found <= every
+    with_file = document(capsys, "v6.1.0", "v8.5.3", "--config", str(file))
+    assert (
+        with_file["changefeed"]["protocol"] == "open-protocol"
+        and "sink.dispatchers" in with_file["changefeed"]["settings"]
+    )
+    options = next(found for found in with_file["differences"] if found["name"] == "options")
+    assert (options["added"], options["removed"]) == (["filter.event-filters", "scheduler"], [])
+    assert "Only what concerns open-protocol to Kafka with the settings that were given." in shown(
+        capsys, "v6.1.0", "v8.5.3", "--config", str(file)
+    )
+
+
+def test_a_key_that_no_release_has_is_warned_of(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It would hide what the right one shows."""
+    file = tmp_path / "changefeed.toml"
+    file.write_text("[sink]\ndispatcher = []\n")
+
+    assert run(["releases", "v6.5.6", "v8.5.3", "--config", str(file)]) == 0
+    assert "unknown key 'dispatcher' in [sink] is ignored. Did you mean 'dispatchers'?" in capsys.readouterr().err
+
+
+def test_one_release_and_all_lines_are_restricted_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """`releases A --protocol P` and `releases --protocol P`."""
+    found = {behaviour["name"] for behaviour in document(capsys, "v8.5.3", "--protocol", "simple")["behaviours"]}
+    counts = [
+        sum(change["behaviours"] for line in document(capsys, *arguments)["lines"] for change in line["changes"])
+        for arguments in ((), ("--protocol", "simple"))
+    ]
+
+    assert "simple_location" in found and not [name for name in found if name.startswith(("open_", "canal_", "csv_"))]
+    assert counts[0] > counts[1] > 0
+
+
+@pytest.mark.parametrize("protocol", CODECS)
+def test_a_behaviour_that_a_protocols_code_reads_concerns_the_protocol(protocol: str) -> None:
+    """So that nothing is missing from what --protocol shows."""
+    files = (PACKAGE / "ticdc" / "codecs" / protocol.replace("-", "_")).rglob("*.py")
+    read = {
+        node.attr
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "release"
+    }
+    concerned = {
+        behaviour.name for behaviour in behaviours() if protocol in (behaviour.concern.protocols or {protocol: ""})
+    }
+
+    assert read & set(FIELDS) - OURS <= concerned
+
+
+def test_settings_that_behaviours_concern_exist() -> None:
+    """In a sink-uri or a changefeed.toml; a misspelt one would hide a behaviour always."""
+    known = {f".{option(place, key)}".replace("?", "") for place, keys in KEYS.items() for key in keys}
+    named = {
+        setting
+        for behaviour in behaviours()
+        for setting in (*behaviour.concern.settings, behaviour.concern.default_of)
+        if setting
+    }
+
+    assert [name for name in named if not any(full.endswith(f".{name}") for full in known)] == []
 
 
 @pytest.mark.parametrize(
@@ -205,6 +312,10 @@ def test_messages_of_a_protocol_that_one_of_the_releases_lacks_are_left_out() ->
         (("newer:v8.5.3",), "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
         (("new:v8.5.3",), "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
         (("a", "b", "c"), "unexpected extra argument"),
+        (("v8.5.3", "--protocol", "jason"), "'jason' is not one of 'open-protocol', 'canal-json',"),
+        (("v6.1.0", "v6.5.0", "--protocol", "debezium"), "there is no protocol debezium; classic has it since v7.6.0"),
+        (("v8.5.3", "--sink-uri", "kafka://h/t?protocol=canal-jso"), "Did you mean 'canal-json'?"),
+        (("v8.5.3", "--config", "nowhere.toml"), "cannot read nowhere.toml: No such file or directory"),
     ],
 )
 def test_an_unknown_release_is_an_error_that_lists_its_neighbours(

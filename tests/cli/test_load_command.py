@@ -185,7 +185,7 @@ KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
             ("PLAN", "--fixtures", "out", "--fixtures-format", "parquet"),
             "--fixtures-format parquet needs --master none",
         ),
-        (("PLAN", "--console", "--resume"), "--resume is about Kafka: --console contacts none"),
+        (("PLAN", "--console", "--resume"), "--resume is about Kafka and storages: --console contacts none"),
         (("PLAN", "--console", "--driver", "confluent"), "--driver confluent is about Kafka: --console contacts none"),
         (("PLAN", *KAFKA, "--driver", "librdkafka"), "'librdkafka' is not one of 'kafka-python', 'confluent'"),
         (
@@ -343,7 +343,7 @@ def test_a_topic_that_has_messages_is_told(
         told.append([line for line in capfd.readouterr().err.splitlines() if line.startswith("warning: ")])
     assert told[0] == []
     assert re.fullmatch(
-        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come behind them; verify "
+        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come after them; verify "
         "and a consumer see both: name another topic for this run alone",
         told[1][0],
     )

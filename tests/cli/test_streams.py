@@ -81,7 +81,7 @@ def test_standard_error_that_takes_nothing_changes_nothing(
 ) -> None:
     """The work goes on, and its exit code tells how it ended."""
     assert redirected(directory, redirection, *command)[0] == code
-    assert (directory / "silent" / "topic" / "0.jsonl").exists() or command[-1] != "silent"
+    assert (directory / "silent" / "ticdc" / "0.jsonl").exists() or command[-1] != "silent"
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_releases_of_one_tag_are_distinguished(capsys: pytest.CaptureFixture[str
     assert run(["releases", "v8.5.4", "new:v8.5.4", "--examples"]) == 0
 
     said = capsys.readouterr().out
-    assert "\n  v8.5.4 (classic): " in said and "\n  v8.5.4 (new): " in said and ": topic/" in said
+    assert "\n  v8.5.4 (classic): " in said and "\n  v8.5.4 (new): " in said and ": ticdc/" in said
 
 
 def test_programs_get_the_bytes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,7 @@ class Reader:
         return said.replace(f"{self._directory}/", "").replace(self._kafka, ADDRESS)
 
     def _own(self, argument: str) -> str:
+        argument = argument.replace("$PWD", str(self._directory))
         path = self._directory / argument
         return str(path) if "/" in argument and path.is_dir() else argument.replace(ADDRESS, self._kafka)
 
@@ -199,3 +200,16 @@ def test_every_room_is_in_the_map_of_the_code() -> None:
     rooms = {path.parent.name for path in package.glob("*/__init__.py")}
 
     assert (rooms | {path.name for path in package.glob("*.py")}) - named == {"__init__.py"}
+
+
+@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "|---" in text])
+def test_every_table_has_rows_as_wide_as_its_head(page: str) -> None:
+    """A line of dashes under the head, once, and rows below it."""
+    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
+    widths = [
+        [len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", row))) for row in table.splitlines()] for table in tables
+    ]
+
+    assert [table for table in tables if len(table.splitlines()) < 3 or table.count("\n|---") != 1] == []
+    assert [table for table, rows in zip(tables, widths, strict=True) if len(set(rows)) != 1] == []

@@ -41,6 +41,7 @@ FLOW = (
     "serve",
     "api",
     "cli",
+    "__main__",
 )
 """What lies directly in the package, in import order: a module imports only from those above it. `docs/code.md` shows
 the same order."""

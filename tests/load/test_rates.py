@@ -99,7 +99,7 @@ def test_bursts_interrupt_steps_and_ramps() -> None:
         ("5s:1000", "the first entry begins at 0s"),
         ("0s:1000, 2000", "'2000' does not say from when on, such as 60s:2000"),
         ("0s:1, 60s:2, 30s:3", "each entry begins later than the one before"),
-        ("0s:1000..20000", "a ramp ends where the next entry begins, and behind the last one there is none"),
+        ("0s:1000..20000", "a ramp ends where the next entry begins, and after the last one there is none"),
         ("0s:1000..max, 5m:max", "a ramp leads from a number to a number"),
         ("every 30s: 100 for 2s", "the rate between the bursts is expected before them, such as '1000, every"),
         ("1, every 2s: 100 for 2s", "a burst every 2s takes less than that, not 2s"),

@@ -109,8 +109,11 @@ def test_a_run_of_something_else_is_not_gone_on_with(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--fixtures", "out", "--checkpoint", "c"), "--checkpoint is about Kafka: --fixtures contacts none"),
-        (("--console", "--resume"), "--resume is about Kafka: --console contacts none"),
+        (
+            ("--fixtures", "out", "--checkpoint", "c"),
+            "--checkpoint is about Kafka and storages: --fixtures contacts none",
+        ),
+        (("--console", "--resume"), "--resume is about Kafka and storages: --console contacts none"),
         (
             ("--sink-uri", "kafka://127.0.0.1:1/t?protocol=canal-json", "--resume"),
             "--resume goes on where a run with --checkpoint DIR ended: give that directory, too",

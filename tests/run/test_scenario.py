@@ -230,7 +230,7 @@ BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
     (BARE + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a step in which rows change is spread over"]),
     ('[[step]]\nsnapshot = "a"\nover = "1s"\n[[step]]\nwait = "1s"\n', ["step 1: over: only a snapshot that follows"]),
     ('[[step]]\nwait = "1s"\n' + BARE, ["the first [[step]] must be one of sql, sql-file, snapshot"]),
-    ('[[step]]\nsnapshot = "../monday"\n', ["behind the first snapshot, another one or SQL is expected"]),
+    ('[[step]]\nsnapshot = "../monday"\n', ["after the first snapshot, another one or SQL is expected"]),
     ('[[step]]\nsnapshot = "../monday"\n[[step]]\nwait = "1m"\n', ["another one or SQL is expected"]),
     ("[step]\n", ["step must be a list of tables"]),
     ("seed = 1\n", ["the first [[step]] must be one of sql, sql-file, snapshot"]),

@@ -198,7 +198,7 @@ class PartitionChecks:
     def _older_last(self, wrong: RowChangeArrays) -> None:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
             name = self._names.names[number]
-            what = f"a row of {name} at {ts} came again behind a newer change of it, which did not"
+            what = f"a row of {name} at {ts} came again after a newer change of it, which did not"
             self._counter.add(Violation("older-row-last", *self.place, offset, what, name))
 
     # -- the rest -----------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from simulator.explain.schema_files import catalog_from_files
 from simulator.releases import Release
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import MemoryOutput
+from simulator.settings import DEFAULT_SINK_URI
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import PhysicalTable, physical_tables
 from simulator.ticdc import dispatch, key_bytes, split
@@ -43,7 +44,7 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.partitions import locate_partition
 
-URI = "kafka://127.0.0.1:9092/topic?"
+URI = f"{DEFAULT_SINK_URI.partition('?')[0]}?"
 OPEN = "protocol=open-protocol&partition-num=1"
 CANAL = "protocol=canal-json&partition-num=1"
 AVRO = "protocol=avro&partition-num=1&registry=http://127.0.0.1:8081"

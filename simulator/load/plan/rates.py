@@ -169,7 +169,7 @@ def _check(entries: Sequence[RateStep], bursts: Sequence[RateBurst], text: str) 
     elif any(before.from_ms >= after.from_ms for before, after in pairwise(entries)):
         wrong = "each entry begins later than the one before"
     elif entries[-1].first != entries[-1].last:
-        wrong = "a ramp ends where the next entry begins, and behind the last one there is none"
+        wrong = "a ramp ends where the next entry begins, and after the last one there is none"
     elif not bursts and entries[-1].first.is_paced and not entries[-1].first.number:
         wrong = "nothing would be sent any more; 0 is accepted between others, or between bursts"
     if wrong:

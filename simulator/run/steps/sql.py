@@ -266,7 +266,12 @@ def of_file(file: Path, over_ms: int | None = None) -> SqlStep:
     """Return the step of a file; raises UserError if it is unreadable, or no SQL."""
     if file.suffix.lower() == ".toml":
         raise UserError(f"{file} is no SQL: a file of SQL is accepted, and scenario files do not include each other")
-    return SqlStep(statements_of(read_text(file), str(file)), str(file), 1, over_ms)
+    return of_script(read_text(file), str(file), over_ms)
+
+
+def of_script(text: str, place: str, over_ms: int | None = None) -> SqlStep:
+    """Return the step of a text; raises UserError if it is no SQL."""
+    return SqlStep(statements_of(text, place), place, 1, over_ms)
 
 
 def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:

@@ -32,14 +32,18 @@ class ConfigFile:
     warnings: tuple[str, ...] = ()
 
 
-def parse_file(text: str, name: str, release: Release) -> ConfigFile:
-    """Return the file's content; raise ChangefeedError with the position or the keys at fault."""
+def parse_file(text: str, name: str, release: Release | None) -> ConfigFile:
+    """Return the file's content; raise ChangefeedError with the position or the keys at fault.
+
+    Without a release the keys of all releases are accepted.
+    """
     try:
         content = files.parse_toml(text)
     except ValueError as error:
         raise ChangefeedError(f"{name} is not TOML: {error}") from error
     entries = list(_walk(content, "(top level)", name))
-    _reject_unavailable(entries, name, release)
+    if release is not None:
+        _reject_unavailable(entries, name, release)
     values = {(place, key): value for place, key, value, _ in entries if key}
     tables = frozenset(place for place, key, _, _ in entries if not key)
     return ConfigFile(values, tables, tuple(remark for *_, remark in entries if remark))

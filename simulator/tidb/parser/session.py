@@ -65,7 +65,7 @@ def _parse_chain(cursor: Cursor) -> bool:
     if not chained:
         cursor.accept("AND NO CHAIN")
     if cursor.accept("RELEASE"):
-        raise not_simulated_error("RELEASE behind COMMIT or ROLLBACK, which ends the session,", "[AND [NO] CHAIN]")
+        raise not_simulated_error("RELEASE after COMMIT or ROLLBACK, which ends the session,", "[AND [NO] CHAIN]")
     cursor.accept("NO RELEASE")
     return chained
 

@@ -208,7 +208,7 @@ def test_a_query_ends_where_nothing_can_follow_it() -> None:
         ("_gbk'x'", "Unsupported character introducer: 'gbk'"),
         ("x'123'", "line 1, column 1: a hexadecimal literal takes an even number of digits"),
         ("1e999", "the number 1e999 is out of the range of DOUBLE"),
-        ("now (3)", "line 1, column 1: NOW takes its '(' right behind its name"),
+        ("now (3)", "line 1, column 1: NOW takes its '(' right after its name"),
         ("row_number()", "'OVER'"),
         ("a like 'x' escape 'ab'", "ESCAPE takes one character"),
         ("date_add(a, interval 1 fortnight)", "Accepted: a unit of time"),

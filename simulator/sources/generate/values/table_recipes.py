@@ -245,7 +245,7 @@ class TableRecipes:
         if name not in known:
             raise UserError(f"template: the table has no column {name!r}.{did_you_mean(name, known)}")
         if known[name].generated:
-            raise UserError(f"template: {name!r} is a generated column, which is computed behind all others")
+            raise UserError(f"template: {name!r} is a generated column, which is computed after all others")
         return name
 
     @cached_property
@@ -274,7 +274,7 @@ class TableRecipes:
 
     def _referring(self, place: int, column: Column, parent: int, other: Column, name: str) -> Recipe:
         if other.generated:
-            raise UserError(f"refers to {other.name!r}, a generated column, which is computed behind all others")
+            raise UserError(f"refers to {other.name!r}, a generated column, which is computed after all others")
         model, itself = self.model.tables[parent], parent == place
         if not itself and not model.rows and not grows(model):
             raise UserError(f"refers to {model.schema}.{model.name}, which has no rows; accepted: rows = 1 or more")

@@ -141,7 +141,7 @@ def _refuse_mistaken_types(table: Table, release: Release) -> None:
         own, taken = _kind(column.type), _kind(other.type)
         if own != taken and (own or taken in ("enum", "set")):
             raise EncodeError(
-                f"column {column.name!r} of {table.schema}.{table.name} is behind a virtual column: TiCDC {release.name} "
+                f"column {column.name!r} of {table.schema}.{table.name} comes after a virtual column: TiCDC {release.name} "
                 f"encodes it by the type of column {other.name!r}, which is not simulated"
             )
 

@@ -261,7 +261,7 @@ def parse_call(cursor: Cursor) -> syntax.Node:
     at = cursor.next_token()
     cursor.take()
     if word in TOUCHING and not touching:
-        cursor.fail(f"{word} takes its '(' right behind its name", at)
+        cursor.fail(f"{word} takes its '(' right after its name", at)
     if word in WINDOWS:
         return parse_window(cursor, word)
     if word in AGGREGATES and (touching or word not in GENERIC_APART):
