@@ -5,7 +5,7 @@ Keys that are equal in TiDB give equal bytes, others give different ones, and sm
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +77,16 @@ def column_from_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
     if name is None:
         return {}
     return {name: pc.cast(row_ids.view(pa.uint64()) if _is_unsigned(table, name) else row_ids, pa.string())}
+
+
+def row_ids_from_column(table: Table, cells: Mapping[str, pa.Array]) -> pa.Array | None:
+    """Return the row ids of rows with these columns as TiDB text, null for a common handle; None if no column tells
+    them. Raises ValueError for a text that is no integer."""
+    name = row_id_column(table)
+    if name is None:
+        return pa.nulls(len(next(iter(cells.values()))), pa.int64()) if has_common_handle(table) else None
+    numbers = cells[name].cast(pa.string())
+    return numbers.cast(pa.uint64()).view(pa.int64()) if _is_unsigned(table, name) else numbers.cast(pa.int64())
 
 
 def _is_unsigned(table: Table, name: str) -> bool:

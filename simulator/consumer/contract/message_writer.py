@@ -12,12 +12,14 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
+from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
 from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
 from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.consumer.replay.normalize import normalize_images
 from simulator.releases import Release
+from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
@@ -68,6 +70,7 @@ class MessageWriter:
         """
         codec, options = CODECS[self.options.protocol], self.options
         before, after = self._images(rows, layout, table, nulls)
+        row_ids = _row_ids(rows, before, after, table)
         shortens = codec.large_message_option(options, self.release) != "none"
         for partition, at in _by_partition(rows, table):
             places, manager = pa.array(at), SchemaManager()
@@ -75,7 +78,7 @@ class MessageWriter:
                 RowChanges(
                     table,
                     partition,
-                    *(each.take(places) for each in (rows.column("commit_ts"), rows.column("rid"), before, after)),
+                    *(each.take(places) for each in (rows.column("commit_ts"), row_ids, before, after)),
                 ),
                 selected=self._selected_columns(table),
                 table_id=SOME_ID,
@@ -139,6 +142,13 @@ def _by_partition(rows: pa.RecordBatch, table: Table) -> Iterable[tuple[int | No
     if table.partitioning is None:
         return [(None, np.arange(len(rows)))]
     return by_table(np.asarray(rows.column("ptn").fill_null(SOME_ID)))
+
+
+def _row_ids(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table) -> pa.Array:
+    """Return the row ids of rows; which one a `_tidb_rowid` is, only the message tells."""
+    columns = [column.name for column in visible_columns(table)]
+    known = key_bytes.row_ids_from_column(table, LazyCells(pc.coalesce(after, before), columns))
+    return pc.fill_null(rows.column("rid"), SOME_ID) if known is None else known
 
 
 def _without_unknown(images: pa.Array, sent: pa.Array, layout: Layout, table: Table) -> pa.Array:
