@@ -126,7 +126,7 @@ def _written(schema: Schema, tree: Any, names: Names) -> bytes:
         case "int" | "long" | "enum":
             return _number(tree)
         case "string":
-            data = tree.encode("utf-8", "surrogateescape")
+            data: bytes = tree.encode("utf-8", "surrogateescape")
             return _number(len(data)) + data
         case "bytes":
             return _number(len(tree)) + bytes(tree)
