@@ -49,18 +49,32 @@ def require_possible(prepared: PreparedLoad, until_ms: int) -> None:
     """Raise UserError if a row up to that millisecond is not possible: a key has no further value, or a timed statement
     leaves no room for it.
     """
-    for mistake, _ in _impossible(prepared, until_ms):
-        raise UserError(mistake)
+    for each in _impossible(prepared, until_ms):
+        raise UserError(each.message)
 
 
 def first_impossible(prepared: PreparedLoad, until_ms: int) -> Iterator[str]:
-    """Yield for each table that has no further rows at some time before that millisecond how long it lasts."""
-    for mistake, ms in _impossible(prepared, until_ms):
-        yield f"{mistake.partition('; the load comes to ')[0]}; the load lasts {_duration(ms)} of simulated time until then"
+    """Yield how long each table lasts that has no further rows at some time before that millisecond; raise UserError for
+    a timed statement that leaves no room for rows.
+    """
+    for each in _impossible(prepared, until_ms):
+        if each.first_ms is None:
+            raise UserError(each.message)
+        yield f"{each.why}; the load lasts {_duration(each.first_ms)} of simulated time until then"
 
 
-def _impossible(prepared: PreparedLoad, until_ms: int) -> list[tuple[str, int]]:
-    """Return for each table without possible rows the message, and the millisecond of the first such row."""
+@dataclass(frozen=True)
+class ImpossibleRow:
+    """The first row of a table that is not possible."""
+
+    why: str
+    message: str
+    first_ms: int | None = None
+    """When it is inserted; None for a row that a timed statement excludes."""
+
+
+def _impossible(prepared: PreparedLoad, until_ms: int) -> list[ImpossibleRow]:
+    """Return the first row of each table that is not possible."""
     load = prepared.load
     still = replace(prepared, load=replace(load, statements=()))
     found = _check(still, until_ms, plan_states(still))
@@ -71,8 +85,8 @@ def _impossible(prepared: PreparedLoad, until_ms: int) -> list[tuple[str, int]]:
 
 def _check(
     prepared: PreparedLoad, until_ms: int, states: Iterable[tuple[PlanState, int, int | None]]
-) -> list[tuple[str, int]]:
-    found: dict[int, tuple[str, int]] = {}
+) -> list[ImpossibleRow]:
+    found: dict[int, ImpossibleRow] = {}
     for span in _spans(prepared, until_ms, states):
         if span.number not in found and (mistake := _mistake(prepared, span)) is not None:
             found[span.number] = mistake
@@ -99,7 +113,7 @@ def _spans(
     yield from open_spans.values()
 
 
-def _mistake(prepared: PreparedLoad, span: TableSpan) -> tuple[str, int] | None:
+def _mistake(prepared: PreparedLoad, span: TableSpan) -> ImpossibleRow | None:
     stream = prepared.stream
     end = stream.timetable.transactions_before(span.end_ms)
     count = int(stream.inserted(span.number, np.array([end]), span.since)[0])
@@ -109,7 +123,7 @@ def _mistake(prepared: PreparedLoad, span: TableSpan) -> tuple[str, int] | None:
     if timed := span.timed:
         span = replace(span, values=prepared.state.values[span.number], timed="")
         if _error(prepared, span, np.array([count - 1])) is None:
-            return f"{timed}{error}", 0
+            return ImpossibleRow(f"{timed}{error}", f"{timed}{error}")
     possible, wrong = 0, count
     while wrong - possible > 1:
         middle = (possible + wrong) // 2
@@ -122,7 +136,7 @@ def _mistake(prepared: PreparedLoad, span: TableSpan) -> tuple[str, int] | None:
     ms = max(0, int(stream.milliseconds(born)[0]))
     wrong_now, _, accepted = str(error).partition(ACCEPTED)
     needed = f"the load comes to {count:,} rows, to that one after {_duration(ms)}"
-    return f"{wrong_now}; {needed}{accepted and ACCEPTED}{accepted}", ms
+    return ImpossibleRow(wrong_now, f"{wrong_now}; {needed}{accepted and ACCEPTED}{accepted}", ms)
 
 
 def _duration(ms: int) -> str:
