@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ def read_plan(text: str, called: str, name: str, directory: Path, options: Setti
     plan = _read(document, text, name, directory, options, mistakes)
     if plan is None or mistakes:
         raise ScenarioError(*(f"{called}: {mistake}" for mistake in mistakes))
-    return plan
+    return replace(plan, timed=tuple(replace(each, where=f"{called}: {each.where}") for each in plan.timed))
 
 
 @dataclass

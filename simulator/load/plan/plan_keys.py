@@ -102,14 +102,6 @@ def to_interval(value: object) -> tuple[int, int]:
     return _range(value, to_duration_ms, "a duration such as '5m', or {min = '2m', max = '10m'}")
 
 
-def to_moment(value: object) -> int:
-    """Parse `7s`, a time after the start of the stream, in milliseconds."""
-    ms = to_duration_ms(value)
-    if not ms:
-        raise UserError(f"expected a time after the start, such as '7s', got {value!r}")
-    return ms
-
-
 def to_statements(value: object) -> tuple[str, ...]:
     """Split a text into DDL statements."""
     try:
@@ -171,7 +163,7 @@ DDL: Mapping[str, Key] = {
     "table": Key("table", to_text),
     "kinds": Key("kinds", to_kinds),
     "random": Key("random", to_bool),
-    "at": Key("at_ms", to_moment),
+    "at": Key("at_ms", to_duration_ms),
     "sql": Key("sql", to_statements),
 }
 """Keys of `[[ddl]]`."""

@@ -57,7 +57,7 @@ class CountingRecipe:
     def texts(self, rows: TableRows) -> pa.Array:
         count = int(rows.keys.max(initial=-1)) + 1
         if count > self.rows:
-            raise UserError(f"{self.where}: {self.refusal(f'there is a row {count:,}')}")
+            raise UserError(f"{self.where}: {self.refusal(f'row {count:,} is beyond them')}")
         return text_of(self.type, self.first + self.step * rows.keys)
 
     def refusal(self, needed: str) -> str:
