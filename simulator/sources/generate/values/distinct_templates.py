@@ -39,9 +39,10 @@ def distinct_template(recipe: TemplateRecipe, telling: Sequence[int], prefix: in
     letters = [_letters(each) for each in recipe.recipes]
     literals = [text.lower() for text in recipe.literals]
     if prefix < 0:
-        last = len(letters) - 1
-        sides = (literals, letters, lambda at: at), (_mirrored(literals), letters[::-1], lambda at: last - at)
-        readable = any(_readable(texts, those, place(at)) for at in telling for texts, those, place in sides)
+        mirrored, last = [text[::-1] for text in reversed(literals)], len(letters) - 1
+        readable = any(
+            _readable(literals, letters, at) or _readable(mirrored, letters[::-1], last - at) for at in telling
+        )
         return recipe if readable else None
     first = recipe.recipes[0]
     digits = min(prefix - len(recipe.literals[0]), 18)
@@ -51,10 +52,6 @@ def distinct_template(recipe: TemplateRecipe, telling: Sequence[int], prefix: in
         return None
     counted = replace(first, most=min(first.most, 10**digits - 1), where=recipe.where)
     return replace(recipe, recipes=(counted, *recipe.recipes[1:]))
-
-
-def _mirrored(literals: Sequence[str]) -> list[str]:
-    return [text[::-1] for text in reversed(literals)]
 
 
 def _readable(literals: Sequence[str], letters: Sequence[Letters | None], at: int) -> bool:

@@ -168,13 +168,13 @@ class TableRecipes:
                 )
             case generators.Template(parts):
                 names = [self._in_template(place, each) for _, each in parts if each]
-                recipe = TemplateRecipe(
+                template = TemplateRecipe(
                     tuple(text for text, _ in parts),
                     tuple(self.recipe(place, each) for each in names),
                     column.type,
                     where,
                 )
-                return self._distinct(place, column, recipe, names)
+                return self._distinct(place, column, template, names)
             case generators.RowTime(changed):
                 return self._clock(column, changed)
             case generators.UpdateCount():
@@ -265,6 +265,7 @@ class TableRecipes:
         assert not isinstance(values, RULED), "unique in another way"
         words = make_recipe(values, column.type, self.model.seed, dice)
         if isinstance(values, generators.Range) and isinstance(values.least, int):
+            assert isinstance(values.greatest, int | float), "of the same type"
             most = min(numbers.most, int(values.greatest))
             return self._checked(place, replace(numbers, first=values.least, most=most))
         if not is_text(column.type):
