@@ -86,7 +86,7 @@ def counting_recipe(
     kind = family(type)
     least, most = 0, WIDEST
     if kind not in (*COUNTED, "year", "json"):
-        raise UserError(f"sequence: a {type.name} does not count; accepted: a number, a date or a text")
+        raise UserError(f"sequence: {type.name} does not count; accepted: a number, a date or a text")
     if kind == "integer":
         low, high = bounds(type)
         least, most = low, min(high, WIDEST)
