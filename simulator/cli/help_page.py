@@ -10,7 +10,18 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     "The changefeed": frozenset(("sink-uri", "config", "release", "architecture", "schema-registry")),
     "Instead of the sink": frozenset(("fixtures", "fixtures-format", "console")),
     "Time, rate and seed": frozenset(
-        ("start-ts", "over", "resolved-interval", "speed", "rate", "duration", "until-lag", "consumer-group", "seed")
+        (
+            "start-ts",
+            "over",
+            "resolved-interval",
+            "speed",
+            "rate",
+            "duration",
+            "until-lag",
+            "max-rate",
+            "consumer-group",
+            "seed",
+        )
     ),
     "Where it is computed": frozenset(("master",)),
     "Sending to Kafka": frozenset(("driver", "plain-producer")),

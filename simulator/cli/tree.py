@@ -135,8 +135,10 @@ def run(file: Path, **options: Any) -> None:
     "--until-lag",
     type=COUNT,
     metavar="N",
-    help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.",
+    help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains. The "
+    "first rate is --rate, else 1000.",
 )
+@click.option("--max-rate", type=COUNT, metavar="N", help="The highest rate of --until-lag, in rows a second.")
 @click.option("--consumer-group", metavar="GROUP", help="The consumer group whose lag is watched and shown.")
 @click.option(
     "--duration",

@@ -50,6 +50,9 @@ BACK_KEY = Key(
 )
 """No watermark is sent for that long before the fault."""
 
+AFTER_ROWS_KEY = Key("after_rows", to_positive, FROM_1, "How many rows are sent before it.")
+"""The fault comes among the rows of a transaction."""
+
 FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
 """The fault ends then."""
 
@@ -69,7 +72,9 @@ class Fault:
     """By the fields of the keys of its kind; keys without a value are missing."""
 
     at_ms: int
-    """The millisecond of simulated time in which it begins. Nothing else happens in it."""
+    """The millisecond of simulated time in which it begins. Nothing else happens in it, but for a fault among rows: that
+    is the millisecond of their transaction.
+    """
 
     where: str = ""
     """The prefix of error messages."""

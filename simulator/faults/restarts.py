@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import DDL, ROW
+from simulator import tso
+from simulator.columns.change_frame import DDL, ROW, ints
 from simulator.faults.active import ActiveFault, EventPiece, FaultContext, matching_rows
-from simulator.faults.fault import BACK_KEY, TABLE_KEY
+from simulator.faults.fault import AFTER_ROWS_KEY, BACK_KEY, TABLE_KEY
 from simulator.faults.history import Renumbering, lowest_checkpoint
 from simulator.faults.kind import KAFKA, STORAGE, FaultKind
 
@@ -22,6 +23,41 @@ class Restart(ActiveFault):
     def begin(self) -> Iterator[EventPiece]:
         self.over = True
         return restart_events(self.context)
+
+
+class RestartAmongRows(ActiveFault):
+    """Restarts after some rows of a transaction, at the latest after its last one."""
+
+    def __init__(self, context: FaultContext) -> None:
+        super().__init__(context)
+        self._left: int = context.fault.values[AFTER_ROWS_KEY.field]
+
+    def events(self, piece: EventPiece) -> Iterator[EventPiece]:
+        if self.over or piece.kind != ROW:
+            yield piece
+            return
+        own = np.flatnonzero(ints(piece.events, "commit_ts") < tso.compose(self.context.fault.at_ms + 1))
+        self._left -= len(own)
+        if self._left > 0 and len(own) == piece.events.num_rows:
+            yield piece
+            return
+        end = int(own[min(self._left, 0) - 1]) + 1 if len(own) else 0
+        if end:
+            yield replace(piece, events=piece.events.slice(0, end))
+        yield from self._restart()
+
+    def later(self, commit_ts: int) -> Iterator[EventPiece]:
+        if not self.over and tso.physical(commit_ts) > self.context.fault.at_ms:
+            yield from self._restart()
+
+    def end(self) -> Iterator[EventPiece]:
+        if not self.over:
+            yield from self._restart()
+
+    def _restart(self) -> Iterator[EventPiece]:
+        """Yield everything above the checkpoint, with the rows that the transaction still has."""
+        self.over = True
+        yield from restart_events(self.context)
 
 
 def restart_events(context: FaultContext) -> Iterator[EventPiece]:
@@ -97,10 +133,14 @@ class MoveTable(ActiveFault):
         return both.take(pa.array(order))
 
 
+def _restart(context: FaultContext) -> ActiveFault:
+    return (RestartAmongRows if AFTER_ROWS_KEY.field in context.fault.values else Restart)(context)
+
+
 RESTART = FaultKind(
     says="TiCDC ends and starts again from its checkpoint: what is above it comes again, statements included.",
     source="tiflow#12595, ticdc#4051; tiflow: cdc/owner/changefeed.go initialize",
-    active=Restart,
+    active=_restart,
     keys={"back": BACK_KEY},
     sinks=(KAFKA, STORAGE),
 )

@@ -198,6 +198,12 @@ KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
             ("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "0s:1, 5s:2"),
             "--until-lag begins with a number of rows/s and changes that itself, not with --rate '0s:1, 5s:2'",
         ),
+        (
+            ("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "500", "--max-rate", "400"),
+            "--until-lag begins with 500 rows/s, above --max-rate 400",
+        ),
+        (("PLAN", *KAFKA, "--max-rate", "400"), "--max-rate limits the search of --until-lag N"),
+        (("PLAN", *KAFKA, "--max-rate", "0"), "--max-rate"),
         (("PLAN", *KAFKA, "--rate", "fast"), "bad rate 'fast': 'fast' is no rate; expected rows a second (60000),"),
         (("PLAN", *KAFKA, "--duration", "5"), "bad duration '5': expected a number and a unit"),
         (("PLAN", *KAFKA, "--release", "v1.0.0"), "unknown TiCDC release 'v1.0.0'"),

@@ -134,3 +134,19 @@ def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest
     with LagMonitor(ask, lambda sample: heard.append(sample.lag), RateSearch(5)):
         assert over.wait(30)
     assert [20, 15] == heard
+
+
+def test_the_search_begins_at_its_first_rate_and_never_tries_more_than_its_maximum() -> None:
+    tried = []
+
+    class Watched(RateSearch):
+        def add_window(self, target_rate: float, began: float, ended: float, rows: int) -> None:
+            tried.append(target_rate)
+            super().add_window(target_rate, began, ended, rows)
+
+    found = searched(Watched(100, 400.0, 2500.0), lambda lag: 1e9)
+    assert (tried[0], max(tried), found.sustained, found.at_most) == (400.0, 2500.0, 2500.0, True)
+    assert found.describe("g") == "sustained 2,500 rows/s, the maximum asked for: group g keeps up with it"
+    tried.clear()
+    slow = searched(Watched(100, 400.0, 2500.0), lambda lag: 1200.0)
+    assert max(tried) <= 2500.0 and 1000 < slow.sustained <= 1200 and not slow.at_most

@@ -26,6 +26,7 @@ from simulator.errors import SimulatorError, uri_without_secrets
 from simulator.load import truth
 from simulator.load.checkpoint import LoadCheckpoint, load_identity
 from simulator.load.epochs.epochs import PreparedLoad, prepare_load, schema_epochs
+from simulator.load.epochs.possible import first_impossible, require_possible
 from simulator.load.feed import Feed, Observer
 from simulator.load.lag.search import RateSearch
 from simulator.load.plan import rates
@@ -92,6 +93,12 @@ class LoadRequest:
         return None if ms is None else min(ms, LONGEST_DURATION_MS) / 1000
 
     @property
+    def until_ms(self) -> int | None:
+        """The simulated millisecond at which it ends; None if it is not known."""
+        known = self.options["fixtures"] or all(self.rates.paced) and self.search is None
+        return None if self.duration is None or not known else round(1000 * self.duration)
+
+    @property
     def checkpoint(self) -> Path:
         return self.options["checkpoint"] or Path(f"{self.plan.name}.checkpoint")
 
@@ -116,6 +123,10 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         request = _read_request(plan, options, rate_setting, search, rate)
         display.warn(request.changefeed.warnings)
         display.warn(request.prepared.plan.event_filters.warnings)
+        if request.until_ms is None:
+            display.warn(first_impossible(request.prepared, LONGEST_DURATION_MS))
+        else:
+            require_possible(request.prepared, request.until_ms)
         if request.changefeed.codec.large_message_handle_option == "claim-check":
             claim_check.require_writable(request.changefeed.codec.claim_check_storage_uri)
         shared = request.master != IN_PROCESS
@@ -142,6 +153,8 @@ def _run(
     store, begun = _checkpoint(request, output)
     if begun.acknowledged_ms:
         output = outputs.resumed(output, (), (), begun.watermark)
+        if request.until_ms is not None:
+            require_possible(request.prepared, begun.acknowledged_ms + request.until_ms)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
     shown = show_progress(
         _setup(request, output), report_options, metrics, kafka, request.search, output.sink == "console"

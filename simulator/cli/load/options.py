@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,18 @@ def search_of(options: dict[str, Any], rate: str | None) -> RateSearch | None:
     if group is not None and (options["fixtures"] or options["console"]):
         raise UserError("--consumer-group: a group has lag on Kafka only, not with --fixtures or --console")
     if limit is None:
+        if options["max_rate"] is not None:
+            raise UserError("--max-rate limits the search of --until-lag N; --rate alone says how many rows are sent")
         return None
     if group is None:
         raise UserError(f"--until-lag {limit} needs --consumer-group GROUP: whose lag?")
+    most = math.inf if options["max_rate"] is None else float(options["max_rate"])
     if rate is None or rate == rates.MAX:
-        return RateSearch(limit, SEARCH_FROM)
+        return RateSearch(limit, min(SEARCH_FROM, most), most)
     rate_setting = rates.parse_rate(rate)
     first = rate_setting.entries[0].first
     if len(rate_setting.entries) > 1 or rate_setting.burst is not None or first.unit != rates.ROWS:
         raise UserError(f"--until-lag begins with a number of rows/s and changes that itself, not with --rate {rate!r}")
-    return RateSearch(limit, first.number)
+    if first.number > most:
+        raise UserError(f"--until-lag begins with {first.number:,.0f} rows/s, above --max-rate {most:,.0f}")
+    return RateSearch(limit, first.number, most)

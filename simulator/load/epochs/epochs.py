@@ -19,10 +19,12 @@ from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl
 from simulator.engines.tasks.schemas import with_schemas_of
 from simulator.engines.tasks.task import TaskSpec
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
-from simulator.errors import DdlError, SqlError, UserError
+from simulator.errors import UserError
 from simulator.load.epochs import statements
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
-from simulator.load.epochs.statements import DdlChooser, ScheduledDdl
+from simulator.load.epochs.statements import TIMED, DdlChooser, OwnIds, ScheduledDdl
+from simulator.load.epochs.states import PlanState, execute, following_state, settled, tables_named
+from simulator.load.epochs.timed import play_timed
 from simulator.load.plan.load_plan import TRUNCATE, LoadPlan
 from simulator.releases import Release
 from simulator.run import plan as plans
@@ -30,40 +32,16 @@ from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult, starting
-from simulator.run.plan.versions import PlannedTable, TableVersions
-from simulator.run.steps.sql import execute_statement, with_upstream
+from simulator.run.steps.sql import with_upstream
 from simulator.sources.generate.changes.stream import Stream
 from simulator.sources.generate.changes.timetable import Segment
-from simulator.sources.generate.values.table_values import TableValues, table_values
-from simulator.sources.snapshots import PlacedTable
+from simulator.sources.generate.values.table_values import table_values
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
-from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.storage.state import FailedStatement
-
-
-@dataclass(frozen=True)
-class PlanState:
-    """The state of a plan between two DDL statements."""
-
-    position: RunPosition
-    context: PlanContext
-    """Its versions are those that are there, without any before."""
-
-    values: tuple[TableValues, ...]
-    since: tuple[int, ...]
-    """Both are parallel to `Model.tables`."""
-
-    jobs: tuple[EmittedJob, ...] = ()
-    """Of the statement that led to this state."""
-
-    def tables(self, load: LoadPlan) -> tuple[Table, ...]:
-        """Return the current definitions of `Model.tables`."""
-        return _model_tables(load, self.position.catalog)
 
 
 @dataclass(frozen=True)
@@ -96,16 +74,20 @@ def prepare_load(
     if load.model.present:
         position, results = replace(position, now_ms=first.now_ms), ()
         first = position
-    tables = _model_tables(load, position.catalog)
+    names = tuple((table.schema, table.name) for table in load.created)
+    tables = tables_named(names, position.catalog)
     statements.check_truncate(load.statements, tables, load.tables)
     _verify_changefeed(tables, context.rules, position)
     timeline = WatermarkSchedule(position.now_ms, position.now_ms, 1000)
     plan = plans.assemble_plan((first, position), results, context, timeline)
     values = table_values(tables, load.tables, load.model, position.now_ms)
     jobs = tuple(job for result in results for job in result.jobs)
-    state = PlanState(position, _drop_old_versions(position, context), values, (0,) * len(values), jobs)
-    stream = Stream(load.model, tuple(segments))
-    return PreparedLoad(load, plan, stream, position.now_ms, replace(state, position=_renumber_versions(position)))
+    own = (OwnIds(),) * len(values)
+    state = settled(PlanState(position, context, names, values, (0,) * len(values), own, jobs), position, context)
+    prepared = PreparedLoad(load, plan, Stream(load.model, tuple(segments)), position.now_ms, state)
+    for number, each in enumerate(load.timed):
+        state = play_timed(load, state, each, prepared.start_ms + each.at_ms + number, 1, plan.topics)
+    return prepared
 
 
 def _create_tables(
@@ -116,7 +98,7 @@ def _create_tables(
 
     def play(text: str) -> None:
         nonlocal position
-        position, result = _execute(text, position, context, tso.ROW_LOGICAL + 1)
+        position, result = execute(text, position, context, tso.ROW_LOGICAL + 1)
         results.append(result)
 
     position = with_upstream(position, context)
@@ -126,26 +108,6 @@ def _create_tables(
         play(f"USE {quote_name(table.schema)}")
         play(definition)
     return position, tuple(results)
-
-
-def _execute(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
-    """Execute a statement; raise UserError if TiDB refuses it, or if it stops the changefeed."""
-    try:
-        position, result, outcome = execute_statement(text, position, context, job_logical=logical)
-    except (SqlError, DdlError) as error:
-        raise UserError(f"{_first_line(text)}: {error}") from None
-    if isinstance(outcome, FailedStatement):
-        raise UserError(f"{_first_line(text)}: {outcome.error}")
-    return position, result
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n")[0].rstrip("( ")
-
-
-def _model_tables(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
-    tables = (catalog.table(table.schema, table.name) for table in load.model.tables)
-    return tuple(table for table in tables if table is not None)
 
 
 def _verify_changefeed(tables: Iterable[Table], rules: ChangefeedRules, position: RunPosition) -> None:
@@ -159,88 +121,61 @@ def _verify_changefeed(tables: Iterable[Table], rules: ChangefeedRules, position
     check_expressions(rules, replicated)
 
 
-def _renumber_versions(position: RunPosition) -> RunPosition:
-    return replace(position, versions={name: number for number, name in enumerate(position.versions)})
-
-
-def _drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContext:
-    """Keep the current versions only, numbered as `_renumber_versions` does."""
-    known, routes = context.versions, context.routes
-    present = TableVersions(next_id=known.next_id)
-    present_routes: list[dispatch.Route] = []
-    for number in position.versions.values():
-        table, places = known.every[number].table, known.places[number].indexes
-        first = len(present.tables)
-        present.every.append(PlannedTable(table, None))
-        present.tables += (known.tables[place] for place in places)
-        present.places.append(PlacedTable(table, tuple(range(first, len(present.tables)))))
-        for place in places:
-            fresh = place >= len(routes)
-            present_routes.append(dispatch.route(context.rules.router, table) if fresh else routes[place])
-    return replace(context, versions=present, routes=present_routes)
-
-
 def schema_epochs(prepared: PreparedLoad, output: Output, from_ms: int = 0) -> Iterator[SchemaEpoch]:
-    """Yield the epochs from that of a simulated millisecond on, without end if the plan has DDL statements.
+    """Yield the epochs from that of a simulated millisecond on, without end if the plan has DDL at intervals.
 
     Raise UserError for a statement that TiDB refuses, or that stops the changefeed.
     """
-    for number, (state, first_ms, end_ms) in enumerate(_states(prepared)):
+    for number, (state, first_ms, end_ms) in enumerate(plan_states(prepared)):
         if end_ms is None or end_ms > from_ms:
             yield _schema_epoch(prepared, state, output, number, first_ms, end_ms)
 
 
 def jobs_until(prepared: PreparedLoad, ms: int) -> Iterator[EmittedJob]:
     """Yield the jobs of all statements up to a simulated millisecond, in order; raise UserError as `schema_epochs`."""
-    for state, first_ms, _ in _states(prepared):
+    for state, first_ms, _ in plan_states(prepared):
         if first_ms > ms:
             return
         yield from state.jobs
 
 
-def _states(prepared: PreparedLoad) -> Iterator[tuple[PlanState, int, int | None]]:
-    """Yield the states of the plan, each with the simulated milliseconds where it begins and ends; None for no end."""
-    load, stream = prepared.load, prepared.stream
-    seed, state = load.model.seed, prepared.state
-    tables = state.tables(load)
+def plan_states(prepared: PreparedLoad) -> Iterator[tuple[PlanState, int, int | None]]:
+    """Yield the states of the plan, each with its first millisecond and that of the next one; raise UserError as
+    `schema_epochs`.
+    """
+    load, stream, state = prepared.load, prepared.stream, prepared.state
     chooser = DdlChooser(
-        load.statements, seed, [table.last_ids for table in tables], statements.truncate_refusals(tables, load.tables)
+        load.statements,
+        load.model.seed,
+        [table.last_ids for table in state.tables],
+        statements.truncate_refusals(state.tables, load.tables),
     )
-    filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
-    if not load.statements:
-        yield state, 0, None
-        return
     first_ms = 0
-    for turn in statements.schedule_ddl(load.statements, seed, filled):
-        yield state, first_ms, turn.ms
-        state, first_ms = _next_state(prepared, state, chooser, turn), turn.ms
+    if load.statements or load.timed:
+        filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
+        for turn in statements.schedule_ddl(load.statements, load.model.seed, filled, load.timed):
+            yield state, first_ms, turn.ms
+            state, first_ms = _next_state(prepared, state, chooser, turn), turn.ms
+    yield state, first_ms, None
 
 
 def _next_state(prepared: PreparedLoad, state: PlanState, chooser: DdlChooser, turn: ScheduledDdl) -> PlanState:
-    """Return the state after a statement, which commits at the very beginning of its millisecond."""
-    load, context = prepared.load, state.context
-    begun = prepared.stream.timetable.transactions_before(turn.ms)
-    tables = state.tables(load)
-    chosen = chooser.choose(turn, tables, not begun)
-    position = replace(state.position, now_ms=prepared.start_ms + turn.ms)
-    context = replace(context, versions=_copy_versions(context.versions))
-    position, result = _execute(chosen.text, position, context, 0)
+    """Return the state after a statement."""
+    begun, now_ms = prepared.stream.timetable.transactions_before(turn.ms), prepared.start_ms + turn.ms
+    if turn.entry == TIMED:
+        return play_timed(prepared.load, state, prepared.load.timed[turn.number], now_ms, begun)
+    chosen = replace(chooser, own=state.own).choose(turn, state.tables, not begun)
+    behind, position, context = following_state(state, chosen.text, now_ms)
     since = list(state.since)
     if chosen.kind == TRUNCATE:
         since[chosen.table] = begun
-    behind = replace(state, position=position, since=tuple(since), jobs=result.jobs)
     values = tuple(
         known if before is table else known.altered(table)
-        for known, before, table in zip(state.values, tables, behind.tables(load), strict=True)
+        for known, before, table in zip(
+            state.values, state.tables, tables_named(state.names, position.catalog), strict=True
+        )
     )
-    return replace(
-        behind, values=values, context=_drop_old_versions(position, context), position=_renumber_versions(position)
-    )
-
-
-def _copy_versions(versions: TableVersions) -> TableVersions:
-    """Copy the versions, as planning adds to them."""
-    return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])
+    return settled(replace(behind, since=tuple(since), values=values), position, context)
 
 
 def _schema_epoch(
@@ -279,7 +214,7 @@ def _schema_epoch(
         EpochTable(since_by_name[table.schema, table.name], values, since)
         if (table.schema, table.name) in since_by_name
         else None
-        for table, values, since in zip(state.tables(prepared.load), state.values, state.since, strict=True)
+        for table, values, since in zip(state.tables, state.values, state.since, strict=True)
     )
     if codec.needs_registry:
         loading = [index for table in loaded if table is not None for index in table.place.indexes]

@@ -13,7 +13,15 @@ from heapq import merge
 from itertools import chain, count
 
 from simulator.errors import UserError
-from simulator.load.plan.load_plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, TRUNCATE, DdlSchedule
+from simulator.load.plan.load_plan import (
+    ADD_COLUMN,
+    ADD_INDEX,
+    DROP_COLUMN,
+    DROP_INDEX,
+    TRUNCATE,
+    DdlSchedule,
+    TimedStatement,
+)
 from simulator.sources.generate.values.generators import Reference, TableGenerators
 from simulator.tidb.ddl.catalog import Key, build_catalog, object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
@@ -46,6 +54,9 @@ TYPES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Types of added columns, each with possible defaults."""
 
+TIMED = -1
+"""The `entry` of the plan's timed statements."""
+
 LONGEST_WHOLE_INDEX = 64
 """The longest string, in characters, that an index holds as a whole."""
 
@@ -61,25 +72,29 @@ class ScheduledDdl:
     """Simulated milliseconds since the start of the stream."""
 
     entry: int
-    """The index in `LoadPlan.statements`."""
+    """The index in `LoadPlan.statements`; TIMED for a timed statement."""
 
     number: int
-    """Its number in the schedule, from 0."""
+    """Its number in the schedule, from 0; in `LoadPlan.timed` if the schedule is TIMED."""
 
 
-def schedule_ddl(schedules: Sequence[DdlSchedule], seed: int, first_ms: int) -> Iterator[ScheduledDdl]:
-    """Yield the statements of all schedules in order, without end, from `first_ms` on; each has a millisecond of its
-    own.
+def schedule_ddl(
+    schedules: Sequence[DdlSchedule], seed: int, first_ms: int, timed: Sequence[TimedStatement] = ()
+) -> Iterator[ScheduledDdl]:
+    """Yield the statements of all schedules in order, without end, from `first_ms` on, and among them the timed ones.
+
+    Each has a millisecond of its own.
     """
-    last = first_ms
-    for ms, entry, number in merge(*(_ddl_times(each, entry, seed) for entry, each in enumerate(schedules))):
-        last = max(first_ms + ms, last + 1)
+    every = [_ddl_times(each, entry, seed, first_ms) for entry, each in enumerate(schedules)]
+    last = 0
+    for ms, entry, number in merge([(each.at_ms, TIMED, number) for number, each in enumerate(timed)], *every):
+        last = max(ms, last + 1)
         yield ScheduledDdl(last, entry, number)
 
 
-def _ddl_times(schedule: DdlSchedule, entry: int, seed: int) -> Iterator[tuple[int, int, int]]:
+def _ddl_times(schedule: DdlSchedule, entry: int, seed: int, first_ms: int) -> Iterator[tuple[int, int, int]]:
     for number in count():
-        yield ddl_time_ms(schedule, seed, entry, number), entry, number
+        yield first_ms + ddl_time_ms(schedule, seed, entry, number), entry, number
 
 
 def ddl_time_ms(schedule: DdlSchedule, seed: int, entry: int, number: int) -> int:
@@ -150,6 +165,21 @@ class ChosenDdl:
 
 
 @dataclass(frozen=True)
+class OwnIds:
+    """The ids of what timed statements added to a table."""
+
+    columns: frozenset[int] = frozenset()
+    indexes: frozenset[int] = frozenset()
+
+    def after(self, before: Table, table: Table) -> OwnIds:
+        """Return the ids after a timed statement."""
+        return OwnIds(
+            self.columns | {each.id for each in table.columns} - {each.id for each in before.columns},
+            self.indexes | {each.id for each in table.indexes} - {each.id for each in before.indexes},
+        )
+
+
+@dataclass(frozen=True)
 class DdlChooser:
     """Chooses the statements of a plan."""
 
@@ -160,6 +190,9 @@ class DdlChooser:
 
     truncate_refusals: Sequence[str]
     """For each table why it is not truncated; empty if it may be."""
+
+    own: Sequence[OwnIds] = ()
+    """Parallel to the tables; empty if there are no timed statements."""
 
     def choose(self, turn: ScheduledDdl, tables: Sequence[Table], empty: bool) -> ChosenDdl:
         """Choose a statement. `tables` are the current definitions; `empty` says that there were no changes yet, so
@@ -208,11 +241,13 @@ class DdlChooser:
         return ChosenDdl(number, kind, f"ALTER TABLE {_quoted_name(table)} {spec}")
 
     def _added_columns(self, number: int, table: Table) -> list[Column]:
-        """Return the columns that statements added, the oldest first."""
-        return [column for column in table.columns if column.id > self.firsts[number].column]
+        """Return the columns that statements at intervals added, the oldest first."""
+        own = self.own[number].columns if self.own else ()
+        return [column for column in table.columns if column.id > self.firsts[number].column and column.id not in own]
 
     def _added_indexes(self, number: int, table: Table) -> list[Index]:
-        return [index for index in table.indexes if index.id > self.firsts[number].index]
+        own = self.own[number].indexes if self.own else ()
+        return [index for index in table.indexes if index.id > self.firsts[number].index and index.id not in own]
 
     def _index_parts(self, number: int, table: Table) -> list[str]:
         """Return the possible parts of a new index: original columns that are not generated, long texts with a prefix."""

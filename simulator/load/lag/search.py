@@ -71,9 +71,14 @@ class SearchResult:
     growth: float = 0.0
     """Records a second by which lag grew at that rate."""
 
+    at_most: bool = False
+    """Whether the search ended because the sustained rate is the maximum asked for."""
+
     def describe(self, group: str) -> str:
         """Describe the result in one line."""
         grew = f"the lag of group {group} grew by {self.growth:,.0f} records/s"
+        if self.at_most:
+            return f"sustained {self.sustained:,.0f} rows/s, the maximum asked for: group {group} keeps up with it"
         if self.too_much is None:
             return f"sustained {self.sustained:,.0f} rows/s: group {group} keeps up with all that is sent"
         if not self.sustained:
@@ -85,12 +90,14 @@ class RateSearch:
     """A search for the highest sustained rate.
 
     It raises the rate in steps until the group's lag grows beyond the limit. Then it bisects between the highest
-    sustained and the lowest unsustained rate. Between two rates it waits until the lag is gone.
+    sustained and the lowest unsustained rate. Between two rates it waits until the lag is gone. It never tries more than
+    `most` rows a second.
     """
 
-    def __init__(self, limit: int, first: float = 1000.0) -> None:
+    def __init__(self, limit: int, first: float = 1000.0, most: float = math.inf) -> None:
         self.limit = limit
         self.first = first
+        self.most = most
         self.rate = first
         """The rate to try now, in rows a second."""
 
@@ -195,8 +202,10 @@ class RateSearch:
 
     def _narrow(self, draining: bool) -> None:
         """Choose the next rate, or end the search."""
-        if self._too_much is None:
-            self._try(_round(RATE_STEP * self._sustained))
+        if self._too_much is None and self._sustained >= self.most:
+            self.verdict = SearchResult(self._sustained, None, at_most=True)
+        elif self._too_much is None:
+            self._try(min(_round(RATE_STEP * self._sustained), self.most))
         elif self._too_much <= PRECISION * max(self._sustained, LOWEST_RATE):
             self.verdict = SearchResult(self._sustained, self._too_much, self._growth)
         elif draining:

@@ -42,6 +42,18 @@ class DdlSchedule:
 
 
 @dataclass(frozen=True)
+class TimedStatement:
+    """A statement of a `[[ddl]]` with a time."""
+
+    at_ms: int
+    """Simulated milliseconds since the start of the stream."""
+
+    text: str
+    where: str = ""
+    """The prefix of messages about it."""
+
+
+@dataclass(frozen=True)
 class LoadPlan:
     name: str
     model: Model
@@ -55,6 +67,9 @@ class LoadPlan:
     """The catalog after all definitions."""
 
     statements: tuple[DdlSchedule, ...] = ()
+    timed: tuple[TimedStatement, ...] = ()
+    """In the order in which they are played."""
+
     rows_per_second: int = DEFAULT_ROWS_PER_SECOND
     """Rows a second of simulated time for the rate `max`."""
 

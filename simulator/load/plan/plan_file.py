@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.errors import DdlError, ScenarioError, UserError, did_you_mean
+from simulator.errors import DdlError, ScenarioError, UserError
 from simulator.files import parse_toml, read_text
+from simulator.load.plan.ddl_entries import read_ddl
 from simulator.load.plan.definitions import (
     TableDefinition,
     create_tables,
@@ -35,8 +36,8 @@ from simulator.load.plan.definitions import (
     referenced_tables,
     sort_by_reference,
 )
-from simulator.load.plan.load_plan import STATEMENT_KINDS, TRUNCATE, DdlSchedule, LoadPlan
-from simulator.load.plan.plan_keys import DDL, TABLE, TOP
+from simulator.load.plan.load_plan import LoadPlan
+from simulator.load.plan.plan_keys import TABLE, TOP
 from simulator.releases import Release
 from simulator.run.steps.kind import line_of, read_keys
 from simulator.settings import Settings, merged
@@ -72,7 +73,7 @@ def read_plan(text: str, called: str, name: str, directory: Path, options: Setti
     plan = _read(document, text, name, directory, options, mistakes)
     if plan is None or mistakes:
         raise ScenarioError(*(f"{called}: {mistake}" for mistake in mistakes))
-    return plan
+    return replace(plan, timed=tuple(replace(each, where=f"{called}: {each.where}") for each in plan.timed))
 
 
 @dataclass
@@ -108,10 +109,10 @@ def _read(
         _read_table(number, table, tables, mistakes)
     release = _release(settings, options.release is not None, lambda key: line_of(top, key), mistakes)
     if mistakes:
-        _read_ddl(lists["ddl"], text, None, mistakes)
+        read_ddl(lists["ddl"], text, None, mistakes)
         return None
     ordered, catalog = _create_all(tables, release, mistakes)
-    statements = _read_ddl(lists["ddl"], text, ordered, mistakes)
+    statements, timed = read_ddl(lists["ddl"], text, ordered, mistakes)
     if mistakes:
         return None
     modelled = tuple(_table_model(each, ordered, tables, mistakes) for each in ordered)
@@ -125,7 +126,8 @@ def _read(
             "definitions": tuple(each.text for each in ordered),
             "tables": generators,
             "catalog": catalog,
-            "statements": tuple(statements),
+            "statements": statements,
+            "timed": timed,
             "settings": settings,
             "text": text,
         }
@@ -226,40 +228,6 @@ def _table_model(
     except UserError as error:
         mistakes += (_with_line(message, tables, ordered) for message in error.args)
     return model
-
-
-def _read_ddl(
-    members: Sequence[dict[str, Any]], text: str, ordered: Sequence[TableDefinition] | None, mistakes: list[str]
-) -> list[DdlSchedule]:
-    """Read each `[[ddl]]`. With `ordered` None, whether their tables exist is not checked."""
-    known = key_lines(text, "ddl")[1]
-    lines = known if len(known) == len(members) else [None] * len(members)
-    schedules = []
-    for number, (table, its_lines) in enumerate(zip(members, lines, strict=True), 1):
-
-        def where(key: str = "", its_lines: TableLines | None = its_lines, number: int = number) -> str:
-            return f"{line_of(its_lines, key)}ddl {number}: "
-
-        values = {"kinds": STATEMENT_KINDS, **read_keys(table, DDL, where, mistakes)}
-        if "every" not in table:
-            mistakes.append(f"{where()}every is expected, such as every = '5m'")
-        if "table" in values and ordered is not None:
-            named = {definition.name.lower(): place for place, definition in enumerate(ordered)}
-            if values["table"].lower() not in named:
-                meant = did_you_mean(values["table"], named)
-                mistakes.append(f"{where('table')}table: the plan has no table {values['table']!r}.{meant}")
-                continue
-            place = named[values.pop("table").lower()]
-            child = referenced_tables(ordered).get(ordered[place].place)
-            if child is not None and TRUNCATE in values["kinds"]:
-                mistakes.append(
-                    f"{where('table')}kinds: {ordered[place].name} cannot be truncated, as rows of {child.name} refer "
-                    "to its rows"
-                )
-            values["table"] = place
-        if "every_ms" in values and ordered is not None:
-            schedules.append(DdlSchedule(**values))
-    return schedules
 
 
 def _check(plan: LoadPlan, ordered: Sequence[TableDefinition], tables: _Tables, mistakes: list[str]) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from simulator.errors import UserError, did_you_mean
+from simulator.errors import DdlError, SqlError, UserError, did_you_mean
 from simulator.load.plan import rates
 from simulator.load.plan.load_plan import STATEMENT_KINDS
 from simulator.settings import SETTINGS, Key, to_bool, to_count, to_duration_ms, to_text
 from simulator.sources.generate.model import Mix
 from simulator.sources.generate.values.reading import parse_skew
+from simulator.tidb.parser.ddl import parse_ddl
+from simulator.tidb.parser.script import split_script
 
 MOST_ROWS = 1_000_000_000
 """Rows of a table."""
@@ -100,6 +102,19 @@ def to_interval(value: object) -> tuple[int, int]:
     return _range(value, to_duration_ms, "a duration such as '5m', or {min = '2m', max = '10m'}")
 
 
+def to_statements(value: object) -> tuple[str, ...]:
+    """Split a text into DDL statements."""
+    try:
+        texts = tuple(each.text for each in split_script(to_text(value)))
+        for text in texts:
+            parse_ddl(text)
+    except (DdlError, SqlError) as error:
+        raise UserError(str(error)) from None
+    if not texts:
+        raise UserError("expected a DDL statement, got none")
+    return texts
+
+
 def to_kinds(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
         raise UserError(f"expected a list out of {', '.join(STATEMENT_KINDS)}; got {value!r}")
@@ -148,5 +163,7 @@ DDL: Mapping[str, Key] = {
     "table": Key("table", to_text),
     "kinds": Key("kinds", to_kinds),
     "random": Key("random", to_bool),
+    "at": Key("at_ms", to_duration_ms),
+    "sql": Key("sql", to_statements),
 }
 """Keys of `[[ddl]]`."""

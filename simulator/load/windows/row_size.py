@@ -26,7 +26,7 @@ def measure_bytes_per_row(prepared: PreparedLoad, changefeed: Changefeed) -> flo
     stream = prepared.stream
     first, last = stream.milliseconds(np.array([stream.fill_transactions, stream.fill_transactions + ROWS])).tolist()
     output = outputs.to_nowhere(prepared.plan, changefeed)
-    still = replace(prepared, load=replace(prepared.load, statements=()))
+    still = replace(prepared, load=replace(prepared.load, statements=(), timed=()))
     epoch = next(schema_epochs(still, output))
     end_ms = min(last, first + round(1000 * ROWS / PER_SECOND)) + 1
     window = Window(epoch, first, end_ms, Pace(0.0, 0.0))

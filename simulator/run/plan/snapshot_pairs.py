@@ -96,7 +96,7 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
         for old, new in names:
             if new:
                 origin = before.get(old, TableOrigin(old)) if old else TableOrigin(None)
-                origins[new] = replace(origin, emptied=origin.emptied | _emptied(statement.statement))
+                origins[new] = replace(origin, emptied=origin.emptied | emptied_partitions(statement.statement))
     return origins
 
 
@@ -112,8 +112,8 @@ def spelled_name(catalog: Catalog, name: Name) -> Name | None:
     return (table.schema, table.name) if table else None
 
 
-def _emptied(statement: Statement) -> frozenset[str]:
-    """Return the partitions whose rows a statement removes."""
+def emptied_partitions(statement: Statement) -> frozenset[str]:
+    """Return the partitions whose rows a statement removes, in lower case; `*` for all."""
     if isinstance(statement, TruncateTable):
         return frozenset(EVERYTHING)
     specs = statement.specs if isinstance(statement, AlterTable) else ()

@@ -108,10 +108,10 @@ def read_step(
 ) -> ReadStep | None:
     """Parse a step; add its mistakes to `mistakes` and return None if there are any."""
     known = {name: Key(name, kind.read) for name, kind in kinds.items()} | {NAME: NAME_KEY}
+    spelled_name = _spelled_name(kinds, table)
     for group in (group for kind in kinds.values() for group in kind.groups):
-        known |= group.keys
+        known |= {key: value for key, value in group.keys.items() if key not in spelled_name}
     values = read_keys(table, known, place.where, mistakes)
-    spelled_name = [name for name in kinds if name in table]
     if len(spelled_name) != 1:
         mistakes.append(f"{place.where()}exactly one of {', '.join(kinds)} is expected")
     mistakes += _misplaced(kinds, spelled_name, table, place)
@@ -125,6 +125,13 @@ def read_step(
     return ReadStep(kind, step, values.get(NAME, "")) if len(mistakes) == before else None
 
 
+def _spelled_name(kinds: Mapping[str, StepKind], table: Mapping[str, Any]) -> list[str]:
+    """Return the keys that name the kind: one, without mistakes. What names a kind may be a key of another one."""
+    given = [name for name in kinds if name in table]
+    beside = {key for name in given for group in kinds[name].groups for key in group.keys}
+    return [name for name in given if name not in beside]
+
+
 def _misplaced(
     kinds: Mapping[str, StepKind], spelled_name: list[str], table: Mapping[str, Any], place: StepPlace
 ) -> list[str]:
@@ -132,7 +139,7 @@ def _misplaced(
     first_keys: dict[str, str] = {}
     own = {key: group for name in spelled_name for group in kinds[name].groups for key in group.keys}
     others = {key: group for kind in reversed([*kinds.values()]) for group in kind.groups for key in group.keys}
-    for key in (key for key in table if key in others):
+    for key in (key for key in table if key in others and key not in spelled_name):
         group = own.get(key, others[key])
         if key not in own and spelled_name or place.number == 1 and not group.first:
             first_keys.setdefault(group.misplaced, key)
@@ -151,5 +158,5 @@ def read_keys(
         try:
             values[known[key].field] = known[key].read(value)
         except UserError as error:
-            mistakes.append(f"{where(key)}{key}: {error}")
+            mistakes += (f"{where(key)}{key}: {mistake}" for mistake in error.args)
     return values

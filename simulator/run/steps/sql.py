@@ -23,6 +23,7 @@ from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.ddl_versions import apply_ddl
+from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
 from simulator.tidb.parser.script import split_script
@@ -66,6 +67,12 @@ class SqlStep:
     over_ms: int | None = None
     """The duration of all transactions together; None for a millisecond each."""
 
+    inside: Mapping[str, Any] | None = None
+    """The values of a fault among its rows."""
+
+    where: str = ""
+    """The prefix of messages about that fault."""
+
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Run the script; raises UserError, with file and line, for the first statement with an unexpected outcome."""
         position = with_upstream(position, context)
@@ -84,7 +91,8 @@ class SqlStep:
         if over_ms:
             position = position.not_before(start_ms + over_ms)
         jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
-        return position, StepResult(jobs, (), rows, notes)
+        result = StepResult(jobs, (), rows, notes)
+        return position, with_fault(result, self.inside, context.rules, self.where) if self.inside else result
 
     def _play(
         self, statement: ScriptStatement, position: RunPosition, context: PlanContext
@@ -276,11 +284,16 @@ def of_script(text: str, place: str, over_ms: int | None = None) -> SqlStep:
 
 def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
     line = place.line_of_text("sql")
-    return SqlStep(statements_of(text, str(place.file), line), str(place.file), line, values.get("over_ms"))
+    step = SqlStep(statements_of(text, str(place.file), line), str(place.file), line, values.get("over_ms"))
+    return _with_inside(step, values, place)
 
 
 def _of_path(path: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
-    return of_file(location_beside(place.file, path), values.get("over_ms"))
+    return _with_inside(of_file(location_beside(place.file, path), values.get("over_ms")), values, place)
+
+
+def _with_inside(step: SqlStep, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
+    return replace(step, inside=values.get(INSIDE_KEY.field), where=f"{place.file}: {place.where('fault')}")
 
 
 SPREAD = KeyGroup(
@@ -289,15 +302,23 @@ SPREAD = KeyGroup(
     first=True,
 )
 
+INSIDE = KeyGroup({"fault": INSIDE_KEY}, "only a step with SQL has a fault among its rows", first=True)
+
 TEXT_KIND = StepKind(
     to_text,
     _of_text,
-    (SPREAD,),
+    (SPREAD, INSIDE),
     True,
     True,
     True,
     "SQL, as a MySQL client would send it. The comment line `-- fails 1062` says that the next statement must fail.",
 )
 FILE_KIND = StepKind(
-    to_text, _of_path, (SPREAD,), True, True, True, "A file of SQL, as in `sql`; its path is relative to this file."
+    to_text,
+    _of_path,
+    (SPREAD, INSIDE),
+    True,
+    True,
+    True,
+    "A file of SQL, as in `sql`; its path is relative to this file.",
 )

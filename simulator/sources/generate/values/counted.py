@@ -12,16 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import raw
+from simulator.columns.cells import lengths, raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.values.recipes import ColumnRandom, PooledRecipe
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.model.types import ColumnType, bare_name, family, is_binary
 from simulator.tidb.sql_engine.storage.auto_ids import random_counter_bits
 from simulator.tidb.values.conversion import tidb_text
 from simulator.tidb.values.numbers import bounds
+from simulator.tidb.values.strings import BYTES
 
 COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float", "bit")
 """Families that can count, best first."""
@@ -29,6 +30,7 @@ COUNTED = ("integer", "string", "text", "decimal", "date", "datetime", "float", 
 FIRST_DAY = date(2020, 1, 1)
 EPOCH = date(1970, 1, 1)
 WIDEST = (1 << 63) - 1
+YEARS = 1901, 2155
 LAST = {"date": (date.max - EPOCH).days, "datetime": (date.max - EPOCH).days * 86_400, "timestamp": (1 << 31) - 1}
 
 
@@ -41,30 +43,55 @@ class CountingRecipe:
     most: int
     where: str
 
+    @property
+    def rows(self) -> int:
+        """How many rows it counts."""
+        if not self.least <= self.first <= self.most:
+            return 0
+        return (self._last - self.first) // self.step + 1
+
+    @property
+    def _last(self) -> int:
+        return self.most if self.step > 0 else self.least
+
     def texts(self, rows: TableRows) -> pa.Array:
-        if len(rows.keys):
-            self.check(int(rows.keys.min()), int(rows.keys.max()))
+        count = int(rows.keys.max(initial=-1)) + 1
+        if count > self.rows:
+            raise UserError(f"{self.where}: {self.refusal(f'row {count:,} is beyond them')}")
         return text_of(self.type, self.first + self.step * rows.keys)
 
-    def check(self, *keys: int) -> None:
-        """Raise UserError for a key beyond the column's numbers."""
-        for number in (self.first + self.step * each for each in keys):
-            if not self.least <= number <= self.most:
-                raise UserError(
-                    f"{self.where}: {self.type.name} has no number {number:,} to count to; accepted: "
-                    f"{self.least:,} to {self.most:,}"
-                )
+    def refusal(self, needed: str) -> str:
+        """Return the message for more rows than it counts; `needed` says how many."""
+        by = f" by {self.step:,}" if self.step != 1 else ""
+        numbers = f"from {self._shown(self.first)} to {self._shown(self._last)}{by}"
+        return (
+            f"{bare_name(self.type)} counts {numbers}, which is {self.rows:,} rows, and {needed}; accepted: a type that "
+            "holds more, or fewer rows"
+        )
+
+    def _shown(self, number: int) -> str:
+        if family(self.type) not in ("date", "datetime"):
+            return f"{number:,}"
+        shown: bytes = text_of(self.type, np.array([number]))[0].as_py()
+        return shown.decode()
 
 
 def counting_recipe(
     type: ColumnType, where: str, first: int | None = None, step: int = 1, prefix: int = -1
 ) -> CountingRecipe:
-    """Return the recipe of a column that counts from `first`; `prefix` is the number of characters that must differ."""
+    """Return the recipe of a column that counts from `first`; `prefix` is the number of characters that must differ.
+
+    Raise UserError for a type that does not count.
+    """
     kind = family(type)
     least, most = 0, WIDEST
+    if kind not in (*COUNTED, "year", "json"):
+        raise UserError(f"sequence: {type.name} does not count; accepted: a number, a date or a text")
     if kind == "integer":
         low, high = bounds(type)
         least, most = low, min(high, WIDEST)
+    elif kind == "year":
+        least, most = YEARS
     elif kind == "bit":
         most = min((1 << type.length) - 1, WIDEST)
     elif kind == "decimal":
@@ -104,14 +131,25 @@ class NumberedTextRecipe:
     counted: CountingRecipe
     pooled: PooledRecipe
     length: int
-    """Maximum characters of the column; -1 for no limit."""
+    """Maximum characters, in a TEXT bytes."""
 
     def texts(self, rows: TableRows) -> pa.Array:
         numbers = self.counted.texts(rows)
         texts = pc.binary_join_element_wise(numbers, self.pooled.texts(rows), b"-")
-        if self.length < 0 or pc.max(pc.binary_length(texts), min_count=0).as_py() <= self.length:
-            return texts
-        return raw(pc.utf8_slice_codeunits(texts.view(pa.string()), 0, self.length))
+        return shortened(self.counted.type, texts, self.length)
+
+
+def shortened(type: ColumnType, texts: pa.Array, length: int) -> pa.Array:
+    """Return texts cut to a length, as the column stores them."""
+    if lengths(texts).max(initial=0) > length:
+        cut = pc.utf8_slice_codeunits(texts.view(pa.string()), 0, length)
+        if type.name in BYTES and not is_binary(type):
+            cut = pa.array([text.encode()[:length].decode(errors="ignore") for text in cut.to_pylist()], pa.string())
+        texts = raw(cut)
+    if type.name != "char":
+        return texts
+    text = texts.view(pa.string())
+    return raw(pc.utf8_rpad(text, type.length, "\0") if is_binary(type) else pc.utf8_rtrim(text, " "))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from simulator.errors import SchemaError, UserError
 from simulator.sources.generate.values import generators
-from simulator.sources.generate.values.counted import COUNTED
+from simulator.sources.generate.values.counted import COUNTED, counting_recipe
+from simulator.sources.generate.values.generators import Template
 from simulator.tidb.expressions.trees import definition_tree, find_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
@@ -19,10 +20,16 @@ from simulator.tidb.syntax.expressions import names_in
 
 Wants = Mapping[str, generators.ColumnGenerator]
 
+ENOUGH = (1 << 31) - 1
+"""A column that counts as many rows as an INT is not exchanged for one that counts more."""
+
 
 class DistinctColumns(NamedTuple):
     counted: Mapping[str, int]
     """Columns that count up by key, with the number of characters that must differ; -1 for all."""
+
+    telling: Mapping[str, int]
+    """The same of other columns whose generators tell rows apart."""
 
     paired: tuple[frozenset[str], ...]
     """Unique keys whose columns all refer to other tables."""
@@ -31,13 +38,18 @@ class DistinctColumns(NamedTuple):
 def distinct_columns(table: Table, by_column: Wants) -> DistinctColumns:
     """Return the columns that make rows unique; raise UserError for a unique key whose columns cannot."""
     counted: dict[str, int] = {}
+    told: dict[str, int] = {}
     paired = []
     referring = _referring(table)
     for key in unique_keys(table):
         parts = _parts(table, key)
         columns = {column.name: column for column, _ in parts}
         length = {column.name: length for column, length in parts if length >= 0}
-        if any(_tells(table, name, by_column, counted) for name in columns):
+        telling = [name for name in columns if tells(table, name, by_column, counted)]
+        if telling:
+            name = min(telling, key=lambda name: (name in length, isinstance(_values(by_column, name), Template)))
+            narrowed = counted if name in counted else told
+            narrowed[name] = _shorter(length.get(name, -1), narrowed.get(name, -1))
             continue
         free = [
             column
@@ -47,7 +59,7 @@ def distinct_columns(table: Table, by_column: Wants) -> DistinctColumns:
             and _may_count(by_column.get(column.name))
         ]
         if free:
-            best = min(free, key=lambda each: (each.name in by_column, COUNTED.index(family(each.type))))
+            best = min(free, key=lambda each: _preference(each, length.get(each.name, -1), by_column))
             counted[best.name] = length.get(best.name, -1)
         elif columns and columns.keys() <= referring | _wanting_references(by_column):
             paired.append(frozenset(columns))
@@ -56,22 +68,38 @@ def distinct_columns(table: Table, by_column: Wants) -> DistinctColumns:
                 f"unique key {key.name}: nothing tells rows apart in {', '.join(columns)}; accepted: a column of it "
                 "without a generator, with a sequence, or with a template that has such a column in it"
             )
-    return DistinctColumns(counted, tuple(paired))
+    return DistinctColumns(counted, told, tuple(paired))
 
 
-def _tells(table: Table, name: str, by_column: Wants, counted: Collection[str]) -> bool:
+def tells(table: Table, name: str, by_column: Wants, counted: Collection[str]) -> bool:
+    """Return whether the values of a column tell rows apart, or those of a column in its template."""
     column = columns_by_name(table)[name.lower()]
     if column.auto_increment or column.auto_random or name in counted:
         return True
-    values = by_column[name].values if name in by_column else None
-    if isinstance(values, generators.Template):
+    values = _values(by_column, name)
+    if isinstance(values, Template):
         known = columns_by_name(table)
         return any(
-            other.lower() in known and _tells(table, known[other.lower()].name, by_column, counted)
+            other.lower() in known and tells(table, known[other.lower()].name, by_column, counted)
             for _, other in values.parts
             if other
         )
     return isinstance(values, generators.NumberSequence)
+
+
+def _values(by_column: Wants, name: str) -> generators.Generator | None:
+    return by_column[name].values if name in by_column else None
+
+
+def _shorter(length: int, other: int) -> int:
+    """Return the shorter of two lengths of prefixes; -1 is the whole text."""
+    return min((each for each in (length, other) if each >= 0), default=-1)
+
+
+def _preference(column: Column, length: int, by_column: Wants) -> tuple[bool, int, int]:
+    """Return what sorts columns that could count: first one without a generator; one that counts far enough."""
+    rows = counting_recipe(column.type, "", prefix=length).rows
+    return column.name in by_column, -min(rows, ENOUGH), COUNTED.index(family(column.type))
 
 
 def _may_count(generator: generators.ColumnGenerator | None) -> bool:

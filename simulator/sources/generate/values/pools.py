@@ -243,6 +243,7 @@ def _words(seed: int) -> pa.Array:
     return pa.array(providers.pool("word", seed), pa.string())
 
 
+@lru_cache(8)
 def _texts(least: int, greatest: int, seed: int) -> list[str]:
     chosen = np.random.default_rng(seed_of(seed, "texts", least, greatest))
     words = _words(seed).to_pylist()

@@ -15,9 +15,9 @@ from simulator.sources.generate.model import Model, TableRows
 TRIED = 64
 
 
-def probe_rows(model: Model, place: int) -> TableRows:
+def probe_rows(model: Model, place: int, count: int = TRIED) -> TableRows:
     """Return some of a table's first rows, in a few versions."""
-    keys = np.arange(min(TRIED, max(model.tables[place].rows, 1)))
+    keys = np.arange(min(count, max(model.tables[place].rows, 1)))
     return TableRows(keys, keys % 3, 0, ProbeTimes(model), place)
 
 

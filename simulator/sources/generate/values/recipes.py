@@ -118,6 +118,19 @@ class ConstantRecipe:
 
 
 @dataclass(frozen=True)
+class AddedRecipe:
+    """A column that was added after the stream began."""
+
+    default: ConstantRecipe
+    recipe: Recipe
+    since: int
+    """The first transaction after it was added. Versions from before have the default."""
+
+    def texts(self, rows: TableRows) -> pa.Array:
+        return pc.if_else(pa.array(rows.changed >= self.since), self.recipe.texts(rows), self.default.texts(rows))
+
+
+@dataclass(frozen=True)
 class RowTimeRecipe:
     """When rows were inserted, or last changed."""
 
@@ -202,4 +215,6 @@ def fitting(type: ColumnType, values: pa.Array, where: str) -> pa.Array:
 def _check(made: pa.Array, values: pa.Array, type: ColumnType, where: str) -> None:
     if made.null_count > values.null_count:
         wrong = int(np.argmax(np.asarray(pc.and_(made.is_null(), values.is_valid()))))
-        raise UserError(f"{where}: {misfit(type, values[wrong].as_py())}")
+        value = values[wrong].as_py()
+        shown = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        raise UserError(f"{where}: {misfit(type, shown)}")

@@ -6,7 +6,7 @@ Recipes that could generate no row are refused before the first row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,7 +22,8 @@ from simulator.sources.generate.values.counted import (
     auto_random_recipe,
     counting_recipe,
 )
-from simulator.sources.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns
+from simulator.sources.generate.values.distinct import DistinctColumns, distinct_columns, fixed_columns, tells
+from simulator.sources.generate.values.distinct_templates import distinct_template
 from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.parents import Pairing, Parents, ReferenceRecipe, grows
 from simulator.sources.generate.values.probe_rows import probe_rows
@@ -40,6 +41,7 @@ from simulator.sources.generate.values.row_size import filling_text, share_bytes
 from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
 from simulator.tidb.model.types import family, is_text
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name
+from simulator.tidb.values.strings import BYTES
 
 ColumnPlace = tuple[int, str]
 """Index of a table in the model, and the column's name."""
@@ -152,7 +154,8 @@ class TableRecipes:
             return self._counted(place, column, values, dice)
         match values:
             case generators.NumberSequence(first, step):
-                return self._checked(place, counting_recipe(column.type, where, first, step))
+                prefix = self._distincts[place].telling.get(column.name, -1)
+                return self._checked(place, counting_recipe(column.type, where, first, step, prefix))
             case generators.Reference(schema, name, other):
                 parent = _place(self.tables, schema, name, table)
                 known = columns_by_name(self.tables[parent])
@@ -165,12 +168,13 @@ class TableRecipes:
                 )
             case generators.Template(parts):
                 names = [self._in_template(place, each) for _, each in parts if each]
-                return TemplateRecipe(
+                template = TemplateRecipe(
                     tuple(text for text, _ in parts),
                     tuple(self.recipe(place, each) for each in names),
                     column.type,
                     where,
                 )
+                return self._distinct(place, column, template, names)
             case generators.RowTime(changed):
                 return self._clock(column, changed)
             case generators.UpdateCount():
@@ -255,21 +259,51 @@ class TableRecipes:
     def _counted(self, place: int, column: Column, values: generators.Generator | None, dice: ColumnRandom) -> Recipe:
         """Return the recipe of a column that makes rows unique."""
         where, prefix = self._where(place, column), self._distincts[place].counted[column.name]
-        first = values.least if isinstance(values, generators.Range) and isinstance(values.least, int) else None
-        if not is_text(column.type) or values is None:
-            return self._checked(place, counting_recipe(column.type, where, first, 1, prefix))
-        length = values.greatest if isinstance(values, generators.Text) else column.type.length
-        numbers = counting_recipe(column.type, where, None, 1, prefix if prefix >= 0 else length)
+        numbers = counting_recipe(column.type, where, None, 1, prefix)
+        if values is None:
+            return self._checked(place, numbers)
         assert not isinstance(values, RULED), "unique in another way"
         words = make_recipe(values, column.type, self.model.seed, dice)
+        if isinstance(values, generators.Range) and isinstance(values.least, int):
+            assert isinstance(values.greatest, int | float), "of the same type"
+            most = min(numbers.most, int(values.greatest))
+            return self._checked(place, replace(numbers, first=values.least, most=most))
+        if not is_text(column.type):
+            return self._checked(place, numbers)
         assert isinstance(words, PooledRecipe)
+        length = BYTES.get(column.type.name, column.type.length)
+        if isinstance(values, generators.Text):
+            length = min(length, values.greatest)
+            numbers = counting_recipe(column.type, where, None, 1, length if prefix < 0 else min(prefix, length))
         return NumberedTextRecipe(self._checked(place, numbers), words, length)
+
+    def _distinct(self, place: int, column: Column, recipe: TemplateRecipe, names: Sequence[str]) -> Recipe:
+        """Return the recipe of a template, which tells rows apart if it has to; raise UserError if it does not."""
+        distinct, table, wanted = self._distincts[place], self.tables[place], self.wanted[place].columns
+        if column.name not in distinct.telling:
+            return recipe
+        telling = [at for at, name in enumerate(names) if tells(table, name, wanted, distinct.counted)]
+        unique = distinct_template(recipe, telling, distinct.telling[column.name])
+        if unique is None:
+            prefix = distinct.telling[column.name]
+            apart = " or ".join(f"{{{names[at]}}}" for at in telling)
+            raise UserError(
+                "template: two rows may have the same value, and the column is in a unique key"
+                + (f", which sees {prefix} characters of it" if prefix >= 0 else "")
+                + f"; accepted: {apart} "
+                + ("at its beginning, followed by" if prefix >= 0 else "apart from its neighbours by")
+                + " a character that the values have not"
+            )
+        for each in unique.recipes:
+            if isinstance(each, CountingRecipe):
+                self._checked(place, each)
+        return unique
 
     def _checked(self, place: int, recipe: CountingRecipe) -> CountingRecipe:
         """Return the recipe; raise UserError if the table begins with more rows than the column counts."""
         rows = self.model.tables[place].rows
-        if rows:
-            recipe.check(0, rows - 1)
+        if rows > recipe.rows:
+            raise UserError(recipe.refusal(f"the table begins with {rows:,}"))
         return recipe
 
     def _referring(self, place: int, column: Column, parent: int, other: Column, name: str) -> Recipe:

@@ -10,24 +10,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import raw
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.sources.generate.model import Model, TableRows
+from simulator.sources.generate.values.by_type import default_generator, make_recipe
+from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.generators import TableGenerators
 from simulator.sources.generate.values.probe_rows import probe_rows
-from simulator.sources.generate.values.recipes import ConstantRecipe, ConvertedRecipe, Recipe
+from simulator.sources.generate.values.recipes import (
+    AddedRecipe,
+    ColumnRandom,
+    ConstantRecipe,
+    ConvertedRecipe,
+    Recipe,
+    UpdateGroup,
+)
 from simulator.sources.generate.values.table_recipes import TableRecipes, each_table
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, find_column_sources
 from simulator.tidb.expressions.generated_columns import compute_generated_columns
-from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.storage.row_keys import column_cells, columns_by_name
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.sql_engine.storage.row_keys import column_cells, columns_by_name, encode_key, unique_keys
 from simulator.tso import DEFAULT_START
 
 START_MS = int(DEFAULT_START.timestamp() * 1000)
+
+
+COMPARED = 256
+"""How many rows are compared before a stream begins."""
 
 
 def table_values(
@@ -77,8 +91,12 @@ class TableValues:
         names = handle_key(self.table) or [column.name for column in visible_columns(self.table)]
         return key_bytes.handle_keys(self.table, self.texts(names, rows))
 
-    def altered(self, table: Table) -> TableValues:
-        """Return the same rows in an altered definition: a new column has its default in all of them."""
+    def altered(self, table: Table, since: int | None = None, seed: int = 0) -> TableValues:
+        """Return the same rows in an altered definition: a new column has its default in all of them.
+
+        With `since`, rows that get a version in that transaction or later have values of the column's type instead.
+        Raise UserError for a type without default values.
+        """
         names = f"table {table.schema}.{table.name}"
         recipes: list[Recipe | None] = []
         for column, source in zip(visible_columns(table), find_column_sources(self.table, table), strict=True):
@@ -86,8 +104,9 @@ class TableValues:
             if column.generated:
                 recipes.append(None)
             elif isinstance(source, FromDefault):
+                default = ConstantRecipe(None if source.text is None else source.text.encode("utf-8", "surrogatepass"))
                 recipes.append(
-                    ConstantRecipe(None if source.text is None else source.text.encode("utf-8", "surrogatepass"))
+                    default if since is None else AddedRecipe(default, _new_recipe(table, column, seed), since)
                 )
             elif isinstance(source, FromColumn) and was is not None and source.cast:
                 recipes.append(ConvertedRecipe(was, source.before, source.after, f"{names}: column {column.name!r}"))
@@ -112,6 +131,22 @@ class TableValues:
         return {name: raw(text) for name, text in made.texts.items()}
 
 
+def _new_recipe(table: Table, column: Column, seed: int) -> Recipe:
+    dice = ColumnRandom(seed_of(seed, table.schema, table.name, column.name), UpdateGroup(0, 1))
+    return make_recipe(default_generator(column), column.type, seed, dice)
+
+
+def require_unique(values: TableValues, texts: Mapping[str, pa.Array]) -> None:
+    """Raise UserError for rows that are equal in a unique key; `texts` has all visible columns."""
+    for key in unique_keys(values.table):
+        keys = encode_key(values.table, key, texts).drop_null()
+        if pc.count_distinct(keys).as_py() < len(keys):
+            raise UserError(
+                f"unique key {key.name}: generated rows are equal in it; accepted: a key that is not unique"
+            )
+
+
 def _try(values: TableValues, place: int, model: Model) -> None:
     """Raise UserError for rows that cannot be generated."""
-    values.images(probe_rows(model, place))
+    texts = values.texts([column.name for column in visible_columns(values.table)], probe_rows(model, place, COMPARED))
+    require_unique(values, texts)

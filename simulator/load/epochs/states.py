@@ -1,0 +1,110 @@
+"""The states of a load plan between two DDL statements, and how a statement leads from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from simulator.errors import DdlError, SqlError, UserError
+from simulator.load.epochs.statements import OwnIds
+from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.plan.versions import PlannedTable, TableVersions
+from simulator.run.steps.sql import execute_statement
+from simulator.sources.generate.values.table_values import TableValues
+from simulator.sources.snapshots import PlacedTable
+from simulator.ticdc import dispatch
+from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.model.table import Name, Table
+from simulator.tidb.sql_engine.storage.state import FailedStatement
+
+
+@dataclass(frozen=True)
+class PlanState:
+    """The state of a plan between two DDL statements."""
+
+    position: RunPosition
+    context: PlanContext
+    """Its versions are those that are there, without any before."""
+
+    names: tuple[Name, ...]
+    """The current names of the tables. All of these are parallel to `Model.tables`."""
+
+    values: tuple[TableValues, ...]
+    since: tuple[int, ...]
+    own: tuple[OwnIds, ...]
+
+    jobs: tuple[EmittedJob, ...] = ()
+    """Of the statement that led to this state."""
+
+    timed: str = ""
+    """The prefix of messages about that statement if it is a timed one."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The current definitions of the tables."""
+        return tables_named(self.names, self.position.catalog)
+
+
+def tables_named(names: Iterable[Name], catalog: Catalog) -> tuple[Table, ...]:
+    """Return the tables of these names, without those that do not exist."""
+    tables = (catalog.table(*name) for name in names)
+    return tuple(table for table in tables if table is not None)
+
+
+def following_state(state: PlanState, text: str, now_ms: int) -> tuple[PlanState, RunPosition, PlanContext]:
+    """Return the state after a statement, which commits at the very beginning of its millisecond, with the values and
+    versions of before; then its position and context, whose versions are numbered as the statement left them.
+
+    Raise UserError if TiDB refuses it, or if it stops the changefeed.
+    """
+    position = replace(state.position, now_ms=now_ms)
+    context = replace(state.context, versions=_copy_versions(state.context.versions))
+    position, result = execute(text, position, context, 0)
+    return replace(state, jobs=result.jobs, timed=""), position, context
+
+
+def settled(state: PlanState, position: RunPosition, context: PlanContext) -> PlanState:
+    """Return the state at a position, with the versions that are there."""
+    return replace(state, context=drop_old_versions(position, context), position=renumber_versions(position))
+
+
+def execute(text: str, position: RunPosition, context: PlanContext, logical: int) -> tuple[RunPosition, StepResult]:
+    """Execute a statement; raise UserError if TiDB refuses it, or if it stops the changefeed."""
+    try:
+        position, result, outcome = execute_statement(text, position, context, job_logical=logical)
+    except (SqlError, DdlError) as error:
+        raise UserError(f"{first_line(text)}: {error}") from None
+    if isinstance(outcome, FailedStatement):
+        raise UserError(f"{first_line(text)}: {outcome.error}")
+    return position, result
+
+
+def first_line(text: str) -> str:
+    return text.strip().split("\n")[0].rstrip("( ")
+
+
+def renumber_versions(position: RunPosition) -> RunPosition:
+    return replace(position, versions={name: number for number, name in enumerate(position.versions)})
+
+
+def drop_old_versions(position: RunPosition, context: PlanContext) -> PlanContext:
+    """Keep the current versions only, numbered as `renumber_versions` does."""
+    known, routes = context.versions, context.routes
+    present = TableVersions(next_id=known.next_id)
+    present_routes: list[dispatch.Route] = []
+    for number in position.versions.values():
+        table, places = known.every[number].table, known.places[number].indexes
+        first = len(present.tables)
+        present.every.append(PlannedTable(table, None))
+        present.tables += (known.tables[place] for place in places)
+        present.places.append(PlacedTable(table, tuple(range(first, len(present.tables)))))
+        for place in places:
+            fresh = place >= len(routes)
+            present_routes.append(dispatch.route(context.rules.router, table) if fresh else routes[place])
+    return replace(context, versions=present, routes=present_routes)
+
+
+def _copy_versions(versions: TableVersions) -> TableVersions:
+    """Copy the versions, as planning adds to them."""
+    return replace(versions, every=[*versions.every], places=[*versions.places], tables=[*versions.tables])

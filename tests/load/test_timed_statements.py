@@ -1,0 +1,151 @@
+"""Statements of one's own at a time of a load: what they do to the stream, and what is refused before it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.playing import play
+
+from simulator.consumer.decode import DdlEvent, RowEvent, decode
+from simulator.consumer.records import read_records
+
+URI = "kafka://127.0.0.1:9/fair?protocol={}&partition-num=2"
+CANAL, OPEN = "canal-json&enable-tidb-extension=true", "open-protocol"
+PLAN = """\
+rate = 50
+
+[[table]]
+definition = "CREATE TABLE fair.visitor (id BIGINT PRIMARY KEY, name VARCHAR(80), points INT, email CHAR(40) UNIQUE)"
+rows = 20
+mix = {inserts = 2, updates = 6, deletes = 2}
+[table.columns]
+email = "email"
+
+[[table]]
+definition = "CREATE TABLE fair.visit (id INT PRIMARY KEY, visitor_id BIGINT, note VARCHAR(9))"
+rows = 5
+mix = {inserts = 1}
+[table.columns]
+visitor_id = {reference = "fair.visitor.id"}
+note = {choice = ["a", "b"], null = 0.3}
+"""
+
+
+def planned(directory: Path, *statements: tuple[str, str], more: str = "") -> Path:
+    entries = "".join(f'\n[[ddl]]\nat = "{at}"\nsql = """{sql}"""\n' for at, sql in statements)
+    (directory / "plan.toml").write_text(PLAN + entries + more)
+    return directory / "plan.toml"
+
+
+def loaded(plan: Path, protocol: str = CANAL, *options: object) -> list[object]:
+    """Play a plan into fixtures, verify them against the truth, and return the events."""
+    stream, truth = plan.parent / "out", plan.parent / "truth"
+    to = ("--master", "none", "--sink-uri", URI.format(protocol), "--fixtures", stream, "--truth", truth)
+    assert play("load", plan, *to, "--duration", "8s", *options) == 0
+    assert play("verify", stream, "--truth", truth, "--master", "none") == 0
+    return [event for record in read_records(str(stream)) for event in decode(record.key, record.value)]
+
+
+@pytest.mark.parametrize("protocol", [CANAL, OPEN])
+def test_rows_follow_the_schema_of_statements_at_their_times(protocol: str, tmp_path: Path) -> None:
+    """Among them are renames, a new database, a changed type, TRUNCATE, and statements at intervals beside them."""
+    plan = planned(
+        tmp_path,
+        ("7s", "TRUNCATE TABLE guest"),
+        ("2s", "ALTER TABLE visitor ADD COLUMN seat INT NOT NULL DEFAULT 7 AFTER id, ADD INDEX (name)"),
+        (
+            "4s",
+            "ALTER TABLE visitor CHANGE points score BIGINT; CREATE DATABASE hall; RENAME TABLE fair.visit TO hall.guest",
+        ),
+        ("5s", "ALTER TABLE visitor DROP COLUMN name; CREATE TABLE hall.extra (a INT PRIMARY KEY)"),
+        more='\n[[ddl]]\nevery = "900ms"\nkinds = ["add-column", "drop-index", "drop-column"]\n',
+    )
+    plan.write_text(plan.read_text().replace("TRUNCATE TABLE guest", "TRUNCATE TABLE hall.guest"))
+    plan.write_text(plan.read_text().replace("ALTER TABLE visitor", "ALTER TABLE fair.visitor"))
+
+    events = loaded(plan, protocol)
+
+    texts = [event.query for event in events if isinstance(event, DdlEvent)]
+    assert [any(word in text for text in texts) for word in ("`seat`", "`score`", "hall", "TRUNCATE")] == [True] * 4
+    rows = [event for event in events if isinstance(event, RowEvent) and event.table == "visitor" and event.after]
+    seats = {str(row.after["seat"]) for row in rows if row.after and "seat" in row.after}
+    assert len(seats) > 5 and "7" not in {min(seats), max(seats)}, "new rows have values of the type"
+    assert "score" in (rows[-1].after or {}) and "name" not in (rows[-1].after or {})
+    assert {event.table for event in events if isinstance(event, RowEvent)} == {"visitor", "visit", "guest"}
+
+
+ALTER = "ALTER TABLE visitor "
+REFUSED = {
+    "DROP TABLE visit": "it drops fair.visit, which the load fills",
+    "DROP DATABASE fair": "it drops fair.visitor, which the load fills",
+    "ALTER TABLE nobody ADD COLUMN a INT": "Table 'fair.nobody' doesn't exist",
+    "ALTER TABLE fair.visitr ADD COLUMN a INT": "Table 'fair.visitr' doesn't exist",
+    ALTER + "DROP COLUMN id": "Unsupported drop integer primary key",
+    ALTER + "DROP COLUMN nothing": "nothing",
+    ALTER + "ADD UNIQUE KEY (name)": "unique key name: generated rows may be equal in name",
+    ALTER + "ADD UNIQUE KEY (email(2))": "generated rows may be equal in email",
+    ALTER + "MODIFY name VARCHAR(2)": "column 'name': varchar does not take",
+    ALTER + "MODIFY points TINYINT": "column 'points': tinyint does not take",
+    ALTER + "MODIFY email CHAR(3)": "column 'email': char does not take",
+    "ALTER TABLE visit PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (10))": "no partition takes",
+    ALTER + "ADD FOREIGN KEY (points) REFERENCES visit (id)": "",
+    "ALTER TABLE visit MODIFY note VARCHAR(9) NOT NULL": "column 'note': NOT NULL, and generated rows have NULL",
+    "TRUNCATE visitor": "rows of fair.visit refer to those of fair.visitor",
+    "RENAME TABLE visit TO aside.visit": "Database `aside` doesn't exist",
+    "INSERT INTO visit VALUES (1, 1, 'a')": "INSERT is not DDL",
+    "ALTER TABEL visit": "",
+    "": "expected a",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_leaves_no_room_for_rows_is_refused_before_the_load(
+    sql: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, ("3s", sql))
+
+    assert play("load", plan, "--master", "none", "--fixtures", tmp_path / "out", "--duration", "6s") == 2
+
+    (said,) = (line for line in capfd.readouterr().err.splitlines() if not line.endswith("…"))
+    assert "ddl 1: " in said and REFUSED[sql] in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_statement_without_room_is_refused_in_a_load_without_end(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, ("3s", ALTER + "MODIFY points TINYINT"))
+    assert play("load", plan, "--master", "none", "--console") == 2
+    assert "column 'points': tinyint does not take" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ('at = "3s"', "ddl 1: sql is expected beside at = '3s'"),
+        ('sql = "TRUNCATE visit"', "ddl 1: at is expected beside sql"),
+        ('at = "0s"\nsql = "TRUNCATE visit"', "at: bad duration '0s': expected at least 1ms"),
+        ('at = "3"\nsql = "TRUNCATE visit"', "at: bad duration '3'"),
+        ('at = "3s"\nsql = "TRUNCATE visit"\nevery = "5s"', "every: a statement at a time has at and sql alone"),
+        ("random = true", "every is expected, such as every = '5m', or at = '7s' with sql"),
+    ],
+)
+def test_mistakes_of_an_entry_are_lines(
+    entry: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, more=f"\n[[ddl]]\n{entry}\n")
+    assert play("load", plan, "--master", "none", "--console") == 2
+    assert words in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_spark_and_one_process_send_the_same_around_statements(tmp_path: Path) -> None:
+    statements = ("2s", ALTER + "ADD COLUMN seat INT"), ("4s", "RENAME TABLE visitor TO guest")
+    streams = []
+    for number, master in enumerate(("none", "local[2]")):
+        (tmp_path / str(number)).mkdir()
+        plan = planned(tmp_path / str(number), *statements)
+        loaded(plan, CANAL, "--master", master)
+        streams.append([(one.partition, one.key, one.value) for one in read_records(str(plan.parent / "out"))])
+    assert streams[0] == streams[1]
