@@ -120,6 +120,24 @@ class DeliveryError(SimulatorError):
     exit_code = 3
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """Return the user's SQL, or other long text, on one line, of which only the beginning is shown."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}… ({len(line):,} characters)"
+
+
+def abridged(line: str) -> str:
+    """Return a line of a message without the middle of long words and of a very long whole."""
+    line = LONG_WORD.sub(lambda word: f"{word[0][:100]}…{word[0][-20:]}", line)
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 300]} … {line[-300:]}"
+
+
+LONG_WORD = re.compile(r"[^\s/]{200,}")
+"""A word that is no path, as only names and SQL of the user are."""
+
+LONGEST_LINE = 1500
+
+
 def printable(text: str) -> str:
     """Return text on one line for any terminal.
 

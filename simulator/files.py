@@ -5,6 +5,7 @@ A path without a scheme does not import fsspec. A file that cannot be opened rai
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import posixpath
@@ -144,13 +145,60 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
 def read_text(path: Path) -> str:
     """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
     except ValueError:
         raise UserError(f"cannot read {path}: no file can have that name") from None
+    return decode_text(data, path)
+
+
+def decode_text(data: bytes, path: Path | str) -> str:
+    """Return the content of a text file as UTF-8, without a byte order mark; raise UserError."""
+    try:
+        return without_mark(data, path).decode()
+    except UnicodeDecodeError as error:
+        raise not_utf8(path, f"byte 0x{error.object[error.start]:02X} at {error.start} {ELSE}") from None
+
+
+def without_mark(start: bytes, path: Path | str) -> bytes:
+    """Return the first bytes of a text file without UTF-8's byte order mark; raise UserError for UTF-16 and UTF-32."""
+    charset = next((charset for mark, charset in MARKS.items() if start.startswith(mark)), None)
+    if charset is None and len(start) >= 4:  # without a mark every other byte of Latin text is zero
+        low, high = any(start[0:32:2]), any(start[1:32:2])
+        charset = {(True, False): LITTLE, (False, True): BIG}.get((low, high))
+    if charset is not None:
+        raise not_utf8(path, f"it is {charset}")
+    return start.removeprefix(codecs.BOM_UTF8)
+
+
+def not_utf8(path: Path | str, why: str) -> UserError:
+    """Return the error of a text file in another charset."""
+    return UserError(f"{path} is not UTF-8: {why}; accepted: UTF-8")
+
+
+LITTLE, BIG = "UTF-16, little-endian", "UTF-16, big-endian"
+MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32, little-endian",
+    codecs.BOM_UTF32_BE: "UTF-32, big-endian",
+    codecs.BOM_UTF16_LE: LITTLE,
+    codecs.BOM_UTF16_BE: BIG,
+}
+"""The byte order marks of other charsets; UTF-32's begins with that of UTF-16."""
+
+ELSE = "is of another charset, such as latin1"
+
+
+def directory_entries(directory: Path) -> list[Path]:
+    """Return the entries of a directory, sorted; raise UserError."""
+    try:
+        return sorted(directory.iterdir())
+    except FileNotFoundError:
+        raise UserError(f"no such directory: {directory}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {directory}: {error.strerror}") from None
+    except ValueError:
+        raise UserError(f"cannot read {directory}: no directory can have that name") from None
 
 
 STANDARD_INPUT = Path("-")

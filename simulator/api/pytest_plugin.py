@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -98,8 +98,8 @@ def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc
 
     arguments = _marker_arguments(request, ticdc_release)
     name = NOT_IN_TOPIC.sub("-", request.node.name)[:100].strip("-")
-    query = arguments.get("sink_uri", SINK_URI).partition("?")[2]
-    arguments["sink_uri"] = f"kafka://{ticdc_broker}/{name}-{uuid.uuid4().hex[:8]}?{query}"
+    place = f"kafka://{ticdc_broker}/{name}-{uuid.uuid4().hex[:8]}"
+    arguments |= _uri_at(place, arguments, SINK_URI)
     session = TiCDC(**arguments, send=True)
     try:
         with session:
@@ -151,8 +151,7 @@ def ticdc_storage(request: pytest.FixtureRequest, ticdc_release: str | None, tmp
     from simulator.api.session import TiCDC
 
     arguments = _marker_arguments(request, ticdc_release)
-    query = arguments.get("sink_uri", "?protocol=csv").partition("?")[2]
-    arguments["sink_uri"] = f"{(tmp_path / 'storage').as_uri()}?{query}"
+    arguments |= _uri_at((tmp_path / "storage").as_uri(), arguments, "?protocol=csv")
     with TiCDC(**arguments) as session:
         yield session
 
@@ -199,6 +198,13 @@ def _file_name(request: pytest.FixtureRequest) -> str:
     if bracket:
         name += f"-{quote(parameters.removesuffix(']'), safe='')}".replace("~", "%7E")
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}+{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _uri_at(place: str, arguments: Mapping[str, Any], assumed: str) -> dict[str, str]:
+    """Return the argument of the sink URI at a place, with the parameters of the test's, or else of the assumed one."""
+    uri = arguments.get("sink_uri")
+    query = (assumed if uri is None else uri).partition("?")[2]
+    return {"assumed_uri" if uri is None else "sink_uri": f"{place}?{query}"}
 
 
 def _marker_arguments(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class TiCDC:
         release: str = releases.DEFAULT,
         architecture: str | None = None,
         *,
-        sink_uri: str = SINK_URI,
+        sink_uri: str | None = None,
         config: str | Path | Mapping[str, Any] | None = None,
         start_ts: int | str | None = None,
         resolved_interval: str | None = None,
@@ -81,6 +81,7 @@ class TiCDC:
         send: bool = False,
         keep_history: bool = True,
         kafka_timeout: float = KafkaSettings.silence,
+        assumed_uri: str = SINK_URI,
     ) -> None:
         """Open a changefeed.
 
@@ -91,11 +92,13 @@ class TiCDC:
         does. `fixtures` is a directory to which the messages are written on closing. `send` also sends them to the
         Kafka of `sink_uri` at once, which may acknowledge nothing for `kafka_timeout` seconds. Without `keep_history`
         there are no truths, and memory does not grow with what was sent, if `messages` is called again and again.
+        Without `sink_uri` it is `assumed_uri`, but for parameters that `config` has.
+
         Raises UserError for invalid arguments, DeliveryError if Kafka does not answer.
         """
         kind, _, tag = release.rpartition(":")
         release_facts = releases.find(tag, kind or architecture)
-        self._release, self._changefeed = release_facts, _changefeed(sink_uri, config, release_facts)
+        self._release, self._changefeed = release_facts, _changefeed(sink_uri, config, release_facts, assumed_uri)
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
@@ -430,13 +433,15 @@ def records(messages: Iterable[Message]) -> Iterator[Record]:
         yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
 
 
-def _changefeed(sink_uri: str, config: str | Path | Mapping[str, Any] | None, release: Release) -> Changefeed:
+def _changefeed(
+    sink_uri: str | None, config: str | Path | Mapping[str, Any] | None, release: Release, assumed: str
+) -> Changefeed:
     if isinstance(config, Mapping):
         lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
-        return load(sink_uri, "".join(lines), release)
+        return load(sink_uri, "".join(lines), release, assumed=assumed)
     if isinstance(config, str) and ("\n" in config or "=" in config):
-        return load(sink_uri, config, release)
-    return load_file(sink_uri, config, release)
+        return load(sink_uri, config, release, assumed=assumed)
+    return load_file(sink_uri, config, release, assumed)
 
 
 def _toml(value: object) -> str:

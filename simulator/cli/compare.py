@@ -14,6 +14,7 @@ from simulator.consumer.compare.events import EVERYTHING, ComparedEvent
 from simulator.consumer.compare.pairs import Difference
 from simulator.consumer.storage.sources import is_storage
 from simulator.errors import UserError, printable
+from simulator.quantities import counted
 
 DIFFERENT = 1
 """The exit code of streams that differ."""
@@ -60,7 +61,7 @@ def _lines(comparison: StreamComparison) -> Iterator[str]:
         yield f"… and {comparison.more:,} more"
     yield from map(printable, comparison.partitions)
     count = len(comparison.differences) + comparison.more + len(comparison.partitions)
-    verdict = "equal" if comparison.equal else f"{count:,} {'difference' if count == 1 else 'differences'}"
+    verdict = "equal" if comparison.equal else counted(count, "difference")
     messages = " and ".join(f"{count:,}" for count in comparison.messages)
     yield f"{verdict}: {messages} messages, {comparison.same_bytes:,} of them with the same bytes"
 

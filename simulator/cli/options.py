@@ -173,7 +173,7 @@ def play(start: str, over: str, chosen: str, file: str = "") -> Option:
 
 
 CHANGEFEED = together(
-    click.option("--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
+    click.option("--sink-uri", metavar="URI", help=f"TiCDC's sink URI.  [default: {DEFAULT_SINK_URI}]"),
     CONFIG,
     click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
     architecture("By default the release's."),

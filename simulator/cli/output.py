@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from simulator.errors import DeliveryError, UserError, mask_secrets, printable, printable_json
+from simulator.errors import DeliveryError, UserError, abridged, mask_secrets, printable, printable_json
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -27,7 +27,7 @@ def complain(lines: Iterable[str]) -> None:
     """Print lines on standard error; errors in doing so are ignored."""
     with suppress(OSError):
         for line in lines:
-            click.echo(printable(mask_secrets(line)), err=True)
+            click.echo(printable(abridged(mask_secrets(line))), err=True)
 
 
 def check_file(option: str, path: Path | None) -> None:

@@ -21,6 +21,7 @@ from rich.text import Text
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.cli.terminal import Terminal
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.releases.availability import describe_releases
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import (
@@ -299,7 +300,7 @@ def _both(difference: ReleaseDifference) -> tuple[str, str]:
 
 
 def _count(members: frozenset[object]) -> str:
-    return "1 entry" if len(members) == 1 else f"{len(members)} entries"
+    return counted(len(members), "entry")
 
 
 def _member(value: object) -> str:

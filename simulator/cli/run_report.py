@@ -23,6 +23,7 @@ from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
+from simulator.quantities import counted, sized
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
@@ -210,8 +211,8 @@ class Display:
         if not writes_files:
             out.print(by_partition(summary.by_partition()), "")
         out.print(
-            f"{summary.rows:,} row changes in {summary.messages:,} {'files' if writes_files else 'messages'}, "
-            f"{summary.bytes / 1e6:,.1f} MB, "
+            f"{counted(summary.rows, 'row change')} in "
+            f"{counted(summary.messages, 'file' if writes_files else 'message')}, {sized(summary.bytes)}, "
             f"{summary.seconds:.1f} s, of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
             f"simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
@@ -227,14 +228,14 @@ class Display:
 def reading_line(progress: Progress, seconds: float) -> str:
     """Return the progress line while reading."""
     rows = sum(progress.read.values())
-    return f"{READING}: {rows:,} rows read, {rows / seconds:,.0f} rows/s"
+    return f"{READING}: {counted(rows, 'row')} read, {rows / seconds:,.0f} rows/s"
 
 
 def sending(progress: Progress, seconds: float) -> str:
     """Return the progress line while sending."""
-    events, size = sum(progress.events.values()), sum(progress.bytes.values())
+    events, sent = sum(progress.events.values()), sum(progress.bytes.values())
     rate = f"{events / seconds:,.0f} events/s"
-    return f"sending: {events:,} events, {size / 1e6:,.1f} MB, {silence(progress) or rate}"
+    return f"sending: {counted(events, 'event')}, {sized(sent)}, {silence(progress) or rate}"
 
 
 def silence(progress: Progress) -> str:
@@ -256,7 +257,9 @@ def by_table(tables: dict[str, Counter[int]]) -> Table:
         shown.add_row(name, *(f"{tables[name][op]:,}" for op in (INSERT, UPDATE, DELETE)))
     rest: Counter[int] = sum((tables[name] for name in list(tables)[MANY:]), Counter())
     if rest:
-        shown.add_row(f"… {len(tables) - MANY} more tables", *(f"{rest[op]:,}" for op in (INSERT, UPDATE, DELETE)))
+        shown.add_row(
+            f"… {counted(len(tables) - MANY, 'more table')}", *(f"{rest[op]:,}" for op in (INSERT, UPDATE, DELETE))
+        )
     return shown
 
 
@@ -269,7 +272,7 @@ def by_partition(every: Sequence[dict[str, Any]]) -> Table:
     rest = every[MANY:]
     if rest:
         sums = (f"{sum(place[name] for place in rest):,}" for name in ("rows", "messages", "bytes"))
-        shown.add_row(f"… {len(rest)} more partitions", "", *sums, "")
+        shown.add_row(f"… {counted(len(rest), 'more partition')}", "", *sums, "")
     return shown
 
 

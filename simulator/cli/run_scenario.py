@@ -33,7 +33,7 @@ from simulator.run.execute import rehearse, rehearse_files
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.scenario import Scenario
-from simulator.settings import AUTO, DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
+from simulator.settings import AUTO, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.signals import Stopped, defer_signals
 from simulator.sinks import claim_check
 from simulator.sinks.console import ConsoleServer
@@ -61,7 +61,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     if options["at"] is None:
         check_sink(settings.sink_uri, options)
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
+    changefeed = load_file(settings.sink_uri, settings.config, release)
     check_client(options)
     check_storage(changefeed, options)
     resuming.check(options)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.run import outputs
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
@@ -73,7 +74,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Out
     for (topic, _), (first, end) in offset_ranges(output.settings, output.destinations.topics).items():
         counts[topic] += end - first
     notes = (
-        f"topic {topic} has {count:,} messages already, and those of this run come after them; verify and a consumer "
+        f"topic {topic} has {counted(count, 'message')} already, and those of this run come after them; verify and a consumer "
         "see both: name another topic for this run alone"
         for topic, count in counts.items()
         if count

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
 from simulator.consumer.event_lines import lines
 from simulator.errors import EncodeError, UserError
+from simulator.quantities import noun
 from simulator.serve.data_directory import DataDirectory
 
 KAFKA_TIMEOUT = 10.0
@@ -42,7 +43,8 @@ def serve(options: dict[str, Any]) -> int:
         ticdc = TiCDC(
             release.name,
             release.architecture,
-            sink_uri=options["sink_uri"] or SINK_URI,
+            sink_uri=options["sink_uri"],
+            assumed_uri=SINK_URI,
             config=options["config"],
             start_ts=start_ts,
             seed=options["seed"] or 0,
@@ -73,7 +75,7 @@ def serve(options: dict[str, Any]) -> int:
         )
         stack.callback(server.close)
         with signals.stop_gracefully() as stop:
-            asyncio.run(_serve(server, ticdc, stop))
+            asyncio.run(_serve(server, ticdc, passwords or ("root",), stop))
         server.close()
         if isinstance(server.database.failure, EncodeError):
             raise server.database.failure
@@ -86,9 +88,10 @@ def serve(options: dict[str, Any]) -> int:
     return 0
 
 
-async def _serve(server: TiCDCServer, ticdc: TiCDC, stop: signals.StopRequest) -> None:
+async def _serve(server: TiCDCServer, ticdc: TiCDC, users: Collection[str], stop: signals.StopRequest) -> None:
     def listening() -> None:
-        show_lines([f"{ticdc.describe()}; MySQL clients: {server.host}:{server.port}, user root; Ctrl-C ends"])
+        who = f"{noun(len(users), 'user')} {', '.join(users)}"
+        show_lines([f"{ticdc.describe()}; MySQL clients: {server.host}:{server.port}, {who}; Ctrl-C ends"])
         sys.stdout.flush()
 
     serving = asyncio.create_task(server.server.serve(listening))

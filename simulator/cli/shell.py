@@ -19,6 +19,7 @@ from simulator.cli.output import complain, show_lines, warn
 from simulator.consumer.event_lines import lines, raw_lines
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.faults import FAULTS
+from simulator.quantities import counted
 from simulator.settings import DEFAULT_SINK_URI
 from simulator.tidb.parser.script import split_script
 
@@ -51,7 +52,8 @@ def shell(options: dict[str, Any], force: bool) -> int:
     ticdc = TiCDC(
         options["release"] or "v8.5.3",
         options["architecture"],
-        sink_uri=options["sink_uri"] or SINK_URI,
+        sink_uri=options["sink_uri"],
+        assumed_uri=SINK_URI,
         config=options["config"],
         start_ts=options["start_ts"],
         resolved_interval=f"{interval}ms" if (interval := options["resolved_interval_ms"]) else None,
@@ -252,7 +254,7 @@ def _cell(value: object) -> str:
 
 
 def _rows(count: int) -> str:
-    return f"{count} row" if count == 1 else f"{count} rows"
+    return counted(count, "row")
 
 
 def _pieces(source: Iterable[bytes]) -> Iterator[tuple[int, str]]:

@@ -308,10 +308,13 @@ def inspect(
             raise UserError(
                 f"{source} has files of a storage sink: of the options only --json, --limit and --config apply"
             )
+        from simulator.consumer.records import skipped_files
         from simulator.consumer.storage.directory import open_directory
         from simulator.consumer.storage.lines import lines as lines_of_files
 
-        show_lines(islice(lines_of_files(open_directory(source, config), as_json), limit))
+        directory = open_directory(source, config)
+        warn(skipped_files(directory.skipped))
+        show_lines(islice(lines_of_files(directory, as_json), limit))
         return
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")

@@ -17,6 +17,7 @@ from simulator import tso
 from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
 from simulator.errors import UserError
+from simulator.quantities import noun
 from simulator.run import outputs
 from simulator.run.execute import RunResult
 from simulator.run.outputs import Output
@@ -72,7 +73,7 @@ def not_between(ts: int) -> UserError:
 def show(rows: Mapping[str, int], place: Path, ts: int) -> None:
     """Print the number of rows by table."""
     width = max(map(len, rows), default=0)
-    show_lines(f"{name:{width}} {count:>15,} rows" for name, count in rows.items())
+    show_lines(f"{name:{width}} {count:>15,} {noun(count, 'row')}" for name, count in rows.items())
     show_lines([f"{place}: all rows at {tso.describe(ts)}"])
 
 

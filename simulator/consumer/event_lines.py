@@ -15,6 +15,7 @@ from simulator.consumer.decode import decode, told_schemas
 from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.records import Record, TopicPartition
 from simulator.errors import UserError, printable, printable_json
+from simulator.quantities import counted
 
 WIDTH = 60
 """Characters of a value that are shown."""
@@ -117,7 +118,7 @@ def describe(event: stream.Event) -> str:
     """Return `KIND schema.table columns`."""
     if isinstance(event, stream.Watermark):
         return "WATERMARK"
-    name = f"{event.schema}.{event.table}" if event.table else event.schema
+    name = name_text(*filter(None, (event.schema, event.table)))
     if isinstance(event, stream.DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" and event.before is not None else _columns(event)
@@ -130,7 +131,7 @@ def describe(event: stream.Event) -> str:
 def _columns(event: stream.RowEvent) -> Iterator[str]:
     image = event.before if event.after is None else event.after
     for name, value in (image or {}).items():
-        yield f"{quote_if_needed(name)}={value_text(value)}"
+        yield f"{name_text(name)}={value_text(value)}"
 
 
 def _changes(event: stream.RowEvent) -> Iterator[str]:
@@ -139,9 +140,9 @@ def _changes(event: stream.RowEvent) -> Iterator[str]:
     for name, value in after.items():
         old = before.get(name)
         if old != value:
-            yield f"{quote_if_needed(name)}: {value_text(old)}→{value_text(value)}"
+            yield f"{name_text(name)}: {value_text(old)}→{value_text(value)}"
         elif not keyed or name in event.columns and event.columns[name].key:
-            yield f"{quote_if_needed(name)}={value_text(value)}"
+            yield f"{name_text(name)}={value_text(value)}"
     for value in event.unnamed:
         yield f"(no name): {value_text(value)}→NULL"
 
@@ -152,15 +153,22 @@ def quote_if_needed(text: str) -> str:
     return text if plain and text != "NULL" and not text.startswith("0x") else json.dumps(text, ensure_ascii=False)
 
 
+def name_text(*names: str) -> str:
+    """Return the name of a schema, a table or a column, with its parts in quotes where that is needed."""
+    return ".".join(json.dumps(name, ensure_ascii=False) if "." in name else quote_if_needed(name) for name in names)
+
+
 def value_text(value: stream.Value) -> str:
     """Return a value for people: the first WIDTH characters, bytes in hexadecimal digits."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
-        rest = f"…({len(value)} bytes)" if len(value) > WIDTH // 2 else ""
+        rest = f"…({counted(len(value), 'byte')})" if len(value) > WIDTH // 2 else ""
         return f"0x{value[: WIDTH // 2].hex()}{rest}"
     return (
-        quote_if_needed(value) if len(value) <= WIDTH else f"{quote_if_needed(value[:WIDTH])}…({len(value)} characters)"
+        quote_if_needed(value)
+        if len(value) <= WIDTH
+        else f"{quote_if_needed(value[:WIDTH])}…({counted(len(value), 'character')})"
     )
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
-from simulator.files import parse_error_reason
+from simulator.files import directory_entries, parse_error_reason, without_mark
+from simulator.sinks.files.directory import SCHEMAS
 from simulator.ticdc.changefeed import parse_kafka_uri
 from simulator.ticdc.changefeed.model import Kafka
 
@@ -48,23 +49,46 @@ def read_records(
 ) -> Iterator[Record]:
     """Yield the records of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
 
-    With `follow` the topic is read endlessly. `warn` receives parameters of the address without effect. Raises
-    UserError for a missing directory, a directory without fixtures, or a broken line.
+    With `follow` the topic is read endlessly. `warn` receives parameters of the address without effect, and files that
+    are not read. Raises UserError for a missing directory, a directory without fixtures, or a broken line.
     """
     if "://" in source:
         return kafka_records(source, follow, warn)
     if follow:
         raise UserError(f"{source} is a directory: only kafka://host:port/topic can be followed")
-    return (record for shard in fixture_files(Path(source)) for record in FORMATS[shard.path.suffix](shard))
+    shards = fixture_files(Path(source))
+    warn(skipped_files(_skipped(Path(source), {shard.path for shard in shards})))
+    return (record for shard in shards for record in FORMATS[shard.path.suffix](shard))
+
+
+def _skipped(directory: Path, read: Collection[Path]) -> Iterator[Path]:
+    """Yield the files that may be meant as fixtures: by their suffix, or as they lie beside some."""
+    topics = {directory, *(path.parent for path in read)}
+    for path in _files(directory):
+        if path not in read and path.name != SCHEMAS and (path.suffix in FORMATS or path.parent in topics):
+            yield path
+
+
+def skipped_files(paths: Iterable[Path | str]) -> list[str]:
+    """Return a line that names the files that are not read, or none."""
+    names = [repr(str(path)) for path in paths]
+    more = f" and {len(names) - FEW:,} more" if len(names) > FEW else ""
+    return [f"not read, as no changefeed gives files such names: {', '.join(names[:FEW])}{more}"] if names else []
+
+
+FEW = 5
+"""Names of files that are shown."""
 
 
 def fixture_files(directory: Path) -> list[FixtureFile]:
     """Return the files DIR/<topic>/<partition>.jsonl or .parquet by topic and number; raises UserError if there are
     none."""
-    if not directory.is_dir():
-        raise UserError(f"no such directory: {directory}. A fixtures directory or kafka://host:port/topic is expected")
+    try:
+        paths = [path for path in _files(directory) if path.suffix in FORMATS and path.stem.isdecimal()]
+    except UserError as error:
+        raise UserError(f"{error}; a fixtures directory or kafka://host:port/topic is expected") from None
     files = sorted(
-        (FixtureFile(path.parent.name, int(path.stem), path) for path in _files(directory)),
+        (FixtureFile(path.parent.name, int(path.stem), path) for path in paths),
         key=lambda shard: (shard.topic, shard.partition, shard.path.suffix),
     )
     if not files:
@@ -164,13 +188,15 @@ def kafka_topic(uri: str, source: str) -> tuple[str, Kafka, tuple[str, ...]]:
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    for suffix in FORMATS:
-        yield from (path for path in directory.glob(f"*/*{suffix}") if path.stem.isdecimal())
-        yield from (path for path in directory.glob(f"*{suffix}") if path.stem.isdecimal())
+    """Yield what is in a directory and its directories."""
+    for entry in directory_entries(directory):
+        yield from directory_entries(entry) if entry.is_dir() else [entry]
 
 
 def record_of_line(shard: FixtureFile, number: int, line: bytes) -> Record:
     """Return the record on a line; raises UserError."""
+    if number == 1:
+        line = without_mark(line, shard.path)
     try:
         document = json.loads(line)
         key, value = (_bytes(document[name]) for name in ("key", "value"))

@@ -15,10 +15,11 @@ from simulator.sinks.schema_registry import RegistrySchemas
 def fixture_schemas(directory: Path) -> dict[int, str]:
     """Return the schemas of a fixtures directory by id; none if it has no file of them. Raises UserError."""
     path = directory / SCHEMAS
-    if not path.is_file():
+    if not path.exists():
         return {}
+    text = read_text(path)
     try:
-        return {int(id): _text(member["schema"]) for id, member in json.loads(read_text(path)).items()}
+        return {int(id): _text(member["schema"]) for id, member in json.loads(text).items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         form = '{"1": {"subject": …, "schema": …}, …}'
         reason = parse_error_reason(error) if isinstance(error, json.JSONDecodeError) else f"it is not {form}"

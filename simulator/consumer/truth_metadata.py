@@ -17,6 +17,8 @@ from simulator import releases, tso
 from simulator.consumer import statements as told
 from simulator.consumer.statements import ExpectedStatement
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
+from simulator.files import directory_entries, parse_json, read_text
+from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.tidb.ddl.catalog import object_key
@@ -100,13 +102,15 @@ def tag_and_architecture(release: Release) -> tuple[str, str]:
 
 def read(directory: Path) -> TruthMetadata:
     """Read the metadata; raises UserError for a directory that is no truth."""
-    try:
-        document = json.loads((directory / FILE).read_text("utf-8"))
-    except OSError:
+    file = directory / FILE
+    if file not in directory_entries(directory):
         why = f"it has no {FILE}, which --truth of run, diff and load writes"
-        raise UserError(f"{directory} is no truth: {why}") from None
+        raise UserError(f"{directory} is no truth: {why}")
+    text = read_text(file)
+    try:
+        document = parse_json(text)
     except ValueError as error:
-        raise UserError(f"{directory / FILE} is not JSON: {error}") from None
+        raise UserError(f"{file} is not JSON: {error}") from None
     return _about(directory, document)
 
 
@@ -181,7 +185,9 @@ def check_topics(directory: Path, metadata: TruthMetadata, actual: Mapping[str, 
         raise _other_run(directory, f"that one did not write to {_name_list(other)}, which SOURCE has")
     for topic, count in metadata.topics.items():
         if actual[topic] > count:
-            raise _other_run(directory, f"that one wrote to {count} partitions of {topic}, which has {actual[topic]}")
+            raise _other_run(
+                directory, f"that one wrote to {counted(count, 'partition')} of {topic}, which has {actual[topic]}"
+            )
 
 
 def check_times(directory: Path, metadata: TruthMetadata, first: int, last: int) -> None:
@@ -213,7 +219,7 @@ def check_files(directory: Path, metadata: TruthMetadata, files: Mapping[Name, i
         if name not in present:
             raise _damaged_truth(directory, f"it has no definition of {table}")
         if rows and not present[name]:
-            raise _damaged_truth(directory, f"it has no file with the {rows:,} rows of {table}")
+            raise _damaged_truth(directory, f"it has no file with the {counted(rows, 'row')} of {table}")
 
 
 def check_rows(directory: Path, metadata: TruthMetadata, actual: Mapping[str, int]) -> None:
@@ -221,7 +227,7 @@ def check_rows(directory: Path, metadata: TruthMetadata, actual: Mapping[str, in
     for table, rows in actual.items():
         if metadata.rows.get(table, rows) != rows:
             raise _damaged_truth(
-                directory, f"{table} has {rows:,} rows, and had {metadata.rows[table]:,} when it was written"
+                directory, f"{table} has {counted(rows, 'row')}, and had {metadata.rows[table]:,} when it was written"
             )
 
 

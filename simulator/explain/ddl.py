@@ -10,6 +10,7 @@ from typing import Any
 
 from simulator.errors import DdlError
 from simulator.explain.schema_differences import TableDifference, schema_changes
+from simulator.quantities import counted, noun
 from simulator.releases import Release
 from simulator.run.plan.statements import IN_SCRIPT, AppliedStatement, EmittedJob, PendingStatement
 from simulator.run.plan.table_infos import TableIds, follow_jobs
@@ -244,7 +245,7 @@ def statements_lines(explanation: Sequence[DdlExplained], total: int) -> Iterato
 
 def ddl_lines(explanation: DdlExplained) -> Iterator[str]:
     """Yield each job with its decision and messages, then the changes of tables."""
-    many = f"{len(explanation.jobs)} jobs" if len(explanation.jobs) != 1 else "one job"
+    many = counted(len(explanation.jobs), "job") if len(explanation.jobs) != 1 else "one job"
     yield f"{many} of TiDB, under TiCDC {explanation.release} ({explanation.architecture})"
     for note in explanation.notes:
         yield f"note         {note}"
@@ -288,11 +289,11 @@ def _event_lines(event: EventExplained) -> Iterator[str]:
 
 
 def _message_lines(message: MessageExplained) -> Iterator[str]:
-    where = f"partition{'s' * (len(message.partitions) > 1)} {', '.join(map(str, message.partitions))}"
+    where = f"{noun(len(message.partitions), 'partition')} {', '.join(map(str, message.partitions))}"
     yield f"{message.protocol:<13} {where}{'' if message.chosen else ' (not the protocol of this changefeed)'}"
     for name, data in (("key", message.key), ("value", message.value)):
         if data is not None:
-            yield f"  {name:<11} {len(data)} bytes: {data.decode('utf-8', 'backslashreplace')}"
+            yield f"  {name:<11} {counted(len(data), 'byte')}: {data.decode('utf-8', 'backslashreplace')}"
 
 
 def _change_lines(change: TableDifference) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from simulator.columns import cells, row_image
 from simulator.consumer.event_lines import as_text, quote_if_needed
 from simulator.explain.change import RowChange
+from simulator.quantities import counted
 from simulator.releases import V8_5, Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
@@ -265,7 +266,7 @@ def row_lines(explained: RowExplained) -> Iterator[str]:
     yield ""
     yield f"handle key   {', '.join(explained.handle_key) or 'none'}"
     yield f"dispatcher   {explained.dispatcher}: {_source(explained)}"
-    yield f"destination  {explained.topic}/{explained.partition} of {explained.partitions} partitions"
+    yield f"destination  {explained.topic}/{explained.partition} of {counted(explained.partitions, 'partition')}"
     if explained.sent_as:
         yield f"sent as      {explained.sent_as}"
     if explained.why:
@@ -278,10 +279,10 @@ def row_lines(explained: RowExplained) -> Iterator[str]:
         yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(explained.split_by)} changes:"
         yield "             explain each by itself; output-raw-change-event=true keeps it whole, as below"
     for place, size in explained.stored:
-        yield f"stored       {size} bytes at {place}"
+        yield f"stored       {counted(size, 'byte')} at {place}"
     for key, value in explained.messages:
         for name, data in (("key", key), ("value", value)):
-            yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"
+            yield f"{name:<12} {'null' if data is None else counted(len(data), 'byte')}"
             if data is not None:
                 yield f"  text       {as_text(data)}"
                 yield f"  hex        {data.hex()}"

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from simulator import files, tso
 from simulator.errors import DeliveryError, UserError, uri_without_secrets
+from simulator.files import read_text
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.run.plan import Plan
@@ -151,13 +152,12 @@ def _difference(name: str, before: str | None, now: str | None) -> str:
 
 def _read(path: Path, kind: type[CheckpointT]) -> CheckpointT:
     """Read a checkpoint; raises UserError for another file."""
+    text = read_text(path)
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = json.loads(text)
         if document["format"] != FORMAT:
             raise UserError(f"{path} has format {document['format']!r}: this version reads {FORMAT}")
         return kind.from_json(document)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no checkpoint of such a run; without that file a new run begins") from error
 

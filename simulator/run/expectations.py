@@ -22,7 +22,7 @@ from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.consumer.event_lines import describe, kind, quote_if_needed, value_text
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.storage.events import FileEvent
-from simulator.errors import ExpectationError, UserError
+from simulator.errors import ExpectationError, UserError, shortened
 from simulator.faults.pipeline import Injection
 from simulator.run.plan.expectation import PlannedExpectation
 from simulator.run.plan.statements import EmittedJob
@@ -135,7 +135,7 @@ def _failures(
         if wanted.sql and not _raises(wanted.error, each.raised):
             number, text = wanted.error
             error = " ".join(part for part in (f"error {number}" if number else "an error", text) if part)
-            yield f"{where}: {wanted.sql}: expected {error}, but {each.raised[1] if each.raised else 'it succeeds'}"
+            yield f"{where}: {shortened(wanted.sql)}: expected {error}, but {each.raised[1] if each.raised else 'it succeeds'}"
         for name, rows in wanted.rows.items():
             yield from _row_failures(f"{where}: rows of {name}", name, rows, each.state)
 

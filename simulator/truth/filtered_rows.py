@@ -17,7 +17,7 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.engines import stages
-from simulator.errors import UserError
+from simulator.errors import UserError, shortened
 from simulator.run.plan import Plan
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import EmittedJob
@@ -76,7 +76,7 @@ def statements(plan: Plan, after: int, until: int) -> Iterator[list[EmittedJob]]
     for jobs in of.values():
         if after < jobs[0].commit_ts <= until < jobs[-1].commit_ts:
             raise UserError(
-                f"no truth at {tso.describe(until)}: the statement {jobs[0].applied.pending.text!r} is then half done; "
+                f"no truth at {tso.describe(until)}: the statement {shortened(jobs[0].applied.pending.text)!r} is then half done; "
                 f"it ends at {jobs[-1].commit_ts}"
             )
         if after < jobs[0].commit_ts <= until:
@@ -114,7 +114,7 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
         if is_filtered:
             return consumer
         raise UserError(
-            f"no truth after {applied.pending.text!r}: a consumer that never got what event filters keep back "
+            f"no truth after {shortened(applied.pending.text)!r}: a consumer that never got what event filters keep back "
             f"refuses it: {outcome.error}"
         )
     after = outcome.upstream

@@ -89,7 +89,7 @@ def test_the_live_line_says_how_it_goes() -> None:
     )
     at_once = LoadStatus(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
     assert progress_line.line(at_once, None, "jsonl") == (
-        "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl"
+        "as fast as possible, 5 rows/s · 5 rows · 100 bytes, 100 bytes/s · in flight 0 bytes · jsonl"
     )
     late = LoadStatus(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
     silent = progress_line.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")

@@ -119,7 +119,7 @@ def test_a_kafka_that_is_silent_is_said_with_since_when_and_until_when(capfd: py
 
     clock = [time.strftime("%H:%M:%S", time.localtime(at)) for at in (now - 9, now + 111, now - 10, now + 110)]
     silent = "Kafka has acknowledged nothing since {}, waiting until {}".format
-    counts = "sending: 0 events, 0.0 MB, "
+    counts = "sending: 0 events, 0 bytes, "
     said = silent(*clock[:2]), silent(*clock[2:])
     assert [f"{counts}{what}" for what in ("0 events/s", *said, "0 events/s")] == shown[:4]
     assert [said[0]] == re.findall("Kafka.*", capfd.readouterr().err)

@@ -18,6 +18,7 @@ import pytest
 
 FLOW = (
     "errors",
+    "quantities",
     "signals",
     "files",
     "tso",

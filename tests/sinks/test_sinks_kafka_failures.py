@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from kafka.errors import KafkaError
 from support.scripted_kafka import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC, Answer, ScriptedKafka
 
+from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
+from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.producers import producer
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
@@ -191,3 +193,31 @@ def test_a_producer_that_no_broker_answers_leaves_no_socket_open() -> None:
         gc.collect()
 
     assert [str(each.message) for each in told if each.category is ResourceWarning] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "words"),
+    [
+        (44, "two replicas are policy", "PolicyViolation: two replicas are policy"),
+        (44, None, "PolicyViolation: Request parameters do not satisfy the configured policy"),
+        (38, None, "InvalidReplicationFactor: "),
+        (29, None, "TopicAuthorizationFailed: "),
+        (9999, "of a later Kafka", "error code 9999: of a later Kafka"),
+    ],
+)
+def test_a_broker_that_creates_no_topic_says_why(code: int, message: str | None, words: str) -> None:
+    """It answers, and with what is said."""
+    with ScriptedKafka() as kafka:
+        kafka.state.exists, kafka.state.creates = False, (code, message)
+        with pytest.raises(ChangefeedError, match=f"kafka create topic failed: t, 1 partition, .* {words}"):
+            prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(29, "refuses ticdc-sim: TopicAuthorizationFailed"), (72, "answers with ListenerNotFound: ")]
+)
+def test_a_topic_that_a_broker_does_not_show_is_not_one_that_is_missing(code: int, words: str) -> None:
+    with ScriptedKafka() as kafka:
+        kafka.state.exists, kafka.state.metadata_error = False, code
+        with pytest.raises((UserError, DeliveryError), match=f"Kafka at {kafka.address} {words}"):
+            prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})

@@ -207,6 +207,6 @@ def test_the_summary_of_a_run_counts_the_files_of_rows(tmp_path: Path, capsys: p
 
     assert run(["run", str(story), "--sink-uri", sink_uri, "--release", RELEASE, "--summary", str(summary)]) == 0
 
-    assert "2 row changes in 1 files, " in capsys.readouterr().out
+    assert "2 row changes in 1 file, " in capsys.readouterr().out
     (file,) = (tmp_path / "out").rglob("*.csv")
     assert json.loads(summary.read_text())["bytes"] == file.stat().st_size

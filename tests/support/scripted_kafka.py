@@ -16,6 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafka.protocol.admin import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from kafka.record.memory_records import MemoryRecords
@@ -24,7 +30,14 @@ TOPIC = "scripted"
 
 UNKNOWN_TOPIC, OUT_OF_ORDER_SEQUENCE = 3, 45
 
-VERSIONS = {ProduceRequest: 9, MetadataRequest: 9, InitProducerIdRequest: 4, ApiVersionsRequest: 3}
+VERSIONS = {
+    ProduceRequest: 9,
+    MetadataRequest: 9,
+    InitProducerIdRequest: 4,
+    ApiVersionsRequest: 3,
+    CreateTopicsRequest: 5,
+    DescribeConfigsRequest: 1,
+}
 """The newest of each request that it takes; a client takes it for a Kafka 2.8."""
 
 FETCH = 1
@@ -64,6 +77,12 @@ class Scripted:
     """partition → the first value of each batch that came"""
 
     exists: bool = True
+    metadata_error: int = UNKNOWN_TOPIC
+    """of a topic that there is not"""
+
+    creates: tuple[int, str | None] = (0, None)
+    """error code and message for who creates a topic"""
+
     addresses: list[tuple[str, int]] = field(default_factory=list)
     sequences: dict[tuple[int, int, int], list[tuple[int, int]]] = field(default_factory=dict)
     """(partition, producer id, epoch) → from which number up to which each batch went"""
@@ -195,7 +214,7 @@ def _metadata(state: Scripted, request: Any) -> Any:
     topics = [
         Topic(error_code=0, name=asked.name, is_internal=False, partitions=partitions)
         if asked.name == TOPIC and state.exists
-        else Topic(error_code=UNKNOWN_TOPIC, name=asked.name, is_internal=False, partitions=[])
+        else Topic(error_code=state.metadata_error, name=asked.name, is_internal=False, partitions=[])
         for asked in request.topics or []
     ]
     return MetadataResponse(brokers=nodes, cluster_id="scripted", controller_id=0, topics=topics)
@@ -239,9 +258,34 @@ def _produce(state: Scripted, request: Any) -> Any:
     return ProduceResponse(responses=[Topic(name=TOPIC, partition_responses=answered)], throttle_time_ms=0)
 
 
+def _created(state: Scripted, request: Any) -> Any:
+    code, message = state.creates
+    Topic = CreateTopicsResponse.CreatableTopicResult
+    topics = [Topic(name=topic.name, error_code=code, error_message=message) for topic in request.topics]
+    return CreateTopicsResponse(throttle_time_ms=0, topics=topics)
+
+
+def _configs(state: Scripted, request: Any) -> Any:
+    """Of each what was asked for, and nothing of it."""
+    Result = DescribeConfigsResponse.DescribeConfigsResult
+    results = [
+        Result(
+            error_code=0,
+            error_message=None,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+            configs=[],
+        )
+        for each in request.resources
+    ]
+    return DescribeConfigsResponse(throttle_time_ms=0, results=results)
+
+
 HANDLERS: dict[Any, Callable[[Scripted, Any], Any]] = {
     ApiVersionsRequest: _versions,
     MetadataRequest: _metadata,
     InitProducerIdRequest: _producer,
     ProduceRequest: _produce,
+    CreateTopicsRequest: _created,
+    DescribeConfigsRequest: _configs,
 }

@@ -40,7 +40,7 @@ from simulator.releases import Release
 from simulator.run import checkpoint, outputs
 from simulator.run.checkpoint import CheckpointFile
 from simulator.run.outputs import Output
-from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
+from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, IN_PROCESS
 from simulator.signals import Stopped, StopRequest, defer_signals, stop_gracefully
 from simulator.sinks import SINKS, claim_check
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -192,7 +192,7 @@ def _read_request(
 ) -> LoadRequest:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
+    changefeed = load_file(settings.sink_uri, settings.config, release)
     check_storage(changefeed, options)
     prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
@@ -233,10 +233,10 @@ def _setup(request: LoadRequest, output: Output) -> Setup:
         "in process" if request.master == IN_PROCESS else f"Spark, {request.master}",
         output.sink
         if request.options["fixtures"] or request.options["console"]
-        else uri_without_secrets(plan.settings.sink_uri or DEFAULT_SINK_URI),
+        else uri_without_secrets(request.changefeed.sink_uri),
         request.duration,
         request.options["consumer_group"],
-        "messages" if request.changefeed.storage is None else "files",
+        "message" if request.changefeed.storage is None else "file",
     )
 
 

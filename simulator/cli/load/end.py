@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator import tso
-from simulator.cli.load.monitor import MIB, LoadMonitor
+from simulator.cli.load.monitor import LoadMonitor
 from simulator.cli.run_report import by_partition, by_table
 from simulator.cli.terminal import Terminal
+from simulator.quantities import counted, sized
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
@@ -20,7 +21,7 @@ def show(monitor: LoadMonitor, stderr: bool = False) -> None:
     out = Terminal(stderr=stderr)
     if monitor.account.changes and not monitor.lost:
         out.print(by_table(tables(monitor)), "")
-    if monitor.account.partitions and not monitor.lost and monitor.setup.unit == "messages":
+    if monitor.account.partitions and not monitor.lost and monitor.setup.unit == "message":
         out.print(by_partition(partitions(monitor)), "")
     out.print(*closing(monitor), sep="\n", soft_wrap=True)
 
@@ -62,8 +63,8 @@ def closing(monitor: LoadMonitor) -> Iterator[str]:
 def _account(monitor: LoadMonitor) -> Iterator[str]:
     account = monitor.account
     yield (
-        f"{account.rows:,} row changes in {account.messages:,} {monitor.setup.unit}, {account.bytes / MIB:,.1f} MiB, "
-        f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {account.bytes_rate / MIB:,.1f} MiB/s), "
+        f"{counted(account.rows, 'row change')} in {counted(account.messages, monitor.setup.unit)}, "
+        f"{sized(account.bytes)}, {account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {sized(account.bytes_rate)}/s), "
         f"by {monitor.setup.driver}"
     )
     yield from _of_rate(monitor)
@@ -74,7 +75,7 @@ def _account(monitor: LoadMonitor) -> Iterator[str]:
         )
         yield f"acknowledged within: {quantiles}, at most {1000 * account.latencies.longest:,.0f} ms"
     if account.retried or account.resent:
-        yield f"sent again: {account.resent:,} records; {account.retried:,} windows, as a process was lost"
+        yield f"sent again: {counted(account.resent, 'record')}; {counted(account.retried, 'window')}, as a process was lost"
     if monitor.verdict is not None:
         yield monitor.verdict.describe(monitor.setup.group or "")
     if monitor.unfinished:

@@ -17,9 +17,6 @@ from simulator.load.reports.sent_window import SentWindow
 from simulator.load.reports.series import LoadSeries
 from simulator.load.reports.statistics import LoadStatistics, LoadStatus, RecentRates
 
-MIB = 1 << 20
-"""Bytes of a MiB, the unit of all sizes shown."""
-
 
 @dataclass(frozen=True)
 class Setup:
@@ -57,7 +54,7 @@ class Setup:
     group: str | None = None
     """The consumer group whose lag is watched."""
 
-    unit: str = "messages"
+    unit: str = "message"
     """What the rows are in: messages, or files."""
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from simulator import tso
-from simulator.cli.load.monitor import MIB, LoadMonitor
+from simulator.cli.load.monitor import LoadMonitor
 from simulator.cli.run_report import silence
 from simulator.cli.status_line import PLAIN, StatusLine
 from simulator.engines.tasks.progress import Progress
 from simulator.load.reports.statistics import LoadStatus
+from simulator.quantities import counted, sized
 
 REFRESHED = 0.5
 """Seconds between two updates on a terminal."""
@@ -25,9 +26,9 @@ def line(now: LoadStatus, lag: int | None, driver: str, silent: str = "") -> str
     asked = f"asked {now.target_rate:,.0f} rows/s, reached" if now.target_rate else "as fast as possible,"
     parts = [
         f"{asked} {now.rows_per_second:,.0f} rows/s",
-        f"{now.rows:,} rows",
-        f"{now.bytes / MIB:,.1f} MiB, {now.bytes_per_second / MIB:,.1f} MiB/s",
-        f"in flight {now.in_flight / MIB:,.1f} MiB",
+        counted(now.rows, "row"),
+        f"{sized(now.bytes)}, {sized(now.bytes_per_second)}/s",
+        f"in flight {sized(now.in_flight)}",
     ]
     if lag is not None:
         parts.append(f"lag {lag:,}")

@@ -12,19 +12,19 @@ import plotly.graph_objects as go
 from simulator import tso
 from simulator.cli import page
 from simulator.cli.load.end import closing, partitions, tables
-from simulator.cli.load.monitor import MIB, LoadMonitor
+from simulator.cli.load.monitor import LoadMonitor
 from simulator.cli.load.summary import series
-from simulator.cli.output import write_file
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, known, line, long, short
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.quantities import counted, noun, sized, unit_of
 
 
 def write(monitor: LoadMonitor, path: Path) -> None:
     """Write the page; raises DeliveryError."""
     with monitor.lock:
         text = document(monitor)
-    write_file(path, text, "report")
+    page.write(path, text, "report")
 
 
 def document(monitor: LoadMonitor) -> str:
@@ -38,7 +38,7 @@ def document(monitor: LoadMonitor) -> str:
             page.tables(
                 (
                     page.table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(monitor)),
-                    page.table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(monitor)),
+                    page.table("Partitions", ("partition", "rows", "messages", "bytes"), _partition_rows(monitor)),
                     page.table("Settings", ("setting", "value"), _settings(monitor), "words"),
                 )
             ),
@@ -63,8 +63,10 @@ def _tiles(monitor: LoadMonitor) -> Iterator[tuple[str, str, str]]:
     if account.reached_share is not None:
         rate_text = f"{100 * account.reached_share:.1f} % of the {account.target_rows / account.paced[1]:,.0f} asked"
     yield "rows/s", f"{account.rate:,.0f}", rate_text
-    yield "rows", short(account.rows), f"in {short(account.messages)} {monitor.setup.unit}"
-    yield "MiB/s", f"{account.bytes_rate / MIB:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
+    messages = f"{short(account.messages)} {noun(account.messages, monitor.setup.unit)}"
+    yield noun(account.rows, "row"), short(account.rows), f"in {messages}"
+    amount, unit = sized(account.bytes_rate).rsplit(" ", 1)
+    yield f"{unit}/s", amount, f"{sized(account.bytes)} in all"
     if account.latencies.records:
         p50, p99 = account.latencies.quantiles([0.5, 0.99])
         yield (
@@ -102,8 +104,9 @@ def _charts(monitor: LoadMonitor) -> Iterator[tuple[str, str, go.Figure]]:
         caption = "From handing a record to Kafka's client to its acknowledgement (logarithmic)."
         yield "Acknowledgement", caption, latency
 
-    size = page.figure(x, axis, "MiB/s")
-    line(size, x, [value / MIB for value in points["bytes_per_second"]], "keys and values", GREEN, fill=True)
+    width, unit = unit_of(max(points["bytes_per_second"], default=0.0))
+    size = page.figure(x, axis, f"{unit}/s")
+    line(size, x, [value / width for value in points["bytes_per_second"]], "keys and values", GREEN, fill=True)
     yield "Bytes", "Keys and values of the messages, before compression.", size
 
     if known(points["lag"]):
@@ -124,8 +127,7 @@ def _skew(monitor: LoadMonitor) -> go.Figure:
     names = [f"{place['topic']}/{place['partition']}" if several else str(place["partition"]) for place in every]
     rows = [place["rows"] for place in every]
     figure = page.figure([], "topic/partition" if several else "partition", "rows")
-    figure.add_bar(x=names, y=rows, name="rows", marker_color=BLUE, hovertemplate="%{y:,}<extra>%{x}</extra>")
-    figure.update_layout(bargap=0.35)
+    page.bars(figure, names, rows, "rows", BLUE)
     figure.update_xaxes(type="category")
     if rows:
         even = sum(rows) / len(rows)
@@ -160,7 +162,7 @@ def _partition_rows(monitor: LoadMonitor) -> Iterator[tuple[str, ...]]:
 
 def _amounts(places: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     rows, messages, size = (sum(place[name] for place in places) for name in ("rows", "messages", "bytes"))
-    return f"{rows:,}", f"{messages:,}", f"{size / MIB:,.1f}"
+    return f"{rows:,}", f"{messages:,}", sized(size)
 
 
 def _settings(monitor: LoadMonitor) -> Iterator[tuple[str, str]]:
@@ -172,7 +174,7 @@ def _settings(monitor: LoadMonitor) -> Iterator[tuple[str, str]]:
     yield "sink", setup.sink
     yield "protocol", setup.protocol
     yield "release", f"{setup.release} ({setup.architecture})"
-    yield "resolved interval", f"{setup.resolved_interval_ms:,} ms, {account.windows:,} watermarks sent"
+    yield "resolved interval", f"{setup.resolved_interval_ms:,} ms, {counted(account.windows, 'watermark')} sent"
     yield "engine", setup.engine
     yield "driver", setup.driver
     if setup.group:

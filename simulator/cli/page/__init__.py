@@ -1,19 +1,27 @@
-"""Reports as self-contained HTML pages of tiles, charts and tables. All texts are escaped."""
+"""Reports as HTML pages of tiles, charts and tables. All texts are escaped.
+
+plotly.js, of which a copy in each report would be most of it, lies in a file beside them that they share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
 import plotly.graph_objects as go
 import plotly.io
-from plotly.offline import get_plotlyjs
+from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator import __version__
+from simulator.cli.output import write_file
 
 INK, MUTED, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 BLUE, ORANGE, GREEN, RED, PURPLE = "#1f6feb", "#e07b00", "#1a7f4b", "#c2334d", "#7a4fc2"
+
+PLOTLY = f"plotly-{get_plotlyjs_version()}.min.js"
+"""The file with plotly.js."""
 
 HEIGHT = 250
 """Pixels of a chart."""
@@ -23,9 +31,10 @@ Values = Sequence[float | None]
 
 
 def document(title: str, beneath: str, sections: Iterable[str], charts: bool = True) -> str:
-    """Return the whole file; `charts` adds the 4 MB of plotly."""
-    style = (files("simulator.cli.page") / "page.css").read_text("utf-8")
-    script = f"<script>{get_plotlyjs()}</script>\n" if charts else ""
+    """Return the whole file; with `charts` it needs PLOTLY beside it."""
+    package = files("simulator.cli.page")
+    style = (package / "page.css").read_text("utf-8")
+    script = f'<script src="{PLOTLY}"></script>\n' if charts else ""
     body = "\n".join(sections)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -51,6 +60,14 @@ def document(title: str, beneath: str, sections: Iterable[str], charts: bool = T
 """
 
 
+def write(path: Path, text: str, what: str) -> None:
+    """Write a page, and PLOTLY beside it if it needs it and it is not there; raises DeliveryError."""
+    write_file(path, text, what)
+    script = Path(path).resolve().with_name(PLOTLY)
+    if f'src="{PLOTLY}"' in text and path.is_file() and not script.exists():
+        write_file(script, get_plotlyjs(), what)
+
+
 def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:
     """Return tiles of name, figure and caption; `kind` is a CSS class."""
     inner = "".join(
@@ -62,6 +79,7 @@ def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:
 
 def chart(heading: str, caption: str, figure: go.Figure) -> str:
     """Return a chart with its heading and a sentence that explains it."""
+    _set_ticks(figure)
     drawn = plotly.io.to_html(
         figure,
         full_html=False,
@@ -113,10 +131,50 @@ def figure(x: Values, across: str, up: str, log: bool = False) -> go.Figure:
     if log:
         made.update_yaxes(type="log", dtick=1, tickformat=",~g")
     else:
-        made.update_yaxes(rangemode="tozero", tickformat="~s" if up in ("rows/s", "rows", "records") else "~g")
+        made.update_yaxes(rangemode="tozero", tickformat=",~g")
     if x:
-        made.update_xaxes(range=[0, max(float(x[-1] or 0.0), 1e-9)])
+        last = float(x[-1] or 0.0)
+        made.update_xaxes(range=[0, last] if last else [-0.5, 0.5], tickformat=",~g", dtick=None if last else 1)
     return made
+
+
+def _set_ticks(figure: go.Figure) -> None:
+    """Set the ticks of the vertical axis for its values: whole numbers for counts, `12k` for large ones."""
+    if figure.layout.yaxis.type == "log":
+        return
+    tops = [max((value for value in trace.y if value is not None), default=0.0) for trace in figure.data]
+    bars = [top for trace, top in zip(figure.data, tops, strict=True) if trace.type == "bar"]
+    top = max((*tops, sum(bars)), default=0.0)
+    if top >= 10_000:
+        figure.update_yaxes(tickformat="~s")
+    elif figure.layout.yaxis.title.text in COUNTS:
+        figure.update_yaxes(tickformat=",d", dtick=1 if top < 5 else None, range=None if top else [0, 1])
+
+
+COUNTS = ("rows", "records", "times")
+"""What the vertical axis of a chart counts."""
+
+
+def bars(on: go.Figure, names: Sequence[str], counts: Sequence[float], name: str, colour: str) -> None:
+    """Add bars to a chart of named things, of a width that leaves a few of them slim."""
+    on.add_bar(
+        x=list(names),
+        y=list(counts),
+        name=name,
+        marker_color=colour,
+        width=min(0.65, 0.08 * len(names)),
+        hovertemplate="%{y:,}<extra>%{x}</extra>",
+    )
+    if any(len(name) > LABEL for name in names):
+        on.update_xaxes(tickvals=list(names), ticktext=[_label(name) for name in names])
+
+
+def _label(name: str) -> str:
+    """Return a name that is short enough to stand below a bar."""
+    return name if len(name) <= LABEL else f"{name[: LABEL // 2]}…{name[-LABEL // 2 + 1 :]}"
+
+
+LABEL = 28
 
 
 def line(
@@ -130,17 +188,30 @@ def line(
     shape: str = "linear",
     gaps: bool = True,
 ) -> None:
-    """Add a line to a chart; `gaps` interrupts it at unknown values."""
+    """Add a line to a chart; `gaps` interrupts it at unknown values. A value without neighbours is a point."""
     on.add_scatter(
         x=list(x),
         y=list(y),
         name=name,
-        mode="lines",
+        mode="lines+markers" if _has_lone_values(y, gaps) else "lines",
+        marker={"size": 6},
+        cliponaxis=False,
         connectgaps=not gaps,
         line={"color": colour, "width": 1.6, "dash": dash, "shape": shape},
         fill="tozeroy" if fill else "none",
         fillcolor=f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.12)",
         hovertemplate="%{y:,.4~g}",
+    )
+
+
+def _has_lone_values(values: Values, gaps: bool) -> bool:
+    """Return whether a line would not show some value."""
+    present = [value is not None for value in values]
+    if not gaps:
+        return sum(present) == 1
+    return any(
+        here and not before and not after
+        for before, here, after in zip([False, *present], present, [*present[1:], False])
     )
 
 

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 
 from simulator import tso
 from simulator.cli import page
-from simulator.cli.output import write_file
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
 from simulator.cli.run_report import MANY
 from simulator.cli.verify.text import OPS, figures, named, offsets, verdict
@@ -21,6 +20,7 @@ from simulator.consumer.verify.verification import (
     failure_details,
     failure_heading,
 )
+from simulator.quantities import counted, noun
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#0e7c86", "#8a6d00", "#616e7c")
 A_DAY = 86_400.0
@@ -29,7 +29,7 @@ A_DAY = 86_400.0
 
 def write(verification: Verification, path: Path) -> None:
     """Write the page; raises DeliveryError."""
-    write_file(path, document(verification), "report")
+    page.write(path, document(verification), "report")
 
 
 def document(verification: Verification) -> str:
@@ -60,17 +60,29 @@ def _beneath(verification: Verification) -> str:
 def _tiles(verification: Verification) -> Iterator[tuple[str, str, str]]:
     """Yield name, figure and caption of each tile."""
     failed = len(verification.failures)
-    yield "", verification.verdict, f"{failed} checks failed" if failed else "no check failed"
+    yield "", verification.verdict, f"{counted(failed, 'check')} failed" if failed else "no check failed"
     yield "wrong", short(verification.wrong), "counted, not only those shown"
     if verification.source:
-        yield "row changes", short(verification.rows), f"in {short(verification.records)} records"
+        yield (
+            noun(verification.rows, "row change"),
+            short(verification.rows),
+            f"in {short(verification.records)} {noun(verification.records, 'record')}",
+        )
         until = (
             f"{tso.wall_time(verification.watermark):%Y-%m-%d %H:%M:%S}" if verification.watermark else "no watermark"
         )
-        yield "partitions", f"{len(verification.partitions):,}", f"complete up to {until}"
+        yield (
+            noun(len(verification.partitions), "partition"),
+            f"{len(verification.partitions):,}",
+            f"complete up to {until}",
+        )
     if verification.compared:
-        expected = sum(table.expected for table in verification.compared)
-        yield "rows expected", short(expected), f"in {len(verification.compared):,} tables"
+        expected = {table.table: table.expected for table in verification.compared}
+        yield (
+            f"{noun(sum(expected.values()), 'row')} expected",
+            short(sum(expected.values())),
+            f"in {counted(len(expected), 'table')}",
+        )
 
 
 def _charts(verification: Verification) -> Iterator[tuple[str, str, go.Figure]]:
@@ -84,9 +96,7 @@ def _charts(verification: Verification) -> Iterator[tuple[str, str, go.Figure]]:
         names = [named(table) for table in differing[:MANY]]
         chart = _bars("rows")
         for name, colour in (("missing", RED), ("left", ORANGE), ("different", PURPLE)):
-            chart.add_bar(
-                x=names, y=[getattr(table, name) for table in differing[:MANY]], name=name, marker_color=colour
-            )
+            page.bars(chart, names, [getattr(table, name) for table in differing[:MANY]], name, colour)
         yield "Differences by table", "Rows that are not as expected.", chart
     if verification.failures:
         yield "Wrong by check and table", "How often each check failed.", _by_check(verification.failures)
@@ -152,20 +162,16 @@ def _by_check(failures: Sequence[Failure]) -> go.Figure:
     for failure in failures:
         for table, count in failure.tables.items():
             tables[table] = tables.get(table, 0) + count
-    chart = _bars("")
+    chart = _bars("times")
     for colour, table in enumerate(sorted(tables, key=lambda name: -tables[name])[: len(COLOURS)]):
-        chart.add_bar(
-            x=[failure.check for failure in failures],
-            y=[failure.tables.get(table, 0) for failure in failures],
-            name=table or "no table",
-            marker_color=COLOURS[colour],
-        )
+        counts = [failure.tables.get(table, 0) for failure in failures]
+        page.bars(chart, [failure.check for failure in failures], counts, table or "no table", COLOURS[colour])
     return chart
 
 
 def _bars(up: str) -> go.Figure:
     chart = page.figure([], "", up)
-    chart.update_layout(barmode="stack", bargap=0.45)
+    chart.update_layout(barmode="stack")
     chart.update_xaxes(type="category", automargin=True)
     return chart
 

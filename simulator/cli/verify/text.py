@@ -21,6 +21,7 @@ from simulator.consumer.verify.verification import (
     failure_details,
     failure_heading,
 )
+from simulator.quantities import counted
 
 STYLES = {RIGHT: "green", UNPROVED: "yellow", UNFINISHED: "yellow"}
 """Colours by verdict; others are red."""
@@ -76,8 +77,8 @@ def _right(verification: Verification) -> str:
     """Describe a correct stream, and correct rows of a consumer."""
     parts = []
     if verification.source:
-        changes = amount(verification.rows, "row change")
-        partitions = amount(len(verification.partitions), "partition")
+        changes = counted(verification.rows, "row change")
+        partitions = counted(len(verification.partitions), "partition")
         complete = f", complete {_until(verification)}" if verification.watermark else ""
         parts.append(f"{changes} in {partitions} keep the contract{complete}")
     for of in dict.fromkeys(("", verification.against)):
@@ -88,14 +89,9 @@ def _right(verification: Verification) -> str:
             whose = f"{of} has" if of else "they lead to"
             others = f"; no row change is about {untouched:,} others" if untouched else ""
             parts.append(
-                f"{whose} {'' if untouched else 'the '}{amount(rows, 'row')} of {verification.expected}{others}"
+                f"{whose} {'' if untouched else 'the '}{counted(rows, 'row')} of {verification.expected}{others}"
             )
     return "; ".join(parts)
-
-
-def amount(number: int, thing: str) -> str:
-    """Return a count with its noun."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _until(verification: Verification) -> str:
@@ -109,7 +105,7 @@ def by_partition(every: tuple[PartitionRead, ...]) -> Table:
         last = "-" if place.first_offset is None else f"{place.next_offset - 1:,}"
         shown.add_row(f"{place.topic}/{place.partition}", last, *_amounts([place]), str(place.watermark or "-"))
     if len(every) > MANY:
-        shown.add_row(f"… {len(every) - MANY} more partitions", "", *_amounts(list(every[MANY:])), "")
+        shown.add_row(f"… {counted(len(every) - MANY, 'more partition')}", "", *_amounts(list(every[MANY:])), "")
     return shown
 
 
@@ -138,7 +134,7 @@ def comparison(every: tuple[TableCompared, ...]) -> Table:
     if len(ordered) > MANY:
         rest = ordered[MANY:]
         wrong = sum(bool(table.differences) for table in rest)
-        shown.add_row(f"… {len(rest)} more tables, {wrong} of them wrong", *("" for _ in range(5)))
+        shown.add_row(f"… {counted(len(rest), 'more table')}, {wrong} of them wrong", *("" for _ in range(5)))
     return shown
 
 

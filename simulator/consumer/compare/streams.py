@@ -15,6 +15,7 @@ from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.partitions import StreamPartition, StreamSources, partitions
 from simulator.consumer.schemas import source_schemas
 from simulator.errors import UserError, did_you_mean
+from simulator.quantities import counted
 
 
 @dataclass
@@ -110,7 +111,9 @@ def _partition_pairs(
 def _note_single(partition: StreamPartition, side: str, comparison: StreamComparison) -> None:
     if count := sum(batch.num_rows for batch in partition.batches()):
         comparison.messages[side == "B"] += count
-        comparison.partitions.append(f"{partition.topic}/{partition.partition}: only in {side}, {count:,} messages")
+        comparison.partitions.append(
+            f"{partition.topic}/{partition.partition}: only in {side}, {counted(count, 'message')}"
+        )
 
 
 def _after_equal_messages(

@@ -30,6 +30,7 @@ from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.ticdc.table_info import handle_key
 
 LEAVES = frozenset(map(str, LEAVING))
@@ -65,7 +66,10 @@ class PartitionChecks:
         count = self.spec.partitions.get(self.place[0], 0)
         if self.place[1] >= count:
             events.report(
-                "partition-unknown", _first_of_each(events), lambda at: f"the topic has {count} partitions", False
+                "partition-unknown",
+                _first_of_each(events),
+                lambda at: f"the topic has {counted(count, 'partition')}",
+                False,
             )
         else:
             self._unreadable_ones(events, records)

@@ -20,6 +20,7 @@ from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import Layout
 from simulator.consumer.records import TopicPartition
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.tidb.model.table import Table
 from simulator.tso import FOREVER
 
@@ -146,10 +147,10 @@ def check_sizes(events: EventArrays) -> None:
     events.report(
         "message-too-large",
         np.flatnonzero(large),
-        lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}",
+        lambda at: f"{counted(size[at], 'byte')}, more than max-message-bytes = {spec.max_message_bytes}",
     )
     events.report(
         "too-many-events",
         np.flatnonzero(rows & (count > spec.max_batch_size)),
-        lambda at: f"{count[at]} events, more than max-batch-size = {spec.max_batch_size}",
+        lambda at: f"{counted(count[at], 'event')}, more than max-batch-size = {spec.max_batch_size}",
     )

@@ -17,6 +17,7 @@ from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import MARKER_SIZE, layout_history, remove_marker
+from simulator.quantities import counted
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
@@ -181,7 +182,7 @@ def _shown(cell: bytes | None) -> str:
     if cell is None or cell == UNKNOWN_CELL:
         return "NULL" if cell is None else "?"
     text = cell.decode("utf-8", "backslashreplace")
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({counted(len(text), 'character')})"
 
 
 def _times(actual: bytes | None, expected: bytes | None, history: TableHistory) -> str:

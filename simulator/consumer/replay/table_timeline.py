@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, Ints
-from simulator.errors import DdlError
+from simulator.errors import DdlError, shortened
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
@@ -245,7 +245,7 @@ class _TimelineBuilder:
             return
         if any(history.lenient for history in self.tables):
             return
-        self.notes.append(f"{sent.query}: {error}")
+        self.notes.append(f"{shortened(sent.query)}: {error}")
         for table_key in {object_key(*pair) for pair in _named_tables(sent)} & self.names.keys():
             if self._number(table_key) != NO_TABLE:
                 self._assign_name(table_key, sent.ts, NO_TABLE)  # nobody knows how it is defined now

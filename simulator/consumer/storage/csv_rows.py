@@ -12,6 +12,7 @@ from itertools import islice
 from simulator.consumer.decode.stream_events import ColumnInfo, Image, RowEvent, Value
 from simulator.consumer.storage.schema_files import CsvColumn
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.ticdc.codecs.codec_options import CodecOptions
 
 OPERATIONS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
@@ -74,7 +75,9 @@ class CsvFormat:
             whole = self.columns(len(cells), choices)
             columns = self.columns(len(cells), keys) if whole is None and operation == "DELETE" else whole
             if columns is None:
-                raise ValueError(f"it has {len(values)} values, and the schema file {len(choices[0])} columns")
+                raise ValueError(
+                    f"it has {counted(len(values), 'value')}, and the schema file {counted(len(choices[0]), 'column')}"
+                )
             pairs = zip(columns, values, strict=True)
             image: Image = {column.name: self.value(cell, column.type) for column, cell in pairs}
         except (ValueError, KeyError, StopIteration) as error:

@@ -77,6 +77,12 @@ class StorageDirectory:
         files = sorted(self._files(), key=lambda file: (file.version, not isinstance(file, TableSchema), file.path))
         return _order_renames(files)
 
+    @property
+    def skipped(self) -> list[str]:
+        """The paths of files that are none of a changefeed."""
+        known = {METADATA, *(file.path for file in self.files)}
+        return [path for path in self._paths if path not in known]
+
     @cached_property
     def schemas(self) -> Mapping[tuple[str, str, int], TableSchema]:
         """The schema files of tables by schema, table and version."""

@@ -40,8 +40,8 @@ def _time(event: Event | TableSchema) -> str:
 
 def _description(event: Event | TableSchema) -> str:
     if isinstance(event, TableSchema):
-        columns = ", ".join(f"{event_lines.quote_if_needed(column.name)} {column.type}" for column in event.columns)
-        return f"SCHEMA {event.schema}.{event.table} ({columns})"
+        columns = ", ".join(f"{event_lines.name_text(column.name)} {column.type}" for column in event.columns)
+        return f"SCHEMA {event_lines.name_text(event.schema, event.table)} ({columns})"
     return event_lines.describe(event)
 
 

@@ -14,4 +14,7 @@ def is_storage(source: str) -> bool:
     directory = Path(source)
     patterns = ("*/meta/schema_*.json", "*/*/meta/schema_*.json", "*/*/*/schema.json")
     schema_files = (path for pattern in patterns for path in directory.glob(pattern))
-    return (directory / "metadata").is_file() or next(schema_files, None) is not None
+    try:
+        return (directory / "metadata").is_file() or next(schema_files, None) is not None
+    except OSError:  # who lists the directory says why
+        return False

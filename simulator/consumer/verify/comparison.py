@@ -33,6 +33,7 @@ from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import NotChecked
 from simulator.engines.spark.choice import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
+from simulator.quantities import counted
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
@@ -200,13 +201,13 @@ UNTOLD = "messages do not have them, or not exactly"
 BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"
 
 
-def not_checked(outcome: ReplayOutcome, counted: bool) -> Iterator[NotChecked]:
+def not_checked(outcome: ReplayOutcome, all_sent: bool) -> Iterator[NotChecked]:
     """Yield tables whose rows cannot be replayed, and rows that only the start of the stream would show.
 
-    `counted` is whether the truth tells how many row changes were sent, so that none of these rows can have lost one.
+    `all_sent` is whether the truth tells how many row changes were sent, so that none of these rows can have lost one.
     """
     for (table, why), count in sorted(outcome.not_compared.items()):
-        rows = f"{count:,} row changes" if count else "the rows"
+        rows = counted(count, "row change") if count else "the rows"
         yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why, why != ABOVE)
     for table, columns in outcome.unknown.items():
         listed = ", ".join(f"{name} ({count:,})" for name, count in columns.items())
@@ -215,7 +216,7 @@ def not_checked(outcome: ReplayOutcome, counted: bool) -> Iterator[NotChecked]:
         if each.found is None:
             expected = f", {each.untouched:,} of which are expected" if each.untouched else ""
             what = f"rows of {each.table} that no row change here is about{expected}"
-            yield NotChecked(what, BEGINNING, not counted)
+            yield NotChecked(what, BEGINNING, not all_sent)
 
 
 Tables = Mapping[Name, Table]
@@ -287,7 +288,7 @@ def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[
             f"--master none reads no database: --against {display_location(url)} needs Spark, --master {ON_SPARK!r}"
         )
     if options.jdbc_driver is not None and not options.jdbc_driver.is_file():
-        raise UserError(f"--jdbc-driver {options.jdbc_driver}: no such file; a driver's JAR is accepted")
+        raise UserError(f"--jdbc-driver {options.jdbc_driver} is no file: a driver's JAR is accepted")
     comparison = expected_rows(expected)
 
     def compare(spark: Any) -> tuple[ReplayOutcome, tuple[str, ...]]:

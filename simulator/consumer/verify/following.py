@@ -18,6 +18,7 @@ from simulator.columns.change_frame import WATERMARK
 from simulator.consumer.decode.batches import StreamDecoder
 from simulator.consumer.frame import RECORD_SCHEMA, record_batch
 from simulator.consumer.records import TopicPartition
+from simulator.quantities import counted
 
 if TYPE_CHECKING:
     from simulator.sinks.kafka.read import Polled
@@ -43,11 +44,11 @@ class FollowProgress:
     def __str__(self) -> str:
         behind = self.behind
         if not behind:
-            return f"all {len(self.watermarks)} partitions have the watermark {tso.describe(self.until)}"
+            return f"all of {counted(len(self.watermarks), 'partition')} have the watermark {tso.describe(self.until)}"
         slowest = min(behind, key=lambda partition: self.watermarks[partition])
         at = self.watermarks[slowest]
         return (
-            f"{len(self.watermarks) - len(behind)} of {len(self.watermarks)} partitions have the watermark "
+            f"{len(self.watermarks) - len(behind)} of {counted(len(self.watermarks), 'partition')} have the watermark "
             f"{tso.describe(self.until)}; {slowest[0]}/{slowest[1]} "
             f"{f'is at {tso.describe(at)}' if at else 'has shown none yet'}"
         )

@@ -98,9 +98,10 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     """Return how the stream was made; raises UserError if release or protocol are unknown, or contradict the stream."""
     release, release_source = _release(options, truth)
     uri, uri_source, config = _configured(options, truth)
-    if uri:
-        changefeed = _load(uri, config, release, options)
-        protocol = changefeed.codec.protocol
+    if uri or config:
+        assumed = _assumed_uri(options, evidence)
+        changefeed = _load(uri or None, config, release, options, assumed)
+        protocol, uri, uri_source = changefeed.codec.protocol, changefeed.sink_uri, uri_source or "--config"
         _check_protocol(options, protocol, uri_source, evidence)
     else:
         protocol, uri_source = _recognised_protocol(options, evidence), "the stream"
@@ -142,22 +143,27 @@ def stream_schemas(options: VerifyOptions, truth: TruthMetadata | None) -> Mappi
     if not options.to_kafka or options.schema_registry is not None:
         return source_schemas(options.source or "", options.schema_registry)
     uri, _, config = _configured(options, truth)
-    registry = _load(uri, config, _release(options, truth)[0], options).codec.schema_registry if uri else ""
+    release = _release(options, truth)[0]
+    registry = _load(uri or None, config, release, options).codec.schema_registry if uri or config else ""
     return source_schemas(options.source or "", registry or None)
 
 
 def _configured(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str, str]:
     """Return the sink URI, where it comes from, and the text of changefeed.toml; empty for what is not known."""
-    uri, uri_source = _sink_uri(options, truth)
     config = read_text(options.config) if options.config is not None else truth.config if truth is not None else ""
-    if not uri and options.config is not None:
-        uri = options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0]
-        uri_source = "--config"
-    return uri, uri_source, config
+    return *_sink_uri(options, truth), config
 
 
-def _load(uri: str, config: str, release: Release, options: VerifyOptions) -> Changefeed:
-    return load(uri, config, release, "changefeed.toml" if options.config is None else str(options.config))
+def _load(
+    uri: str | None, config: str, release: Release, options: VerifyOptions, assumed: str = DEFAULT_SINK_URI
+) -> Changefeed:
+    return load(uri, config, release, "changefeed.toml" if options.config is None else str(options.config), assumed)
+
+
+def _assumed_uri(options: VerifyOptions, evidence: ProtocolEvidence) -> str:
+    """Return the sink URI of a changefeed of which only the file is known: SOURCE, and the protocol of the messages."""
+    place = options.source if options.to_kafka and options.source else DEFAULT_SINK_URI.split("?")[0]
+    return f"{place}{'&' if '?' in place else '?'}protocol={evidence.protocol}" if evidence.protocol else place
 
 
 def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, directory: StorageDirectory) -> StreamOrigin:

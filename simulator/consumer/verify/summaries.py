@@ -9,6 +9,7 @@ from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import CHECKS, CheckAndTable, Violation
 from simulator.consumer.verify.origin import UNKNOWN
 from simulator.consumer.verify.verification import Failure, NotChecked, PartitionProgress, PartitionRead
+from simulator.quantities import counted
 from simulator.tidb.model.table import Name
 
 FEW = 5
@@ -95,5 +96,5 @@ def unchecked(summaries: Iterable[PartitionSummary]) -> Iterator[NotChecked]:
     for why, tables in sorted(reasons.items(), key=lambda item: -item[1].total()):
         names = [table for table, _ in tables.most_common(FEW)]
         more = f" and {len(tables) - FEW} more tables" if len(tables) > FEW else ""
-        what = f"the partition of {tables.total():,} rows of {', '.join(names)}{more}"
+        what = f"the partition of {counted(tables.total(), 'row')} of {', '.join(names)}{more}"
         yield NotChecked(what, why, why != UNKNOWN)

@@ -29,6 +29,7 @@ from simulator.consumer.verify.verification import NotChecked, Verification
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import uri_without_secrets
+from simulator.quantities import counted
 from simulator.settings import IN_PROCESS
 from simulator.ticdc.codecs.codec import Fidelity
 
@@ -96,12 +97,12 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         excused = (*excused, *ahead)
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
     spec = replace(stream.spec, finished=whole)
-    counted = bool(sent) and whole and not sequential
+    all_sent = bool(sent) and whole and not sequential
     violations = merge_violations(
         [
             *(each.found for each in summed),
             across_partitions.check_across_partitions(summed, spec, options.show),
-            *(across_partitions.check_changes(summed, sent, options.show) for _ in [0] if sent and counted),
+            *(across_partitions.check_changes(summed, sent, options.show) for _ in [0] if sent and all_sent),
         ],
         options.show,
     )
@@ -122,7 +123,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
             *stream.origin.not_checked,
             *(NotChecked(f"tables of {statement}", MISFIT) for statement in stream.tables.notes),
             *summaries.unchecked(summed),
-            *comparison.not_checked(outcome, counted),
+            *comparison.not_checked(outcome, all_sent),
             *(_untimed(summed, stream.spec) if sequential else ()),
             *excused,
         ),
@@ -180,7 +181,7 @@ def _with_whole_partitions(
     """Let one task check each partition of which the pieces do not fit."""
     if not results.apart:
         return results
-    listener.stage(f"reading {len(results.apart)} partitions again, each in one task")
+    listener.stage(f"reading {counted(len(results.apart), 'partition')} again, each in one task")
     whole = replace(settings, pair_builder=None, records=0)
     again = reading.ReadResults(settings.show)
     reader(reading.partition_sources([stream.partitions[number] for number in results.apart], whole), again)
@@ -229,7 +230,7 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
     yield from stream.origin.notes
     if len(stopped := across_partitions.interrupted_watermarks(summed, spec)):
         yield (
-            f"{len(stopped):,} watermarks, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
+            f"{counted(len(stopped), 'watermark')}, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
             "and later ones did: TiCDC ended while it sent them"
         )
     listener = [note for each in summed for note in each.notes]
@@ -246,7 +247,7 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
     above = [each for each in summed if each.last_row > until]
     if above:
         yield (
-            f"rows of {len(above)} of {len(summed)} partitions lie above {tso.describe(until)}, up to where all are "
+            f"rows of {len(above)} of {counted(len(summed), 'partition')} lie above {tso.describe(until)}, up to where all are "
             "complete: the stream was still being written, or ends there"
         )
 

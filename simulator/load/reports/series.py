@@ -16,6 +16,9 @@ from simulator.sinks.latencies import Latencies
 
 POINTS = 3600
 
+SHORTEST = 0.001
+"""Seconds that a run of one point lasts at least."""
+
 LATENCY_BUCKETS = 320
 """Buckets of the latency histogram: up to a day."""
 
@@ -103,7 +106,7 @@ class LoadSeries:
         covered = min(last, max(self._ended, first)) - min(max(first, self._started or first), last)
         return SeriesPoint(
             first,
-            max(covered, self.width / 4),
+            max(covered, self.width / 4 if self._used > 1 else SHORTEST),  # the end of a run is no peak
             sums["rows"],
             sums["bytes"],
             sums["messages"],

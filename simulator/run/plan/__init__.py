@@ -13,7 +13,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.columns.change_frame import row_changes_schema
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
-from simulator.errors import UserError
+from simulator.errors import UserError, shortened
 from simulator.faults.fault import Fault
 from simulator.releases import Release
 from simulator.run.plan.expectation import PlannedExpectation
@@ -283,5 +283,5 @@ def _notes(results: Iterable[StepResult]) -> Iterator[str]:
 
 
 def _note(job: EmittedJob) -> str:
-    text = " ".join(job.applied.pending.text.split())
+    text = shortened(job.applied.pending.text, 200)
     return f"at {tso.describe(job.commit_ts)}: {text}" + ("" if job.events else f"; not sent: {job.why}")

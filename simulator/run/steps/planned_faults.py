@@ -17,6 +17,7 @@ from simulator.columns.cells import lengths
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.faults import planned
 from simulator.faults.fault import TABLE_KEY
+from simulator.quantities import counted
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.sql import execute_statement
 from simulator.ticdc import dispatch
@@ -63,7 +64,7 @@ def resize_message(values: Values, position: RunPosition, context: PlanContext) 
             return then, result
         length = _next_length(sizes, wanted)
     tried = sorted(sizes, key=lambda length: abs(sizes[length] - wanted))[:2]
-    sizes_tried = " and ".join(f"{sizes[length]} with {length} characters" for length in sorted(tried))
+    sizes_tried = " and ".join(f"{sizes[length]} with {counted(length, 'character')}" for length in sorted(tried))
     raise UserError(
         f"no text in {column} of {table} makes a row's message {wanted} bytes long: it has {sizes_tried}; "
         "another column may do, or another max-message-bytes"

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import Ints, row_changes_schema
-from simulator.errors import DdlError, SqlError, UserError, printable
+from simulator.errors import DdlError, SqlError, UserError, printable, shortened
 from simulator.files import location_beside, read_text
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
@@ -236,7 +236,7 @@ def _slots(statements: Sequence[ScriptStatement]) -> int:
 
 def _first_words(text: str) -> str:
     words = text.split()
-    return printable(" ".join(words[:WORDS]) + (" …" if len(words) > WORDS else ""))
+    return printable(shortened(" ".join(words[:WORDS]) + (" …" if len(words) > WORDS else "")))
 
 
 def _hint(statement: ScriptStatement, number: int) -> str:

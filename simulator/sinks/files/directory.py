@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from simulator.errors import UserError
+from simulator.files import directory_entries
 from simulator.sinks.files import staging
 from simulator.sinks.files.formats import write_empty
 from simulator.sinks.files.settings import FileSettings, disk_errors
@@ -82,12 +83,20 @@ def _refuse_foreign(final: Path) -> None:
         return
     if not final.is_dir():
         raise UserError(f"the fixtures directory {final} is a file: give a new or empty directory")
-    foreign = next((path for path in sorted(final.rglob("*")) if not _is_ours(path.relative_to(final), path)), None)
+    foreign = next((path for path in _content(final) if not _is_ours(path.relative_to(final), path)), None)
     if foreign is not None:
         raise UserError(
             f"the fixtures directory {final} holds something else ({foreign.relative_to(final)}): "
             "give a new or empty directory, or one with fixtures, which are replaced"
         )
+
+
+def _content(final: Path) -> Iterator[Path]:
+    """Yield what the directory and its topics hold, and nothing below."""
+    for path in directory_entries(final):
+        yield path
+        if path.is_dir():
+            yield from directory_entries(path)
 
 
 OURS = re.compile(r"[A-Za-z0-9._-]+/\d+\.(jsonl|parquet)")

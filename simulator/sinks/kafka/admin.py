@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
+from simulator.quantities import counted
 from simulator.sinks.kafka import library
-from simulator.sinks.kafka.connect import client_options, reason, require_packages
+from simulator.sinks.kafka.connect import broker_error, client_options, failure, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 from simulator.ticdc.changefeed import partition_count
@@ -156,17 +157,25 @@ def _admin(settings: KafkaSettings) -> Iterator[Any]:
         client = admin_client(reachable_settings)
         yield _RetryingClient(client, settings.dial_timeout)
     except (library.AuthorizationError, library.SaslAuthenticationFailedError) as error:
-        raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error
+        raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {broker_error(error)}") from error
     except (library.KafkaError, OSError, TimeoutError) as error:
-        raise DeliveryError(f"Kafka at {settings.address} does not answer: {reason(error)}") from error
+        raise DeliveryError(f"Kafka at {settings.address} {failure(error)}") from error
     finally:
         if client is not None:
             client.close()
 
 
 def _counts(admin: library.KafkaAdminClient, topics: Iterable[str]) -> dict[str, int]:
+    """Return the partitions of the topics that exist; raise Kafka's error for another reason not to show one."""
     described = admin.describe_topics(list(topics))
+    for topic in described:
+        if topic["error_code"] not in NOT_THERE:
+            raise library.for_code(topic["error_code"])(topic["name"])
     return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
+
+
+NOT_THERE = frozenset({0, 3, 5, 17})
+"""NONE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE (of a new topic), INVALID_TOPIC_EXCEPTION."""
 
 
 def _create(admin: library.KafkaAdminClient, settings: KafkaSettings, missing: Mapping[str, int]) -> None:
@@ -179,19 +188,15 @@ def _create(admin: library.KafkaAdminClient, settings: KafkaSettings, missing: M
         _check_replicas(admin, settings, None)
     for topic, count in missing.items():
         options = {"num_partitions": count, "replication_factor": settings.replication_factor}
-        try:
-            admin.create_topics({topic: options})
-        except library.TopicAlreadyExistsError:
-            pass
-        except (
-            library.InvalidTopicError,
-            library.InvalidPartitionsError,
-            library.InvalidReplicationFactorError,
-        ) as error:
-            text = f"{topic}, {count} partitions, replication-factor {settings.replication_factor}: {reason(error)}"
-            if settings.one_error_code:
-                raise ChangefeedError(f"kafka admin API create-topic failed: {text}", "CDC:ErrKafkaAdminAPI") from error
-            raise ChangefeedError(f"kafka create topic failed: {text}", "CDC:ErrKafkaCreateTopic") from error
+        (answer,) = admin.create_topics({topic: options}, raise_errors=False)["topics"]
+        error = library.for_code(answer["error_code"])()
+        if isinstance(error, library.NoError | library.TopicAlreadyExistsError):
+            continue
+        why = broker_error(error, answer.get("error_message") or "")
+        text = f"{topic}, {counted(count, 'partition')}, replication-factor {settings.replication_factor}: {why}"
+        if settings.one_error_code:
+            raise ChangefeedError(f"kafka admin API create-topic failed: {text}", "CDC:ErrKafkaAdminAPI")
+        raise ChangefeedError(f"kafka create topic failed: {text}", "CDC:ErrKafkaCreateTopic")
     _wait_visible(admin, missing)
 
 
@@ -204,7 +209,7 @@ def _wait_visible(admin: library.KafkaAdminClient, topics: Mapping[str, int]) ->
     counts = _counts(admin, topics)
     differing = next(topic for topic in topics if counts.get(topic) != topics[topic])
     raise DeliveryError(
-        f"topic {differing} was created with {topics[differing]} partitions, but Kafka shows {counts.get(differing, 0)}"
+        f"topic {differing} was created with {counted(topics[differing], 'partition')}, but Kafka shows {counts.get(differing, 0)}"
     )
 
 
@@ -259,4 +264,4 @@ def _notes(
         yield f"max-message-bytes {settings.max_message_bytes} is more than the topic takes: {lowered} is used"
     for topic, count in used.items():
         if count < existing.get(topic, count):
-            yield f"topic {topic} has {existing[topic]} partitions, only the first {count} are used (partition-num)"
+            yield f"topic {topic} has {counted(existing[topic], 'partition')}, only the first {count} are used (partition-num)"

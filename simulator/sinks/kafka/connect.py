@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
 
 from simulator.errors import DeliveryError, SimulatorError, UserError, uri_without_secrets
-from simulator.sinks.kafka.library import AbstractTokenProvider, KafkaError
+from simulator.sinks.kafka.library import AbstractTokenProvider, BrokerResponseError, KafkaError, UnknownError
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.tls import tls_context
 from simulator.ticdc.changefeed import Sasl, Tls
@@ -77,6 +77,20 @@ def reason(error: BaseException) -> str:
     if isinstance(error, KafkaError) and (not text or text.endswith("None")):
         return str(getattr(error, "description", "") or name)
     return f"{name}: {text}" if text and name not in text else text or name
+
+
+def broker_error(error: BrokerResponseError, message: str = "") -> str:
+    """Return an error code in Kafka's spelling, with the broker's message or what the code means."""
+    if isinstance(error, UnknownError) and error.errno != UnknownError.errno:  # a code that kafka-python does not know
+        return f"error code {error.errno}{f': {message}' if message else ''}"
+    return f"{type(error).__name__.removesuffix('Error')}: {message or error.description}".rstrip(".")
+
+
+def failure(error: BaseException) -> str:
+    """Return what is wrong with Kafka: that it does not answer, or which error it answers with."""
+    if isinstance(error, BrokerResponseError):
+        return f"answers with {broker_error(error)}"
+    return f"does not answer: {reason(error)}"
 
 
 def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Option]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.sinks.kafka import library
-from simulator.sinks.kafka.connect import Option, client_options, reason
+from simulator.sinks.kafka.connect import Option, client_options, failure, reason
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 
@@ -45,10 +45,10 @@ def with_reachable_broker(settings: KafkaSettings) -> KafkaSettings:
         except UserError as error:
             refused = refused or error
         except (library.KafkaError, OSError) as error:
-            why = reason(error)
+            why = failure(error)
     if refused is not None:
         raise refused
-    raise DeliveryError(f"Kafka at {settings.address} does not answer: {why}")
+    raise DeliveryError(f"Kafka at {settings.address} {why}")
 
 
 def host_and_port(broker: str) -> tuple[str, int]:

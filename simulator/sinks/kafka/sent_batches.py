@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from simulator.quantities import counted
 from simulator.sinks.kafka import library
 from simulator.sinks.kafka.connect import reason
 from simulator.sinks.records import PartitionRecords, sizes
@@ -147,6 +148,6 @@ def retry_batches(
 
 
 def _too_large(batch: RecordBatch, limit: int | None) -> str:
-    takes = "Kafka takes" if limit is None else f"the {limit} bytes that Kafka takes"
-    size = f"{batch.size} bytes, and {BATCH_HEADER} or more around it,"
+    takes = "Kafka takes" if limit is None else f"the {counted(limit, 'byte')} that Kafka takes"
+    size = f"{counted(batch.size, 'byte')}, and {BATCH_HEADER} or more around it,"
     return f"a message of {size} is larger than {takes} (max.message.bytes of the topic)"

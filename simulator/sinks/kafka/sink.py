@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from simulator.errors import SimulatorError
+from simulator.quantities import counted
 from simulator.sinks.kafka.admin import describe_topics, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.handshake import with_reachable_broker
@@ -177,8 +178,10 @@ class KafkaSink:
         except (KafkaError, OSError, SimulatorError) as error:
             return f"its partitions are not known: {error}"
         count = self._known[topic]
-        if not isinstance(count, int) or count <= partition:
-            return f"the topic has {count} partitions"
+        if not isinstance(count, int):
+            return f"its partitions are not known: {reason(count)}"
+        if count <= partition:
+            return f"the topic has {counted(count, 'partition')}"
         self.drain()
         self._drop_producer()
         return "" if self._connect(time.monotonic()) else "no producer knows its new partitions"

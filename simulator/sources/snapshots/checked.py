@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import files
 from simulator.columns.cells import Bytes, Mask, Places
 from simulator.errors import SnapshotError, printable
 from simulator.sources.snapshots.physical import locate_rows
@@ -86,9 +87,21 @@ def _rejection(piece: FilePiece, raw: RawRows, row: int, place: int) -> Snapshot
     if value.is_valid:
         type = column.type.name + (" unsigned" if column.type.unsigned else "")
         cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted_values(column.type)}"
+        if _is_of_another_charset(column.type, _bytes(value)):
+            cause += f"; the file {files.ELSE}"
     else:
         cause = "NULL in a NOT NULL column"
     return SnapshotError(printable(f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))
+
+
+def _is_of_another_charset(type: ColumnType, value: bytes) -> bool:
+    if is_binary(type) or type.name == "bit":
+        return False
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _where(piece: FilePiece) -> str:

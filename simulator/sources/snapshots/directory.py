@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from simulator import files, tso
-from simulator.errors import SchemaError, SnapshotError
+from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.files import FileInfo
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.csv_text import CsvDialect
@@ -172,7 +172,11 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 
 
 def _declared(names: tuple[str, str], schema_file: str) -> Table:
-    text = b"".join(streams.blocks(streams.FilePart(schema_file))).decode("utf-8-sig", "replace")
+    data = b"".join(streams.blocks(streams.FilePart(schema_file)))
+    try:
+        text = files.decode_text(data, schema_file)
+    except UserError as error:
+        raise SnapshotError(str(error)) from None
     try:
         table = create_table(text, names[0])
     except SchemaError as error:

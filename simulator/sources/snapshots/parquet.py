@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from simulator import files
 from simulator.errors import SnapshotError
+from simulator.quantities import counted
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.records import RawRows
 from simulator.sources.snapshots.streams import FilePart
@@ -111,7 +112,7 @@ def _checked(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
         rows += len(batch)
         yield batch
     if counts != {rows}:
-        raise pa.ArrowInvalid(f"row group {group} has {rows} rows, its footer says {max(counts - {rows})}")
+        raise pa.ArrowInvalid(f"row group {group} has {counted(rows, 'row')}, its footer says {max(counts - {rows})}")
 
 
 def _rows(file: pq.ParquetFile, group: int) -> int:

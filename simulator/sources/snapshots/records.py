@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import files
 from simulator.columns.cells import Mask
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import csv_text, sql_text, streams
@@ -106,9 +107,12 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
     """Return the columns of a file and the length of its header."""
     head = _head(part, dialect, escape)
     fields, length = head
-    texts = tuple((field or b"").decode("utf-8", "replace").removeprefix("\ufeff") for field in fields)
+    texts = tuple((field or b"").decode("utf-8", "replace") for field in fields)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
     is_names = bool(texts) and all(text.lower() in known for text in texts)
+    strange = [text for text in texts if text.lower() not in known]
+    if len(strange) < len(texts) and all("\ufffd" in text for text in strange) and strange:
+        raise SnapshotError(str(files.not_utf8(part.path, f"the name of column {strange[0]!r} {files.ELSE}")))
     if dialect.header or (dialect.header is None and is_names):
         return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)

@@ -18,7 +18,8 @@ import pyarrow as pa
 from crc32c import crc32c
 
 from simulator import files
-from simulator.errors import SnapshotError
+from simulator.errors import SnapshotError, UserError
+from simulator.quantities import counted, noun
 from simulator.sources.snapshots import quoting
 
 BLOCK = 1 << 19
@@ -79,7 +80,7 @@ def _check_same(part: FilePart) -> None:
     except OSError as error:
         raise unreadable(part, error) from error
     if part.size >= 0 and now.size != part.size:
-        how = f"it had {part.size} bytes when the run was planned and has {now.size}"
+        how = f"it had {part.size} {noun(part.size, 'byte')} when the run was planned and has {now.size}"
     elif part.stamp and now.stamp != part.stamp:
         how = "it was written again after the run was planned"
     else:
@@ -100,7 +101,17 @@ def unreadable(part: FilePart, error: Exception) -> SnapshotError:
 
 
 def blocks(part: FilePart) -> Iterator[bytes]:
-    """Yield the bytes of a part, decompressed."""
+    """Yield the bytes of a part of a text file, decompressed, without a byte order mark; raise SnapshotError."""
+    starts = part.start == 0
+    for block in _blocks(part):
+        try:
+            yield files.without_mark(block, part.path) if starts else block
+        except UserError as error:
+            raise SnapshotError(str(error)) from None
+        starts = False
+
+
+def _blocks(part: FilePart) -> Iterator[bytes]:
     compression = COMPRESSIONS.get(os.path.splitext(part.path)[1])
     try:
         with files.open_file(part.place) as file:
@@ -143,7 +154,9 @@ def _claimed(varint: bytes, path: str) -> int:
     """Return the length that a chunk claims; raise SnapshotError if the format does not allow it."""
     length = _length(varint)
     if length > MAX_CHUNK:
-        raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {MAX_CHUNK}")
+        raise SnapshotError(
+            f"{path}: cannot be read: a snappy chunk claims {counted(length, 'byte')}, at most {MAX_CHUNK}"
+        )
     return length
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_text
 from simulator.releases import V8_5, Release
+from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.changefeed import encoder, kafka, rejections, security, storage, toml_rules
 from simulator.ticdc.changefeed.keys import STORAGE_SCHEMES, key
 from simulator.ticdc.changefeed.model import (
@@ -26,25 +27,43 @@ from simulator.ticdc.changefeed.model import (
     partition_count,
 )
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
-from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters
+from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters, without_parameters
 from simulator.ticdc.changefeed.toml_file import parse_file
 from simulator.ticdc.codecs import CODECS
 
 SCHEMES = ("kafka", "kafka+ssl")
 
 
-def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str = "changefeed.toml") -> Changefeed:
+def load(
+    sink_uri: str | None,
+    toml_text: str = "",
+    release: Release = V8_5,
+    name: str = "changefeed.toml",
+    assumed: str = DEFAULT_SINK_URI,
+) -> Changefeed:
     """Return the changefeed. Raise ChangefeedError, with TiCDC's code and text, if TiCDC rejects it.
 
-    Table filters and topic expressions are checked when they are compiled: `filters.replication`, `dispatch.router`.
+    Without a sink-uri the `assumed` one counts, but for parameters that the file has. Table filters and topic
+    expressions are checked when they are compiled: `filters.replication`, `dispatch.router`.
     """
-    parsed, content = parse_uri(sink_uri, release), parse_file(toml_text, name, release)
-    settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), content, release)
-    rejections.reject(settings)
-    if parsed.scheme not in (*SCHEMES, *STORAGE_SCHEMES):
-        accepted = ", ".join((*SCHEMES, *STORAGE_SCHEMES))
-        raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {accepted}")
-    return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
+    content = parse_file(toml_text, name, release)
+    if sink_uri is None:
+        sink_uri = without_parameters(assumed, content.parameters)
+    parsed = parse_uri(sink_uri, release)
+    try:
+        settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), content, release)
+        rejections.reject(settings)
+        _require_simulated(parsed.scheme, release)
+        return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
+    except ChangefeedError as error:  # a key that is ignored may be the cause
+        error.args = ("; ".join((*error.args, *parsed.warnings, *content.ignored)),)
+        raise
+
+
+def _require_simulated(scheme: str, release: Release) -> None:
+    if scheme not in (*SCHEMES, *STORAGE_SCHEMES):
+        stored = storage.SIMULATED if release.storage_sink == "files" else ()
+        raise ChangefeedError(f"scheme {scheme} is not simulated; accepted: {', '.join((*SCHEMES, *stored))}")
 
 
 def parse_kafka_uri(source: str) -> tuple[str, Kafka, tuple[str, ...]]:
@@ -61,15 +80,17 @@ def parse_kafka_uri(source: str) -> tuple[str, Kafka, tuple[str, ...]]:
     )
 
 
-def load_file(sink_uri: str, path: str | Path | None = None, release: Release = V8_5) -> Changefeed:
+def load_file(
+    sink_uri: str | None, path: str | Path | None = None, release: Release = V8_5, assumed: str = DEFAULT_SINK_URI
+) -> Changefeed:
     """Return the changefeed of a sink-uri and a changefeed.toml; `path` None means no file. Raises as `load` does."""
     if path is None:
-        return load(sink_uri, "", release)
+        return load(sink_uri, "", release, assumed=assumed)
     try:
         text = read_text(Path(path))
     except UserError as error:
         raise ChangefeedError(str(error)) from error
-    return load(sink_uri, text, release, str(path))
+    return load(sink_uri, text, release, str(path), assumed)
 
 
 def _changefeed(settings: ChangefeedSettings) -> Changefeed:

@@ -60,7 +60,8 @@ def encoder_options(settings: ChangefeedSettings, force_replicate: bool) -> Code
 
 def _check_simulated(settings: ChangefeedSettings, protocol: Protocol) -> None:
     if protocol.name not in CODECS:
-        raise ChangefeedError(f"protocol {protocol.name} is not simulated yet; accepted: {', '.join(CODECS)}")
+        accepted = ", ".join(protocols.accepted(settings))
+        raise ChangefeedError(f"protocol {protocol.name} is not simulated yet; accepted: {accepted}")
     if missing := CODECS[protocol.name].not_simulated(settings.release):
         raise ChangefeedError(
             f"protocol {protocol.name} of TiCDC {settings.release.name} is not simulated yet: {missing}"
@@ -115,11 +116,12 @@ def _sink_number(settings: ChangefeedSettings, name: str) -> int:
 
 def _check_sink(settings: ChangefeedSettings, protocol: Protocol) -> None:
     """Raise ChangefeedError if no encoder of the protocol is for the sink (pkg/sink/codec/builder)."""
-    text = f"unknown '{protocol.name}' message protocol for sink"
+    accepted = ", ".join(protocols.accepted(settings))
+    text = f"unknown '{protocol.name}' message protocol for sink; accepted: {accepted}"
     if storage.is_storage(settings) and "storage" not in protocol.sinks:
         raise storage.invalid(text, settings)
     if not storage.is_storage(settings) and "kafka" not in protocol.sinks:
-        raise ChangefeedError(f"{text}; it is for storage sinks", "CDC:ErrSinkUnknownProtocol")
+        raise ChangefeedError(f"{text} ({protocol.name} is for storage sinks)", "CDC:ErrSinkUnknownProtocol")
 
 
 def _terminator(settings: ChangefeedSettings, protocol: Protocol) -> str:

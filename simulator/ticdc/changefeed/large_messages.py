@@ -46,8 +46,7 @@ def check(settings: ChangefeedSettings, extension: bool) -> None:
     if option == "none":
         return
     if option not in HANDLE_OPTIONS and settings.release.refuses_unknown_handling:
-        accepted = f"accepted: {', '.join(HANDLE_OPTIONS)}.{did_you_mean(option, HANDLE_OPTIONS)}"
-        raise replica_config_error(f"unknown large-message-handle-option {option}; {accepted}")
+        raise replica_config_error(f"unknown large-message-handle-option {option}; {_accepted(settings)}")
     start = f"large message handle is set to {option},"
     if protocol is None or TABLE not in protocol.settings:
         raise replica_config_error(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")
@@ -89,11 +88,14 @@ def warnings(settings: ChangefeedSettings, protocol: Protocol) -> Iterator[str]:
         # tiflow v7.3.0: pkg/config/sink.go lowers the word to check it, cdc/sink/dmlsink/mq/claim_check.go compares it
         yield f"claim-check-compression {compression!r} has no effect: TiCDC {release.name} wants it in lower case"
     if option not in HANDLE_OPTIONS:
-        hint = did_you_mean(option, HANDLE_OPTIONS)
-        accepted = ", ".join(HANDLE_OPTIONS)
-        yield f"large-message-handle-option {option!r} is unknown and has no effect; accepted: {accepted}.{hint}"
+        yield f"large-message-handle-option {option!r} is unknown and has no effect; {_accepted(settings)}"
     if settings.file_value("sink", ONLY_HANDLE_KEY_7_2) and f"sink.{ONLY_HANDLE_KEY_7_2}" not in protocol.settings:
         yield f"sink.{ONLY_HANDLE_KEY_7_2} has no effect with {protocol.name} in TiCDC {release.name}"
+
+
+def _accepted(settings: ChangefeedSettings) -> str:
+    names = [name for name in HANDLE_OPTIONS if name != "claim-check" or _has_claim_check(settings)]
+    return f"accepted: {', '.join(names)}.{did_you_mean(_configured(settings), names)}"
 
 
 def _configured(settings: ChangefeedSettings) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability
-from simulator.ticdc.changefeed.keys import GLUE
+from simulator.ticdc.changefeed.keys import GLUE, STORAGE_SCHEMES, option
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Protocol
@@ -38,15 +38,29 @@ def protocol(settings: ChangefeedSettings) -> Protocol:
     if name in release.protocols:
         return SPELLINGS[name]
     if release.unknown_protocol:
-        hint = did_you_mean(name, release.protocols) if name else ""
-        accepted = " or ".join(f"protocol={name}" for name in CODECS)
-        more = f"{hint}{_since(name, release)} Accepted: {accepted}"
+        names = accepted(settings)
+        hint = did_you_mean(name, names) if name else ""
+        listed = " Accepted: " * bool(names) + " or ".join(f"protocol={name}" for name in names)
+        more = f"{hint}{_since(name, release)}{listed}"
         text = f"unknown '{settings.text('protocol')}' message protocol for sink.{more}"
         raise ChangefeedError(text, release.unknown_protocol)
     if name in SPELLINGS and SPELLINGS[name] is not FALLBACK:
         text = f"protocol {name} is unknown to TiCDC {release.name}, which would send {FALLBACK.title}."
         raise ChangefeedError(f"{text}{_since(name, release)}")
     return FALLBACK
+
+
+def accepted(settings: ChangefeedSettings) -> tuple[str, ...]:
+    """Return the simulated protocols that the release has for the sink."""
+    sink = "storage" if settings.uri.scheme in STORAGE_SCHEMES else "kafka"
+    if sink == "storage" and settings.release.storage_sink != "files":
+        return ()
+    having = {name: codec for name, codec in CODECS.items() if codec.protocol.exists(settings.release)}
+    return tuple(
+        name
+        for name, codec in having.items()
+        if sink in codec.protocol.sinks and not codec.not_simulated(settings.release)
+    )
 
 
 def protocol_or_none(settings: ChangefeedSettings) -> Protocol | None:
@@ -86,7 +100,8 @@ def _check_avro(settings: ChangefeedSettings) -> None:
         if not settings.text("registry"):
             is_oldest = settings.release.avro_records == "unions"
             code = "CDC:ErrPrepareAvroFailed" if is_oldest else settings.release.codec_error
-            raise ChangefeedError('Avro protocol requires parameter "registry"', code)
+            where = "; accepted: registry=http://host:port in the sink-uri"
+            raise ChangefeedError(f'Avro protocol requires parameter "registry"{where}', code)
         return
     _check_registry(settings, "Avro")
     modes = (settings.text(f"avro-{name}-handling-mode") for name in ("decimal", "bigint-unsigned"))
@@ -105,7 +120,12 @@ def _check_registry(settings: ChangefeedSettings, title: str) -> None:
     if registry and glue:
         raise codec_config_error(f"{title} protocol requires only one of {registries} to specify the schema registry")
     if not registry and not glue:
-        raise codec_config_error(f"{title} protocol requires parameter {registries} to specify the schema registry")
+        name = "schema-registry"
+        in_uri = " or the sink-uri" * availability.has(settings.release, option("sink-uri", name))
+        raise codec_config_error(
+            f"{title} protocol requires parameter {registries} to specify the schema registry; accepted: {name} = "
+            f'"http://host:port" in [sink] of changefeed.toml{in_uri}'
+        )
     if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
         raise codec_config_error('avro-decimal-handling-mode value could only be "string" or "precise"')
     if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):

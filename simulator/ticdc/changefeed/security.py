@@ -53,8 +53,9 @@ def sasl(settings: ChangefeedSettings) -> Sasl:
     mechanism, auth_type = settings.text("sasl-mechanism"), settings.text("sasl-gssapi-auth-type").lower()
     if not availability.has(settings.release, "?sasl-gssapi-auth-type"):
         return _scram(settings, mechanism.upper())
-    if mechanism and mechanism.upper() not in MECHANISMS:
-        raise _invalid(f"unknown {mechanism} SASL mechanism; accepted: {', '.join(MECHANISMS)}")
+    mechanisms = MECHANISMS if availability.has(settings.release, f"{FILE}.sasl-oauth-client-id") else MECHANISMS[:-1]
+    if mechanism and mechanism.upper() not in mechanisms:
+        raise _invalid(f"unknown {mechanism} SASL mechanism; accepted: {', '.join(mechanisms)}")
     if auth_type not in ("", "user", "keytab"):
         raise _invalid(f"unknown {auth_type} auth type; accepted: user, keytab")
     client_id, secret, token_url = (_oauth(settings, name) for name in ("client-id", "client-secret", "token-url"))

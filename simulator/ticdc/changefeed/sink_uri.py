@@ -7,11 +7,12 @@ strconv read them (empty is unset). A parameter that the release does not have g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
+from simulator.quantities import counted
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, STORAGE_PARAMETERS, STORAGE_SCHEMES, TAKES, Value, option
@@ -58,6 +59,13 @@ def parse_uri(text: str, release: Release) -> SinkUri:
     scheme = parts.scheme.lower()
     remarks = (*_unread(parts), *_remarks(pairs, scheme, release))
     return SinkUri(scheme, addresses, unquote(parts.path).strip("/"), texts, remarks, text.strip())
+
+
+def without_parameters(uri: str, names: Collection[str]) -> str:
+    """Return a URI without some of its parameters."""
+    head, _, query = uri.partition("?")
+    kept = urlencode([(name, value) for name, value in parse_qsl(query) if name not in names])
+    return f"{head}?{kept}" if kept else head
 
 
 def brokers(netloc: str) -> tuple[str, ...]:
@@ -128,7 +136,9 @@ def _remarks(pairs: list[tuple[str, str]], scheme: str, release: Release) -> lis
         if name in keys and not _has(release, name)
     ]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    return unknown + [f"sink-uri: {name} is given {names.count(name)} times; the first counts" for name in repeated]
+    return unknown + [
+        f"sink-uri: {name} is given {counted(names.count(name), 'time')}; the first counts" for name in repeated
+    ]
 
 
 def _invalid(text: str, why: str) -> ChangefeedError:

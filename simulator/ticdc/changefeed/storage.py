@@ -19,6 +19,9 @@ TOPIC = "storage"
 """The one topic of a storage; its partitions are the sink's workers."""
 
 CSV, CLOUD = "sink.csv", "sink.cloud-storage-config"
+SIMULATED = ("file", "s3", "gcs", "azure")
+"""The schemes of storages that are simulated; gs and azblob are other names."""
+
 INVALID = "CDC:ErrStorageSinkInvalidConfig"
 SEPARATORS = ("none", "year", "month", "day")
 MAX_WORKERS = 512
@@ -35,7 +38,7 @@ def storage(settings: ChangefeedSettings) -> Storage:
     """Return the settings of the sink; raise ChangefeedError for those that TiCDC rejects."""
     _require_sink(settings)
     if settings.uri.scheme == "noop":
-        raise ChangefeedError("the scheme noop is not simulated: it writes nothing; accepted: file, s3, gcs, azure")
+        raise ChangefeedError(f"the scheme noop is not simulated: it writes nothing; accepted: {', '.join(SIMULATED)}")
     workers = settings.number("worker-count", Storage.worker_count)
     if workers <= 0:
         raise invalid(f"invalid worker-count {workers}, it must be greater than 0", settings)

@@ -13,7 +13,7 @@ from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, KEYS, TAKES, Value, option
+from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, TAKES, Value, option
 
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 """Names of the file's tables; the other places of KEYS are not in the file."""
@@ -30,6 +30,13 @@ class ConfigFile:
     """The tables that the file contains, including empty ones."""
 
     warnings: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    """The warnings of keys that TiCDC does not have."""
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The parameters of a sink-uri that the file has, too."""
+        return frozenset(name for place, name in self.values if FILE_PLACE.get(name) == place)
 
 
 def parse_file(text: str, name: str, release: Release | None) -> ConfigFile:
@@ -46,7 +53,8 @@ def parse_file(text: str, name: str, release: Release | None) -> ConfigFile:
         _reject_unavailable(entries, name, release)
     values = {(place, key): value for place, key, value, _ in entries if key}
     tables = frozenset(place for place, key, _, _ in entries if not key)
-    return ConfigFile(values, tables, tuple(remark for *_, remark in entries if remark))
+    ignored = tuple(remark for _, key, _, remark in entries if remark and not key)
+    return ConfigFile(values, tables, tuple(remark for *_, remark in entries if remark), ignored)
 
 
 def _reject_unavailable(entries: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 
 from simulator.errors import DdlError
+from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.restore.ddl import restore_statement
@@ -39,7 +40,8 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
     statements = parse_ddl_script(query, charset if release.ddl_text_charset else "")
     if len(statements) != 1 and not (statements and release.ddl_text_joined):
         raise DdlError(
-            f"invalid ddlQuery statement size: {len(statements)} statements; one is accepted", "CDC:ErrUnexpected"
+            f"invalid ddlQuery statement size: {counted(len(statements), 'statement')}; one is accepted",
+            "CDC:ErrUnexpected",
         )
     return ";".join(
         restore_statement(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
 from simulator.ticdc.dispatch.hashing import NULL, Hashing, json_texts, value_bytes
@@ -125,7 +126,7 @@ class Destinations:
                 raise UserError(f"add-partitions: no topic {growth.topic!r}: the run has {', '.join(counts)}")
             if growth.partitions <= counts[growth.topic]:
                 raise UserError(
-                    f"add-partitions: topic {growth.topic} has {counts[growth.topic]} partitions, which do not become "
+                    f"add-partitions: topic {growth.topic} has {counted(counts[growth.topic], 'partition')}, which do not become "
                     f"{growth.partitions}: a larger number is accepted"
                 )
             counts[growth.topic] = growth.partitions

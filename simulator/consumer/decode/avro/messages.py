@@ -19,6 +19,7 @@ from typing import Any
 
 from simulator.consumer.decode.go_json import integer, parse, text
 from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.quantities import counted
 
 HEADER = struct.Struct(">bI")
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
@@ -111,13 +112,13 @@ def _statement(content: bytes) -> DdlEvent:
 
 def _watermark(value: bytes) -> Watermark:
     if len(value) != TSO_BYTES:
-        raise ValueError(f"a watermark of {len(value)} bytes: {TSO_BYTES} are expected")
+        raise ValueError(f"a watermark of {counted(len(value), 'byte')}: {TSO_BYTES} are expected")
     return Watermark(int.from_bytes(value[1:], "big"))
 
 
 def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
     if len(message) < HEADER.size:
-        raise ValueError(f"a message of {len(message)} bytes has no schema id")
+        raise ValueError(f"a message of {counted(len(message), 'byte')} has no schema id")
     magic, number = HEADER.unpack_from(message)
     if magic or number not in schemas:
         raise ValueError(f"schema {number} is not known" if not magic else f"magic byte {magic}: 0 is expected")
@@ -126,7 +127,7 @@ def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
     fields = [(str(field["name"]), field["type"]) for field in schema["fields"]]
     values = {name: reader.value(type) for name, type in fields}
     if reader.place != len(message):
-        raise ValueError(f"{len(message) - reader.place} bytes follow the record")
+        raise ValueError(f"after the record: {counted(len(message) - reader.place, 'byte')}")
     columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
     return AvroRecord(
         schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2],

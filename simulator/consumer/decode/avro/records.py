@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.errors import UserError
+from simulator.quantities import counted
 
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
 """First bytes of messages that are no records; DELETE in values with the commit-ts."""
@@ -59,7 +60,7 @@ def pieces(record: bytes, schema: str) -> Iterator[tuple[str, bytes]]:
         yield name, record[place:end]
         place = end
     if place != len(record):
-        raise ValueError(f"the record has {len(record)} bytes, its schema {place}")
+        raise ValueError(f"the record has {counted(len(record), 'byte')}, its schema {place}")
 
 
 @lru_cache(maxsize=1024)

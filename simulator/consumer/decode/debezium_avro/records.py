@@ -17,6 +17,7 @@ import numpy as np
 
 from simulator.consumer.decode.go_json import Digits, members
 from simulator.consumer.decode.simple.avro import AvroReader
+from simulator.quantities import counted
 
 HEADER = 5
 """Bytes before a record: 0, and the schema's id."""
@@ -41,7 +42,7 @@ class AvroSchema:
         reader = AvroReader(content)
         found = members(self._value(reader, self.type))
         if reader.at != len(content):
-            raise ValueError(f"{len(content) - reader.at} bytes follow the record")
+            raise ValueError(f"after the record: {counted(len(content) - reader.at, 'byte')}")
         return found
 
     def column_types(self) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from simulator.consumer.decode.go_json import integer, members, pairs, parse, text, unquote
 from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.consumer.decode.whole_messages import decompress_value
+from simulator.quantities import counted
 from simulator.ticdc.table_info import BINARY
 
 VERSION = (1).to_bytes(8, "big")
@@ -52,7 +53,7 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], 
     if not values and len(keys) == 1:
         values = [b""]
     if len(keys) != len(values) or not keys:
-        raise ValueError(f"{len(keys)} events in the key, {len(values)} in the value")
+        raise ValueError(f"{counted(len(keys), 'event')} in the key, {len(values)} in the value")
     return tuple(zip(keys, values, strict=True))
 
 
@@ -71,7 +72,7 @@ def _event(key: dict[str, Any], body: bytes) -> Event:
     kind, commit_ts = integer(key["t"]), integer(key["ts"])
     if kind == RESOLVED:
         if body:
-            raise ValueError(f"a resolved event with a value of {len(body)} bytes")
+            raise ValueError(f"a resolved event with a value of {counted(len(body), 'byte')}")
         return Watermark(commit_ts)
     value, schema, table = parse(body, INVALID), text(key.get("scm", "")), text(key.get("tbl", ""))
     if kind == DDL:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from simulator.quantities import counted
+
 Item = TypeVar("Item")
 
 MESSAGE = 11
@@ -33,7 +35,7 @@ class AvroReader:
 
     def take(self, size: int) -> bytes:
         if size < 0 or self.at + size > len(self.content):
-            raise ValueError(f"{size} bytes are expected at byte {self.at}, {len(self.content) - self.at} are there")
+            raise ValueError(f"at byte {self.at} {counted(size, 'byte')} expected, {len(self.content) - self.at} there")
         self.at += size
         return self.content[self.at - size : self.at]
 
@@ -100,7 +102,7 @@ def read(content: bytes) -> dict[str, Any]:
     message: dict[str, Any] = {"version": reader.long()}
     _PAYLOADS[kind](reader, message)
     if reader.at != len(content):
-        raise ValueError(f"{len(content) - reader.at} bytes follow the message")
+        raise ValueError(f"after the message: {counted(len(content) - reader.at, 'byte')}")
     return message
 
 

@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 from simulator.consumer.decode.simple.avro import OPERATIONS, AvroReader, read_checksum, read_index
+from simulator.quantities import counted
 
 KINDS = {5: b"WATERMARK", 6: b"BOOTSTRAP", 7: b"DDL", 8: b""}
 """Kinds of messages by their branch of the schema, with what says so once more; a row is the last."""
@@ -29,7 +30,7 @@ def read(content: bytes) -> dict[str, Any]:
         raise ValueError(f"branch {branch} of the schema has the type {kind!r}")
     _READ[branch](reader, message)
     if reader.at != len(content):
-        raise ValueError(f"{len(content) - reader.at} bytes follow the message")
+        raise ValueError(f"after the message: {counted(len(content) - reader.at, 'byte')}")
     return message
 
 

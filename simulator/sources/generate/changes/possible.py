@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.sources.generate.changes.row_lifecycle import spare_rows
 from simulator.sources.generate.changes.transactions import MOST
 from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
@@ -65,7 +66,7 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
         0 < changes <= CHANGES * math.gcd(mix.inserts, mix.updates, mix.deletes)
     ):
         raise UserError(
-            f"{_name(table)}: mix of {mix.inserts:,} inserts, {mix.updates:,} updates and {mix.deletes:,} deletes: "
+            f"{_name(table)}: mix of {counted(mix.inserts, 'insert')}, {counted(mix.updates, 'update')} and {counted(mix.deletes, 'delete')}: "
             f"expected none below 0, and 1 to {CHANGES:,} in all"
         )
     if not table.weight:
@@ -75,13 +76,15 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
         kept = ", whose first rows are kept as others refer to them," if table.kept else ""
         raise UserError(
             f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhaust the table{kept} after "
-            f"{after:,} changes: expected at most as many deletes as inserts"
+            f"{counted(after, 'change')}: expected at most as many deletes as inserts"
         )
     if mix.updates and not table.rows:
-        raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
+        raise UserError(
+            f"{_name(table)}: rows 0, but a mix of {counted(mix.updates, 'update')}: expected 1 row or more"
+        )
     if mix.deletes and spare_rows(table, most) < most:
         raise UserError(
-            f"{_name(table)}: rows {table.rows:,} are too few for deletes in transactions of up to {most:,} rows: "
+            f"{_name(table)}: rows {table.rows:,} are too few for deletes in transactions of up to {counted(most, 'row')}: "
             f"expected rows {most:,} or more, so that a transaction does not delete what it inserts"
         )
 

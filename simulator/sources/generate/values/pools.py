@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from simulator.columns.cells import raw
 from simulator.columns.change_frame import Ints
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.generators import Distribution, FakerProvider, Range, Text, ValueChoice
 from simulator.tidb.model.types import ColumnType, family
@@ -91,7 +92,9 @@ def pool(values: PooledValues, type: ColumnType, seed: int) -> Pool:
 
 def misfit(type: ColumnType, value: object) -> UserError:
     """Return the error for a value that a column does not accept."""
-    shown = str(value) if len(str(value)) <= SHOWN else f"{str(value)[:SHOWN]}… ({len(str(value))} characters)"
+    shown = (
+        str(value) if len(str(value)) <= SHOWN else f"{str(value)[:SHOWN]}… ({counted(len(str(value)), 'character')})"
+    )
     return UserError(f"{type.name} does not take {shown!r}; accepted: {accepted_values(type)}")
 
 

@@ -22,13 +22,35 @@ ACCEPTED = (str, int, float, Decimal, date, datetime, time, timedelta)
 def check(name: str) -> None:
     """Raise UserError for a provider that Faker does not have, and for one whose values no column accepts."""
     faker = Faker()
-    known = [each for each in dir(faker) if not each.startswith("_")]
+    known = _methods(faker)
     if name not in known:
-        meant = did_you_mean(name, known)
-        raise UserError(f"Faker has no provider {name!r}.{meant} A fixed text is written ['{name}']")
+        meant = did_you_mean(name.rpartition(".")[2], (each for each in known if _is_usable(faker, each)))
+        raise UserError(
+            f"Faker has no provider {name!r}.{meant} `python -m faker` lists them; a fixed text is written ['{name}']"
+        )
     value = _asked(faker, name)
     if not isinstance(value, ACCEPTED):
-        raise UserError(f"Faker's {name} gives a {type(value).__name__}; a text, a number or a time is accepted")
+        raise UserError(
+            f"Faker's {name} gives a {type(value).__name__}, and a text, a number or a time is accepted; "
+            "`python -m faker` lists all"
+        )
+
+
+def _methods(faker: Faker) -> set[str]:
+    """Return the methods of all providers, without those of Faker itself such as `seed`."""
+    return {
+        name
+        for provider in faker.get_providers()
+        for name in dir(provider)
+        if not name.startswith("_") and callable(getattr(provider, name))
+    }
+
+
+def _is_usable(faker: Faker, name: str) -> bool:
+    try:
+        return isinstance(_asked(faker, name), ACCEPTED)
+    except UserError:
+        return False
 
 
 @lru_cache(256)
@@ -44,7 +66,9 @@ def _asked(faker: Faker, name: str) -> object:
     try:
         return getattr(faker, name)()
     except Exception as error:
-        raise UserError(f"{name!r} is no provider of Faker that gives a value by itself: {error}") from None
+        raise UserError(
+            f"{name!r} is no provider of Faker that gives a value by itself ({error}); `python -m faker` lists all"
+        ) from None
 
 
 def _text(value: object) -> str:
