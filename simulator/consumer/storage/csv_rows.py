@@ -15,6 +15,11 @@ from simulator.errors import UserError
 from simulator.ticdc.codecs.codec_options import CodecOptions
 
 OPERATIONS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
+IS_UPDATE = {"true": True, "false": False}
+COMMIT_TS = re.compile(r"[1-9][0-9]{0,17}")
+SHOWN = 30
+"""Characters of a wrong value that are shown."""
+
 CONTROL = {"n": "\n", "r": "\r"}
 BINARY = re.compile(r"(VAR)?BINARY|(TINY|MEDIUM|LONG)?BLOB")
 
@@ -58,28 +63,37 @@ class CsvFormat:
         """Return the first of the choices that a row of `count` cells has; None if there is none."""
         return next((columns for columns in choices if len(columns) == count - self.head), None)
 
-    def event(self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]]) -> tuple[RowEvent, bool]:
-        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE its key.
+    def event(
+        self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]], key_only: bool = True
+    ) -> tuple[RowEvent, bool]:
+        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE its key, if
+        `key_only`.
 
         Returns also whether it is one side of an UPDATE. Raises UserError for a row of another form.
         """
-        csv = self.options.csv
+        csv, values = self.options.csv, cells[self.head :]
         texts = iter([text or "" for text in cells])
         try:
             operation, table, schema = OPERATIONS[next(texts)], next(texts), next(texts)
-            commit_ts = int(next(texts)) if csv.include_commit_ts else None
-            is_side = csv.output_old_value and next(texts) == "true"
-            values = cells[self.head :]
-            keys = [[column for column in choices[0] if column.is_key]]
-            whole = self.columns(len(cells), choices)
-            columns = self.columns(len(cells), keys) if whole is None and operation == "DELETE" else whole
-            if columns is None:
-                raise ValueError(f"it has {len(values)} values, and the schema file {len(choices[0])} columns")
+            commit_ts = _commit_ts(next(texts)) if csv.include_commit_ts else None
+            is_side = csv.output_old_value and IS_UPDATE[next(texts)]
+        except (KeyError, StopIteration) as error:
+            begin = f"I, U or D, table and schema{', commit-ts' * csv.include_commit_ts}"
+            begin += ", true or false" * csv.output_old_value
+            raise UserError(f"no row as [sink.csv] says: it does not begin with {begin}") from error
+        if csv.output_old_value and operation == "UPDATE":
+            raise UserError("no row as [sink.csv] says: with output-old-value an UPDATE is D and I")
+        keys = [[column for column in choices[0] if column.is_key]]
+        whole = self.columns(len(cells), choices)
+        columns = self.columns(len(cells), keys) if whole is None and operation == "DELETE" and key_only else whole
+        if columns is None:
+            why = f"it has {len(values)} values, and the schema file {len(choices[0])} columns"
+            raise UserError(f"no row as [sink.csv] says: {why}")
+        try:
             pairs = zip(columns, values, strict=True)
             image: Image = {column.name: self.value(cell, column.type) for column, cell in pairs}
-        except (ValueError, KeyError, StopIteration) as error:
-            why = str(error) if isinstance(error, ValueError) else "it does not begin with I, U or D, table and schema"
-            raise UserError(f"no row as [sink.csv] says: {why}") from error
+        except ValueError as error:
+            raise UserError(f"no row as [sink.csv] says: {error}") from error
         before, after = (image, None) if operation == "DELETE" else (None, image)
         row = RowEvent(commit_ts, schema, table, operation, before, after, column_infos(columns))
         return replace(row, only_handle=whole is None), is_side
@@ -114,6 +128,13 @@ class CsvFormat:
         if self.options.csv.quote or "\\" not in text:
             return text
         return re.sub(r"\\(.)", lambda match: CONTROL.get(match[1], match[1]), text, flags=re.DOTALL)
+
+
+def _commit_ts(text: str) -> int:
+    """Return a commit-ts; raise UserError for what is none."""
+    if not COMMIT_TS.fullmatch(text):
+        raise UserError(f"no row as [sink.csv] says: its commit-ts is {text[:SHOWN]!r}, a number is accepted")
+    return int(text)
 
 
 def column_infos(columns: Sequence[CsvColumn]) -> dict[str, ColumnInfo]:

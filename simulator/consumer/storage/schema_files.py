@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.files import parse_error_reason
 from simulator.releases import Release
+from simulator.ticdc.storage import SCHEMA_JSON
+from simulator.ticdc.storage.table_definition import columns_checksum
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import execute_in_catalog
@@ -46,6 +49,47 @@ class TableSchema:
     """TiDB's type of the DDL job; 0 without a statement."""
 
     columns: Sequence[CsvColumn]
+    texts: Sequence[bytes] = ()
+    """The columns as JSON texts; none if the file is not of TiCDC's form."""
+
+
+FORM = re.compile(
+    rb"""\{
+    "Table": (?P<table>"[^\n]*"),
+    "Schema": (?P<schema>"[^\n]*"),
+    "Version": 1,
+    "TableVersion": [0-9]+,
+    "Query": "[^\n]*",
+    "Type": [0-9]+,
+    "TableColumns": (null|\[\n(?P<columns>.*)\n    \]),
+    "TableColumnsTotal": (?P<total>[0-9]+)
+\}""",
+    re.DOTALL,
+)
+"""The text of a schema file (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go MarshalWithQuery)."""
+
+COLUMN = re.compile(rb" {8}(\{\n.*?\n {8}\})", re.DOTALL)
+
+
+def schema_flaw(schema: TableSchema, content: bytes) -> str:
+    """Return why TiCDC does not write this schema file at its path; empty if it does."""
+    form = FORM.fullmatch(content)
+    if form is None or b",\n".join(b" " * 8 + text for text in schema.texts) != (form["columns"] or b""):
+        return "it does not have the members of a schema file in TiCDC's form"
+    if int(form["total"]) != len(schema.texts):
+        return f"its TableColumnsTotal is {int(form['total'])}, and it has {len(schema.texts)} columns"
+    if bool(schema.query) != bool(schema.type):
+        return f"its Type is {schema.type}, and it has {'a' if schema.query else 'no'} statement"
+    directory, _, name = schema.path.rpartition("/")
+    if name == SCHEMA_JSON:
+        expected = f"{schema.schema}/{schema.table}/{schema.version}/{SCHEMA_JSON}"
+    else:
+        names = [column.name for column in schema.columns]
+        checksum = columns_checksum(form["table"], form["schema"], zip(names, schema.texts, strict=True))
+        by_id = schema.table and re.fullmatch(r"\d+/meta", directory)
+        named = f"{schema.schema}/{schema.table}/meta" if schema.table else f"{schema.schema}/meta"
+        expected = f"{directory if by_id else named}/schema_{schema.version}_{checksum:010d}.json"
+    return "" if schema.path == expected else f"it has the content of {expected}, by its names, version and checksum"
 
 
 def table_schema(path: str, content: bytes) -> TableSchema:
@@ -57,12 +101,11 @@ def table_schema(path: str, content: bytes) -> TableSchema:
             for each in document["TableColumns"] or ()
         ]
         names = str(document["Schema"]), str(document["Table"])
-        return TableSchema(
-            path, int(document["TableVersion"]), *names, str(document["Query"]), int(document["Type"]), columns
-        )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        query, texts = str(document["Query"]), tuple(COLUMN.findall(content))
+        return TableSchema(path, int(document["TableVersion"]), *names, query, int(document["Type"]), columns, texts)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
-        raise UserError(f"{path} is no schema file: {missing}") from error
+        raise UserError(f"it is no schema file: {missing}") from error
 
 
 def virtual_columns(schemas: Iterable[TableSchema], release: Release) -> Mapping[tuple[str, str, int], frozenset[str]]:

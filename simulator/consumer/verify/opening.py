@@ -13,7 +13,7 @@ from simulator.consumer.partitions import StreamPartition, partitions, storage_p
 from simulator.consumer.records import Record
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.schemas import source_schemas
-from simulator.consumer.storage.directory import IndexFile, open_directory
+from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading
@@ -28,6 +28,8 @@ from simulator.consumer.verify.origin import (
     storage_origin,
     stream_schemas,
 )
+from simulator.consumer.verify.stored_schemas import later_checkpoint, with_definitions
+from simulator.consumer.verify.verification import NotChecked
 from simulator.errors import UserError, uri_without_secrets
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -80,11 +82,21 @@ def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: V
 def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
     directory = open_directory(options.source or "")
     origin = storage_origin(options, truth, directory)
-    files = replace(directory, changefeed=origin.changefeed)
-    missing = (name for file in files.files if isinstance(file, IndexFile) and (name := files.missing_file(file)))
-    notes = (f"an index names {name}, which is not there: TiCDC was about to write it" for name in missing)
-    origin = replace(origin, notes=(*origin.notes, *notes))
-    return _opened(options, truth, origin, storage_partitions(files), 0, listener)
+    known = truth is not None or options.sink_uri is not None or options.config is not None
+    files = replace(directory, changefeed=origin.changefeed, release=origin.release if known else None)
+    doubts = [NotChecked(each.path, each.why) for each in files.findings if not each.check]
+    doubts += later_checkpoint(files.checkpoint_ts(), truth)
+    if not known:
+        doubts.append(NotChecked("which files there should be", UNKNOWN))
+    origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
+    stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
+    files = with_definitions(
+        files,
+        stream.tables,
+        () if stream.states.after is None else [entry.table for entry in stream.states.after.tables],
+        stream.states.at,
+    )
+    return replace(stream, partitions=tuple(storage_partitions(files)))
 
 
 def _opened(

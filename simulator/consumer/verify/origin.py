@@ -14,7 +14,8 @@ from simulator import releases
 from simulator.consumer.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.schemas import source_schemas
-from simulator.consumer.storage.directory import DataFile, StorageDirectory
+from simulator.consumer.storage.directory import StorageDirectory
+from simulator.consumer.storage.stored_paths import DataFile
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import AssumedSetting, NotChecked
