@@ -89,6 +89,9 @@ class CsvFormat:
         if columns is None:
             why = f"it has {len(values)} values, and the schema file {len(choices[0])} columns"
             raise UserError(f"no row as [sink.csv] says: {why}")
+        for column, cell in zip(columns, values, strict=True):
+            if cell is None and column.not_null:
+                raise UserError(f"no row as [sink.csv] says: {column.name} is NULL, and the schema file says NOT NULL")
         try:
             pairs = zip(columns, values, strict=True)
             image: Image = {column.name: self.value(cell, column.type) for column, cell in pairs}

@@ -31,6 +31,8 @@ class CsvColumn:
     is_key: bool
     """Whether it is in the primary key."""
 
+    not_null: bool = False
+
 
 @dataclass(frozen=True)
 class TableSchema:
@@ -97,7 +99,12 @@ def table_schema(path: str, content: bytes) -> TableSchema:
     try:
         document: dict[str, Any] = json.loads(content)
         columns = [
-            CsvColumn(str(each["ColumnName"]), str(each["ColumnType"]), each.get("ColumnIsPk") == "true")
+            CsvColumn(
+                str(each["ColumnName"]),
+                str(each["ColumnType"]),
+                each.get("ColumnIsPk") == "true",
+                each.get("ColumnNullable") == "false",
+            )
             for each in document["TableColumns"] or ()
         ]
         names = str(document["Schema"]), str(document["Table"])

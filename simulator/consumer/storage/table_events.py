@@ -186,6 +186,8 @@ class TableEvents:
         if columns is None or cells is None:
             return None
         operation, table, schema, commit_ts, *_ = cells
+        if any(cell.null_count and column.not_null for cell, column in zip(cells[self._format.head :], columns)):
+            return None
         known = pa.array([*OPERATIONS], pa.binary())
         names = ((table, file.table), (schema, file.schema))
         if any(column.null_count for column in (operation, table, schema, commit_ts)) or not (
