@@ -349,11 +349,11 @@ def _initial_tables(sent: Sequence[StreamStatement], after: Sequence[Table]) -> 
 
 
 def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
-    jobs = reversed(_jobs(sent))
+    jobs = reversed(statement_jobs(sent))
     return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.renames]
 
 
-def _jobs(sent: StreamStatement) -> Sequence[Job]:
+def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
     """Return the jobs of a statement, as far as its text determines them."""
     try:
         statement = parse_ddl(sent.query)
@@ -365,7 +365,7 @@ def _jobs(sent: StreamStatement) -> Sequence[Job]:
 def _statement_times(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
     times_of_key: dict[Key, set[int]] = {}
     for sent in statements:
-        for job in _jobs(sent):
+        for job in statement_jobs(sent):
             names = [(job.schema, job.table), *([job.exchanged_table] if job.exchanged_table else [])]
             names += [(name.schema, name.name) for pair in job.renames for name in pair]
             for name in names:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -113,7 +113,9 @@ class StorageDirectory:
             return [each for each in (stored, selected or [], schema.columns) if each]
         if self.release.storage_selectors and selected is not None:
             return [selected]
-        return [schema.columns if self.release.csv_virtual_columns else stored]
+        if not self.release.csv_virtual_columns:
+            return [stored]
+        return [[replace(column, not_null=column.not_null and column in stored) for column in schema.columns]]
 
     def json_columns(self, file: DataFile) -> tuple[frozenset[str], frozenset[str]] | None:
         """Return the columns that rows of Canal-JSON must have, and that they may have; None if that is not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from simulator import tso
@@ -35,6 +36,7 @@ from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.tidb.model.table import Table
 
 UNBOUNDED = 1 << 62
 """Stands for a size that is unknown."""
@@ -194,8 +196,15 @@ def _stream_spec(
         spec, max_message_bytes=UNBOUNDED, max_batch_size=UNBOUNDED, orders=lambda table: "hash", stages=None
     )
     if origin.changefeed.storage is not None:
-        return replace(lenient, files=True, watermarks=True)
+        scope = partial(_scope_on_storage, origin.changefeed.storage.dispatcher_names)
+        return replace(lenient, files=True, watermarks=True, orders=scope)
     if origin.known:
         return spec
     watermarks = spec.watermarks or origin.watermarked
     return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=watermarks)
+
+
+def _scope_on_storage(dispatcher_names: bool, table: Table) -> str:
+    """Return in which scope the rows of a table are ordered: one worker writes them, unless they are of several
+    partitions or dispatchers."""
+    return "hash" if dispatcher_names or table.partitioning is not None else "table"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator import tso
-from simulator.consumer.replay.table_timeline import NO_TABLE, TableTimeline
+from simulator.consumer.replay.table_timeline import NO_TABLE, StreamStatement, TableTimeline, statement_jobs
 from simulator.consumer.storage.directory import StorageDirectory
 from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import TableSchema
@@ -51,6 +51,7 @@ def with_definitions(
     expected = {object_key(table.schema, table.name): table for table in after}
     last = {object_key(file.schema, file.table): file for file in schemas if at is None or file.version <= at}
     wrong = [
+        *_other_types(schemas),
         *_differences(((file, defined.get(file.path)) for file in schemas), "the statements before it", release),
         *_differences(((file, expected.get(name)) for name, file in last.items()), "the expected table", release),
     ]
@@ -70,6 +71,16 @@ def _definition(timeline: TableTimeline, file: TableSchema) -> Table | None:
 
 def _virtual_names(table: Table) -> frozenset[str]:
     return frozenset(column.name for column in table.columns if column.generated == "virtual")
+
+
+def _other_types(schemas: Iterable[TableSchema]) -> Iterator[FileFinding]:
+    """Yield the schema files whose type is not that of their statement, as far as its text tells."""
+    for file in schemas:
+        codes = {job.code for job in statement_jobs(StreamStatement(file.version, file.schema, file.query))}
+        if file.query and codes and file.type not in codes:
+            listed = " or ".join(map(str, sorted(codes)))
+            why = f"its Type is {file.type}, and that of its statement is {listed}"
+            yield FileFinding(file.path, file.version, file.schema, file.table, DIFFERENT, why)
 
 
 def _differences(
