@@ -64,10 +64,9 @@ class CsvFormat:
         return next((columns for columns in choices if len(columns) == count - self.head), None)
 
     def event(
-        self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]], key_only: bool = True
+        self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]], keys: Sequence[CsvColumn] = ()
     ) -> tuple[RowEvent, bool]:
-        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE its key, if
-        `key_only`.
+        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE the `keys`.
 
         Returns also whether it is one side of an UPDATE. Raises UserError for a row of another form.
         """
@@ -83,9 +82,8 @@ class CsvFormat:
             raise UserError(f"no row as [sink.csv] says: it does not begin with {begin}") from error
         if csv.output_old_value and operation == "UPDATE":
             raise UserError("no row as [sink.csv] says: with output-old-value an UPDATE is D and I")
-        keys = [[column for column in choices[0] if column.is_key]]
         whole = self.columns(len(cells), choices)
-        columns = self.columns(len(cells), keys) if whole is None and operation == "DELETE" and key_only else whole
+        columns = self.columns(len(cells), [keys]) if whole is None and operation == "DELETE" and keys else whole
         if columns is None:
             why = f"it has {len(values)} values, and the schema file {len(choices[0])} columns"
             raise UserError(f"no row as [sink.csv] says: {why}")

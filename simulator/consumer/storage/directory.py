@@ -24,7 +24,14 @@ from simulator.consumer.storage.file_checks import (
     twice,
     version_findings,
 )
-from simulator.consumer.storage.schema_files import CsvColumn, TableSchema, schema_flaw, table_schema, virtual_columns
+from simulator.consumer.storage.schema_files import (
+    CsvColumn,
+    TableSchema,
+    Version,
+    schema_flaw,
+    table_schema,
+    told_tables,
+)
 from simulator.consumer.storage.stored_paths import (
     BY_ID,
     LIKE_TICDC,
@@ -42,9 +49,12 @@ from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.changefeed.model import Storage
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors
 from simulator.ticdc.storage import METADATA, SCHEMA_JSON
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.ddl import RenameTable
 
@@ -53,6 +63,18 @@ READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
 
 
 StorageFile: TypeAlias = "TableSchema | DataFile | IndexFile | FileFinding"
+
+
+@dataclass(frozen=True)
+class JsonColumns:
+    """The names of columns that rows of Canal-JSON have."""
+
+    most: frozenset[str]
+    least: frozenset[str]
+    """Those without which there is no row; none if it is not known which columns are virtual."""
+
+    keys: frozenset[str]
+    """Those of a DELETE that has the handle key alone."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +89,8 @@ class StorageDirectory:
     told: Sequence[FileFinding] = ()
     """What is wrong with its files by what else is known."""
 
-    virtual: Mapping[tuple[str, str, int], frozenset[str]] = field(default_factory=dict)
-    """The virtual columns of tables by schema, table and version, if statements in its files do not tell them."""
+    tables: Mapping[Version, Table] = field(default_factory=dict)
+    """The tables of versions, if statements in its files do not tell them."""
 
     @cached_property
     def files(self) -> Sequence[StorageFile]:
@@ -83,16 +105,15 @@ class StorageDirectory:
         return _order_renames(files)
 
     @cached_property
-    def schemas(self) -> Mapping[tuple[str, str, int], TableSchema]:
+    def schemas(self) -> Mapping[Version, TableSchema]:
         """The schema files of tables by schema, table and version."""
         schemas = (file for file in self.files if isinstance(file, TableSchema))
         return {(file.schema, file.table, file.version): file for file in schemas}
 
     @cached_property
-    def virtual_columns(self) -> Mapping[tuple[str, str, int], frozenset[str]]:
-        """The columns of tables that rows of CSV do not have, by schema, table and version."""
+    def _told_tables(self) -> Mapping[Version, Table]:
         statements = (file for file in self.files if isinstance(file, TableSchema) and file.query)
-        return virtual_columns(statements, V8_5)
+        return {**told_tables(statements, V8_5), **self.tables}
 
     def uri_with(self, protocol: str) -> str:
         """Return the sink-uri of a changefeed of that protocol which writes here."""
@@ -117,19 +138,19 @@ class StorageDirectory:
             return [stored]
         return [[replace(column, not_null=column.not_null and column in stored) for column in schema.columns]]
 
-    def json_columns(self, file: DataFile) -> tuple[frozenset[str], frozenset[str]] | None:
-        """Return the columns that rows of Canal-JSON must have, and that they may have; None if that is not known."""
-        if self.release is None:
-            return None
+    def json_columns(self, file: DataFile) -> JsonColumns | None:
+        """Return the columns that rows of Canal-JSON have; None if that is not known."""
         try:
             schema = self._schema_of(file)
         except UserError:
             return None  # which a finding tells
-        virtual, names = self._virtual_names(schema), [column.name for column in schema.columns]
+        if self.release is None:
+            return None
+        virtual, keys = self._virtual_names(schema), frozenset(column.name for column in self.key_columns(file))
         stored = [column for column in schema.columns if column.name not in (virtual or ())]
         selected = self._selected(file, stored) if self.release.storage_selectors else None
-        expected = frozenset(column.name for column in (stored if selected is None else selected))
-        return (frozenset(), frozenset(names)) if virtual is None and selected is None else (expected, expected)
+        names = frozenset(column.name for column in (stored if selected is None else selected))
+        return JsonColumns(names, frozenset() if virtual is None and selected is None else names, keys)
 
     def _schema_of(self, file: DataFile) -> TableSchema:
         """Return the schema file of the rows of a file. Raises UserError if there is none."""
@@ -139,22 +160,28 @@ class StorageDirectory:
         return schema
 
     def _virtual_names(self, schema: TableSchema) -> frozenset[str] | None:
-        """Return the columns that rows of CSV do not have; None if nothing tells them."""
-        version = schema.schema, schema.table, schema.version
-        return self.virtual.get(version, self.virtual_columns.get(version))
+        """Return the columns that rows do not have; None if nothing tells them."""
+        table = self._told_tables.get((schema.schema, schema.table, schema.version))
+        return None if table is None else frozenset(each.name for each in table.columns if each.generated == "virtual")
 
     def _selected(self, file: DataFile, columns: Sequence[CsvColumn]) -> Sequence[CsvColumn] | None:
         """Return the columns that a column selector leaves; None if none is about the table."""
         selector = next((each for each in self._selectors if each.tables.match(file.schema, file.table)), None)
         return None if selector is None else [column for column in columns if selector.columns.match(column.name)]
 
-    @property
-    def has_key_only_deletes(self) -> bool:
-        """Whether a DELETE may have the key alone."""
-        codec = self.changefeed.codec
-        if self.release is None or codec.delete_only_output_handle_key_columns:
-            return True
-        return not codec.enable_old_value and (codec.protocol != "csv" or self.release.delete_without_old_value)
+    def key_columns(self, file: DataFile) -> Sequence[CsvColumn]:
+        """Return the columns of a DELETE that has the handle key alone; none if all have more. Raises UserError."""
+        codec, schema = self.changefeed.codec, self._schema_of(file)
+        if self.release is not None and not codec.delete_only_output_handle_key_columns:
+            if (
+                codec.enable_old_value
+                or codec.protocol == CSV.protocol.name
+                and not self.release.delete_without_old_value
+            ):
+                return ()
+        table = self._told_tables.get((schema.schema, schema.table, schema.version))
+        names = None if table is None else frozenset(handle_key(table))
+        return [each for each in schema.columns if (each.is_key if names is None else each.name in names)]
 
     @cached_property
     def _selectors(self) -> Sequence[Selector]:

@@ -67,11 +67,12 @@ def _numbered(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent
 
 
 def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[int, Event | UserError]]:
-    columns, format = directory.csv_columns(file), CsvFormat(directory.changefeed.codec)
+    columns, keys = directory.csv_columns(file), directory.key_columns(file)
+    format = CsvFormat(directory.changefeed.codec)
     before: tuple[int, RowEvent] | None = None
     for row, _, cells in format.rows(directory.content(file.path)):
         try:
-            event, is_side = format.event(cells, columns, directory.has_key_only_deletes)
+            event, is_side = format.event(cells, columns, keys)
             _check_table(event, file)
         except UserError as error:
             yield row, error

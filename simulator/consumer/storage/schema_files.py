@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.files import parse_error_reason
@@ -17,7 +17,11 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
+
+Version: TypeAlias = "tuple[str, str, int]"
+"""The names of a schema and a table, and the version of the table."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +119,14 @@ def table_schema(path: str, content: bytes) -> TableSchema:
         raise UserError(f"it is no schema file: {missing}") from error
 
 
-def virtual_columns(schemas: Iterable[TableSchema], release: Release) -> Mapping[tuple[str, str, int], frozenset[str]]:
-    """Return the names of the virtual columns of tables, by schema, table and version, as far as statements tell.
+def told_tables(schemas: Iterable[TableSchema], release: Release) -> Mapping[Version, Table]:
+    """Return the tables by schema, name and version, as far as statements tell.
 
-    Schema files list these columns, and rows of CSV do not have them. A statement on a table that existed before the
-    changefeed cannot be executed here, and tells nothing.
+    Schema files tell neither virtual columns, which rows do not have, nor a handle key that is no primary key. A
+    statement on a table that existed before the changefeed cannot be executed here, and tells nothing.
     """
     catalog = Catalog()
-    virtual: dict[tuple[str, str, int], frozenset[str]] = {}
+    tables: dict[Version, Table] = {}
     for file in schemas:
         if catalog.database(file.schema) is None:
             catalog = with_database(catalog, DatabaseInfo(file.schema))
@@ -134,6 +138,5 @@ def virtual_columns(schemas: Iterable[TableSchema], release: Release) -> Mapping
             continue
         table = catalog.table(file.schema, file.table)
         if table is not None:
-            names = (column.name for column in table.columns if column.generated == "virtual")
-            virtual[file.schema, file.table, file.version] = frozenset(names)
-    return virtual
+            tables[file.schema, file.table, file.version] = table
+    return tables

@@ -5,7 +5,7 @@ A table's statements, rows and checkpoint are one partition of a stream, whose o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from simulator.consumer.decode.row_wise import event_layout, event_row
 from simulator.consumer.decode.stream_events import RowEvent, Watermark
 from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout, record_batch
 from simulator.consumer.storage.csv_rows import COMMIT_TS, CsvFormat, column_infos
-from simulator.consumer.storage.directory import StorageDirectory, StorageFile
+from simulator.consumer.storage.directory import JsonColumns, StorageDirectory, StorageFile
 from simulator.consumer.storage.events import FileEvent, file_events, other_table
 from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import CsvColumn, TableSchema
@@ -147,23 +147,18 @@ class TableEvents:
             wrong |= dict.fromkeys(np.flatnonzero(untimed).tolist(), "it has no commitTs")
         columns, deletes = self._directory.json_columns(file), ints(events, "op") == DELETE
         for number in np.unique(of[of >= 0]).tolist():
-            layout = self._json.layouts[number]
+            layout, places = self._json.layouts[number], of == number
             why = other_table(file, layout.schema, layout.table)
-            places = of == number
             if not why and columns is not None:
-                why = _other_columns(layout, *columns)
-                if not (columns[0] <= {*layout.names}) and {*layout.names} <= columns[1]:
-                    places = places & ~(deletes & self._directory.has_key_only_deletes)
+                why = _other_columns({*layout.names}, columns)
+                if {*layout.names} == columns.keys:
+                    places = places & ~deletes
             if why:
                 wrong |= dict.fromkeys(np.flatnonzero(places).tolist(), why)
-        if columns is not None and columns[0]:
+        if columns is not None and columns.least:
             for side in ("before", "after"):
                 there = events.column(side).fill_null(b"")
-                cut = (
-                    np.asarray(pc.match_substring(there, UNKNOWN_CELL))
-                    & (kind == ROW)
-                    & ~(deletes & self._directory.has_key_only_deletes)
-                )
+                cut = np.asarray(pc.match_substring(there, UNKNOWN_CELL)) & (kind == ROW)
                 for place in np.flatnonzero(cut).tolist():
                     wrong.setdefault(place, "its data lacks a column that the schema file has")
         return wrong
@@ -234,11 +229,11 @@ class TableEvents:
         return pa.array(texts, pa.binary()).take(encoded.indices)
 
 
-def _other_columns(layout: Layout, least: frozenset[str], most: frozenset[str]) -> str:
-    """Return why a row has other columns than it must have at least and may have at most; empty if it does not."""
-    lacking, more = sorted(least - {*layout.names}), sorted({*layout.names} - most)
+def _other_columns(names: Set[str], columns: JsonColumns) -> str:
+    """Return why a row has other columns than it must have; empty if it has those."""
+    lacking, more = sorted(columns.least - names), sorted(names - columns.most)
     if more:
-        return f"it has the column {more[0]}, which the schema file does not have"
+        return f"it has the column {more[0]}, which rows of the schema file's version do not have"
     return f"it lacks the column {lacking[0]}, which the schema file has" if lacking else ""
 
 

@@ -36,6 +36,7 @@ from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
 
 UNBOUNDED = 1 << 62
@@ -92,13 +93,23 @@ def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener:
         doubts.append(NotChecked("which files there should be", UNKNOWN))
     origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
     stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
-    files = with_definitions(
-        files,
-        stream.tables,
-        () if stream.states.after is None else [entry.table for entry in stream.states.after.tables],
-        stream.states.at,
-    )
+    expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
+    files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
     return replace(stream, partitions=tuple(storage_partitions(files)))
+
+
+def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) -> list[Table]:
+    """Return the tables of the truth that the statements of a stream must lead to."""
+    after, feed = stream.states.after, stream.origin.changefeed
+    if after is None or checkpoint < truth.watermark:
+        return []
+    held_back = comparison.filter_check(stream.origin)
+    tables = (entry.table for entry in after.tables)
+    return [
+        table
+        for table in tables
+        if (handle_key(table) or feed.force_replicate) and not held_back(f"{table.schema}.{table.name}")
+    ]
 
 
 def _opened(

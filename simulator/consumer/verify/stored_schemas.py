@@ -34,29 +34,25 @@ NOT_COMPARED = ("ColumnDefault", "ColumnId")
 
 
 def with_definitions(
-    files: StorageDirectory, timeline: TableTimeline, after: Sequence[Table], at: int | None
+    files: StorageDirectory, timeline: TableTimeline, expected: Iterable[Table], at: int
 ) -> StorageDirectory:
-    """Return the files with virtual columns as the tables have them, and what is wrong with schema files.
+    """Return the files with the tables of their versions, and what is wrong with schema files.
 
-    `after` are the tables that are expected at the TSO `at`, None for the end of the stream.
+    `expected` are the tables that the stream must have at the TSO `at`.
     """
     release = files.release or V8_5
     schemas = [file for file in files.files if isinstance(file, TableSchema) and file.table]
-    defined = {file.path: definition for file in schemas if (definition := _definition(timeline, file)) is not None}
-    virtual = {
-        (file.schema, file.table, file.version): _virtual_names(table)
-        for file in schemas
-        if (table := defined.get(file.path)) is not None
-    }
-    expected = {object_key(table.schema, table.name): table for table in after}
-    last = {object_key(file.schema, file.table): file for file in schemas if at is None or file.version <= at}
+    defined = {file.path: table for file in schemas if (table := _definition(timeline, file)) is not None}
+    tables = {(file.schema, file.table, file.version): defined[file.path] for file in schemas if file.path in defined}
+    final = {object_key(table.schema, table.name): table for table in expected}
+    last = {object_key(file.schema, file.table): file for file in schemas if file.version <= at}
     wrong = [
         *_other_types(schemas),
         *_differences(((file, defined.get(file.path)) for file in schemas), "the statements before it", release),
-        *_differences(((file, expected.get(name)) for name, file in last.items()), "the expected table", release),
+        *_differences(((file, final.get(name)) for name, file in last.items()), "the expected table", release),
     ]
     first = {finding.path: finding for finding in reversed(wrong)}
-    return replace(files, told=tuple(first.values()), virtual=virtual)
+    return replace(files, told=tuple(first.values()), tables=tables)
 
 
 def _definition(timeline: TableTimeline, file: TableSchema) -> Table | None:
@@ -67,10 +63,6 @@ def _definition(timeline: TableTimeline, file: TableSchema) -> Table | None:
         return None
     history = timeline.tables[number]
     return history.definitions[int(history.definition_at(ts)[0])].table
-
-
-def _virtual_names(table: Table) -> frozenset[str]:
-    return frozenset(column.name for column in table.columns if column.generated == "virtual")
 
 
 def _other_types(schemas: Iterable[TableSchema]) -> Iterator[FileFinding]:
