@@ -101,8 +101,7 @@ class StorageDirectory:
             if isinstance(file, TableSchema | DataFile | IndexFile)
         )
         wrong = (finding for finding in (*self.findings, *self.told) if finding.check)
-        files = sorted((*read, *wrong), key=lambda file: (file.version, not isinstance(file, TableSchema), file.path))
-        return _order_renames(files)
+        return _order_renames(sorted((*read, *wrong), key=_place))
 
     @cached_property
     def schemas(self) -> Mapping[Version, TableSchema]:
@@ -147,10 +146,10 @@ class StorageDirectory:
         if self.release is None:
             return None
         virtual, keys = self._virtual_names(schema), frozenset(column.name for column in self.key_columns(file))
-        stored = [column for column in schema.columns if column.name not in (virtual or ())]
-        selected = self._selected(file, stored) if self.release.storage_selectors else None
-        names = frozenset(column.name for column in (stored if selected is None else selected))
-        return JsonColumns(names, frozenset() if virtual is None and selected is None else names, keys)
+        every = frozenset(column.name for column in schema.columns)
+        selected = self._selected(file, schema.columns) if self.release.storage_selectors else None
+        most = every if selected is None else frozenset(column.name for column in selected)
+        return JsonColumns(most, frozenset() if virtual is None else most - virtual, keys)
 
     def _schema_of(self, file: DataFile) -> TableSchema:
         """Return the schema file of the rows of a file. Raises UserError if there is none."""
@@ -348,6 +347,12 @@ def _with_protocol(source: str, protocol: str) -> str:
     if "protocol=" in uri.partition("?")[2]:
         return uri
     return f"{uri}{'&' if '?' in uri else '?'}protocol={protocol}"
+
+
+def _place(file: StorageFile) -> tuple[int, int, str]:
+    """Return what files are ordered by: statements of a version first, then its other schema files, then rows."""
+    kind = 2 if not isinstance(file, TableSchema) else 0 if file.query else 1
+    return file.version, kind, file.path
 
 
 def _order_renames(files: Iterable[StorageFile]) -> list[StorageFile]:
