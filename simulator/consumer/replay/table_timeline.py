@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -353,6 +353,7 @@ def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
     return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.renames]
 
 
+@lru_cache(4096)
 def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
     """Return the jobs of a statement, as far as its text determines them."""
     try:

@@ -90,7 +90,7 @@ class StorageDirectory:
     """What is wrong with its files by what else is known."""
 
     tables: Mapping[Version, Table] = field(default_factory=dict)
-    """The tables of versions, if statements in its files do not tell them."""
+    """The tables of versions; none if statements in its files tell them."""
 
     @cached_property
     def files(self) -> Sequence[StorageFile]:
@@ -112,7 +112,7 @@ class StorageDirectory:
     @cached_property
     def _told_tables(self) -> Mapping[Version, Table]:
         statements = (file for file in self.files if isinstance(file, TableSchema) and file.query)
-        return {**told_tables(statements, V8_5), **self.tables}
+        return self.tables or told_tables(statements, V8_5)
 
     def uri_with(self, protocol: str) -> str:
         """Return the sink-uri of a changefeed of that protocol which writes here."""
