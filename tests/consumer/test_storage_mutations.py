@@ -52,7 +52,6 @@ class Written:
     """A storage and its truth."""
 
     directory: Path
-    extension: str
 
     def of_table(self, table: str) -> Files:
         """The files of a table, and of its truth."""
@@ -94,7 +93,7 @@ def writes(tmp_path: Path) -> Writes:
                 ticdc.execute(text)
                 ticdc.wait("3s")
             ticdc.truth(tmp_path / "truth")
-        return Written(tmp_path, "json" if protocol.startswith("canal") else "csv")
+        return Written(tmp_path)
 
     return writes
 
@@ -174,10 +173,12 @@ def swapped(path: str, other: str) -> Mutation:
     return lambda files: {**files, path: files[other], other: files[path]}
 
 
-def file_mutants(files: Files) -> Iterator[tuple[str, Mutation]]:
+def file_mutants(files: Files, mutated: Callable[[str], bool]) -> Iterator[tuple[str, Mutation]]:
     """Each file deleted, emptied, cut, doubled, swapped with the next one, with garbage."""
     paths = sorted(path for path in files if path.startswith("out/"))
     for path, other in zip(paths, [*paths[1:], paths[0]], strict=True):
+        if not mutated(path):
+            continue
         name = path.rpartition("/")[2]
         yield f"{name} deleted", without(path)
         yield f"{name} emptied", replaced(path, b"")
@@ -203,10 +204,11 @@ def next_path(path: str) -> str:
     return re.sub(r"\d+(?=\.\w+$)", f"{3:020d}", path)
 
 
-def name_mutants(files: Files, extension: str) -> Iterator[tuple[str, Mutation]]:
+def name_mutants(files: Files) -> Iterator[tuple[str, Mutation]]:
     """Paths that do not fit TiCDC's layout with these settings, and indexes that do not fit the files."""
     first, rows = sorted(path for path in files if re.search(r"CDC\d+\.", path))
     directory, _, name = rows.rpartition("/")
+    extension = name.rpartition(".")[2]
     version = directory.rpartition("/")[0]
     yield "a date of another form", moved(rows, f"{version}/2025-01/{name}")
     yield "no date", moved(rows, f"{version}/{name}")
@@ -247,9 +249,8 @@ def test_each_tampered_file_is_named(writes: Writes, form: str) -> None:
     right, files = written.verified(), written.of_table("t000")
     assert right.verdict == "right" and not named_in(right)
 
-    mutated = {path: content for path, content in files.items() if MUTATED[form](path)}
-    names = [] if form == "canal-json" else name_mutants(files, written.extension)
-    assert unnamed_tables(written, [*file_mutants(mutated), *names]) == []
+    names = [] if form == "canal-json" else name_mutants(files)
+    assert unnamed_tables(written, [*file_mutants(files, MUTATED[form]), *names]) == []
 
 
 @pytest.mark.parametrize(
@@ -340,6 +341,30 @@ def test_each_tampered_schema_file_is_named(writes: Writes) -> None:
     (path, content), *_ = ((path, text) for path, text in written.of_table("t000").items() if "/meta/" in path)
 
     assert unnamed_tables(written, [*line_mutants(path, content), *remade_mutants(path, content.decode())]) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"ticdc-meta$operation", b"operation"),
+        (b",name", b""),
+        (b",name", b",nome"),
+        (b"ticdc-meta$operation,ticdc-meta$table,ticdc-meta$schema,ticdc-meta$commit-ts,id,name,price\r\n", b""),
+    ],
+)
+def test_a_tampered_header_is_named(tmp_path: Path, old: bytes, new: bytes) -> None:
+    config = "[sink.csv]\ninclude-commit-ts = true\noutput-field-header = true\n"
+    uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv"
+    with TiCDC("new:v8.5.7", sink_uri=uri, config=config, databases=("shop",)) as ticdc:
+        ticdc.execute(f"{TABLE.format('t000')}; INSERT INTO shop.t000 VALUES (1, 'pen', 2), (2, 'ink', 3)")
+        ticdc.truth(tmp_path / "truth")
+    written = Written(tmp_path)
+    assert written.verified().verdict == "right"
+    (path,) = (tmp_path / "out").rglob("CDC0*.csv")
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+
+    assert [text for text in named_in(written.verified()) if ".csv:1 its header" in text]
 
 
 # -- rows ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -13,6 +13,7 @@ from simulator.consumer.decode.stream_events import ColumnInfo, Image, RowEvent,
 from simulator.consumer.storage.schema_files import CsvColumn
 from simulator.errors import UserError
 from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.csv.encoder import META
 
 OPERATIONS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
 IS_UPDATE = {"true": True, "false": False}
@@ -42,6 +43,17 @@ class CsvFormat:
     def header_rows(self) -> int:
         """How many rows of a file are a header."""
         return int(self.options.csv.output_field_header)
+
+    def header_flaw(self, content: bytes, choices: Iterable[Sequence[CsvColumn]]) -> str:
+        """Return why the first row is not the header of rows with one of these choices of columns; empty if it is."""
+        csv = self.options.csv
+        if not csv.output_field_header:
+            return ""
+        heads = ["operation", "table", "schema", *["commit-ts"] * csv.include_commit_ts]
+        names = [META + head for head in (*heads, *["is-update"] * csv.output_old_value)]
+        allowed = [csv.delimiter.join([*names, *(column.name for column in columns)]) for columns in choices]
+        first, end, _ = content.decode("utf-8", "surrogateescape").partition(self.options.terminator)
+        return "" if end and first in allowed else f"its header is {first[:SHOWN]!r}, {allowed[0]!r} is accepted"
 
     def _split(self, content: bytes) -> Iterator[tuple[str, list[str | None]]]:
         text, quote = content.decode("utf-8", "surrogateescape"), self.options.csv.quote

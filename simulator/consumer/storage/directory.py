@@ -137,6 +137,10 @@ class StorageDirectory:
             return [stored]
         return [[replace(column, not_null=column.not_null and column in stored) for column in schema.columns]]
 
+    def header_columns(self, file: DataFile) -> Sequence[Sequence[CsvColumn]]:
+        """Return the columns that the header of a file may have. Raises UserError if there is no schema file."""
+        return [*self.csv_columns(file), self._schema_of(file).columns]
+
     def json_columns(self, file: DataFile) -> JsonColumns | None:
         """Return the columns that rows of Canal-JSON have; None if that is not known."""
         try:

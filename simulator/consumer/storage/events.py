@@ -69,8 +69,11 @@ def _numbered(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent
 def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[int, Event | UserError]]:
     columns, keys = directory.csv_columns(file), directory.key_columns(file)
     format = CsvFormat(directory.changefeed.codec)
+    content = directory.content(file.path)
+    if why := format.header_flaw(content, directory.header_columns(file)):
+        yield 1, UserError(why)
     before: tuple[int, RowEvent] | None = None
-    for row, _, cells in format.rows(directory.content(file.path)):
+    for row, _, cells in format.rows(content):
         try:
             event, is_side = format.event(cells, columns, keys)
             _check_table(event, file)

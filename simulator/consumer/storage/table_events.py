@@ -176,6 +176,8 @@ class TableEvents:
         self, file: DataFile, content: bytes, choices: Sequence[Sequence[CsvColumn]]
     ) -> pa.RecordBatch | None:
         """Return the rows of a file of CSV; None if they cannot be read by columns."""
+        if self._format.header_flaw(content, self._directory.header_columns(file)):
+            return None
         columns = _first_columns(content, self._format, choices)
         cells = None if columns is None else _cells(content, self._format, len(columns))
         if columns is None or cells is None:
