@@ -147,13 +147,14 @@ class StorageDirectory:
             schema = self._schema_of(file)
         except UserError:
             return None  # which a finding tells
-        if self.release is None:
-            return None
         virtual, keys = self._virtual_names(schema), frozenset(column.name for column in self.key_columns(file))
         every = frozenset(column.name for column in schema.columns)
-        selected = self._selected(file, schema.columns) if self.release.storage_selectors else None
-        most = every if selected is None else frozenset(column.name for column in selected)
-        return JsonColumns(most, frozenset() if virtual is None else most - virtual, keys)
+        selected = self._selected(file, schema.columns)
+        if selected is None or self.release is not None and not self.release.storage_selectors:
+            return JsonColumns(every, frozenset() if virtual is None else every - virtual, keys)
+        names = frozenset(column.name for column in selected)
+        most = every if self.release is None else names
+        return JsonColumns(most, frozenset() if virtual is None else names - virtual, keys)
 
     def _schema_of(self, file: DataFile) -> TableSchema:
         """Return the schema file of the rows of a file. Raises UserError if there is none."""

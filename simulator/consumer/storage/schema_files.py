@@ -74,6 +74,12 @@ FORM = re.compile(
 )
 """The text of a schema file (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go MarshalWithQuery)."""
 
+LATEST = (1 << 63) - 1
+"""The greatest TSO."""
+
+SHOWN = 40
+"""Digits of a wrong number that are shown."""
+
 COLUMN = re.compile(rb" {8}(\{\n.*?\n {8}\})", re.DOTALL)
 
 
@@ -104,19 +110,26 @@ def table_schema(path: str, content: bytes) -> TableSchema:
         document: dict[str, Any] = json.loads(content)
         columns = [
             CsvColumn(
-                str(each["ColumnName"]),
-                str(each["ColumnType"]),
+                _text(each["ColumnName"]),
+                _text(each["ColumnType"]),
                 each.get("ColumnIsPk") == "true",
                 each.get("ColumnNullable") == "false",
             )
             for each in document["TableColumns"] or ()
         ]
-        names = str(document["Schema"]), str(document["Table"])
-        query, texts = str(document["Query"]), tuple(COLUMN.findall(content))
-        return TableSchema(path, int(document["TableVersion"]), *names, query, int(document["Type"]), columns, texts)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        schema, table, query = (_text(document[name]) for name in ("Schema", "Table", "Query"))
+        version, type = int(document["TableVersion"]), int(document["Type"])
+        if not 0 <= version <= LATEST:
+            raise ValueError(f"TableVersion {str(version)[:SHOWN]} is no TSO")
+        return TableSchema(path, version, schema, table, query, type, columns, tuple(COLUMN.findall(content)))
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
         raise UserError(f"it is no schema file: {missing}") from error
+
+
+def _text(value: object) -> str:
+    """Return a text without lone surrogates, which only damaged files have."""
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def told_tables(schemas: Iterable[TableSchema], release: Release) -> Mapping[Version, Table]:

@@ -264,7 +264,9 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
         read = arrow_csv.read_csv(
             pa.py_buffer(content),
             arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=format.header_rows),
-            arrow_csv.ParseOptions(delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True),
+            arrow_csv.ParseOptions(
+                delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True, ignore_empty_lines=False
+            ),
             arrow_csv.ConvertOptions(
                 check_utf8=False,
                 column_types=dict.fromkeys(names, pa.binary()),

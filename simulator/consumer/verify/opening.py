@@ -85,12 +85,14 @@ def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: V
 def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
     directory = open_directory(options.source or "")
     origin = storage_origin(options, truth, directory)
-    known = truth is not None or options.sink_uri is not None or options.config is not None
+    known = truth is not None or options.release is not None and (options.sink_uri or options.config) is not None
     files = replace(directory, changefeed=origin.changefeed, release=origin.release if known else None)
     doubts = [NotChecked(each.path, each.why) for each in files.findings if not each.check]
     doubts += later_checkpoint(files.checkpoint_ts(), truth)
     if not known:
-        doubts.append(NotChecked("which files there should be", UNKNOWN))
+        doubts.append(
+            NotChecked("which files there should be", "--truth tells, or --release with --config or --sink-uri")
+        )
     origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
     stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
     expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
