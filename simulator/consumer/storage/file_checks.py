@@ -102,12 +102,12 @@ class _Directory:
         index_last = self.release.storage_index == "last"
         top = max(numbered, default=0) if last is None else last
         for first, end in _gaps(numbered, top):
-            through = f" to {data_name(end, self.width, self.extension, self.owner.dispatcher)}" if end > first else ""
             if end == last and not index_last:
                 yield self._finding(end, "", "its index names it, and it is not there: TiCDC writes the index first")
                 end -= 1
             if first <= end:
-                yield self._finding(first, MISSING, f"it is not there{through}, and TiCDC numbers files without a gap")
+                subject = "it is" if first == end else f"it and those up to {self._name(end)} are"
+                yield self._finding(first, MISSING, f"{subject} not there, and TiCDC numbers files without a gap")
         for number, file in numbered.items():
             is_empty = sizes.get(file.path) == 0
             if last is not None and number > last:
@@ -135,8 +135,10 @@ class _Directory:
         return "TiCDC goes on if it cannot write an index"
 
     def _finding(self, number: int, check: str, why: str) -> FileFinding:
-        name = data_name(number, self.width, self.extension, self.owner.dispatcher)
-        return FileFinding(f"{self.owner.directory}/{name}", *self._place, check, why)
+        return FileFinding(f"{self.owner.directory}/{self._name(number)}", *self._place, check, why)
+
+    def _name(self, number: int) -> str:
+        return data_name(number, self.width, self.extension, self.owner.dispatcher)
 
 
 def _gaps(numbered: Iterable[int], top: int) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ A table's statements, rows and checkpoint are one partition of a stream, whose o
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -256,7 +257,7 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
     simple = len(csv.quote) == len(csv.delimiter) == 1 and options.terminator in ("\r\n", "\n")
     if not simple or csv.output_old_value or not csv.include_commit_ts or not content:
         return None
-    if not content.endswith(options.terminator.encode()):
+    if not content.endswith(options.terminator.encode()) or content.startswith(BOM_UTF8):  # which Arrow skips
         return None
     names = [str(number) for number in range(format.head + columns)]
     try:

@@ -97,7 +97,9 @@ def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener:
     stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
     expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
     files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
-    return replace(stream, partitions=tuple(storage_partitions(files)))
+    doubts = [NotChecked(each.path, each.why) for each in files.told if not each.check]
+    origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
+    return replace(stream, origin=origin, partitions=tuple(storage_partitions(files)))
 
 
 def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) -> list[Table]:

@@ -67,12 +67,14 @@ def _definition(timeline: TableTimeline, file: TableSchema) -> Table | None:
 
 def _other_types(schemas: Iterable[TableSchema]) -> Iterator[FileFinding]:
     """Yield the schema files whose type is not that of their statement, as far as its text tells."""
-    for file in schemas:
+    for file in (each for each in schemas if each.query):
+        place = file.path, file.version, file.schema, file.table
         codes = {job.code for job in statement_jobs(StreamStatement(file.version, file.schema, file.query))}
-        if file.query and codes and file.type not in codes:
+        if not codes:
+            yield FileFinding(*place, "", f"its statement is not understood: {file.query[:SHOWN]}")
+        elif file.type not in codes:
             listed = " or ".join(map(str, sorted(codes)))
-            why = f"its Type is {file.type}, and that of its statement is {listed}"
-            yield FileFinding(file.path, file.version, file.schema, file.table, DIFFERENT, why)
+            yield FileFinding(*place, DIFFERENT, f"its Type is {file.type}, and that of its statement is {listed}")
 
 
 def _differences(
