@@ -55,8 +55,8 @@ class Written:
 
     def of_table(self, table: str) -> Files:
         """The files of a table, and of its truth."""
-        paths = (path for path in self.directory.rglob(f"*{table}*/**/*.*") if path.is_file())
-        paths = [*paths, *(self.directory / "truth").glob(f"*.{table}[.-]*")]
+        found = [*self.directory.rglob(f"*{table}*/**/*.*"), *(self.directory / "truth").glob(f"*.{table}[.-]*")]
+        paths = [path for path in found if path.is_file()]
         return {str(path.relative_to(self.directory)): path.read_bytes() for path in sorted(paths)}
 
     def write(self, files: Files) -> None:
@@ -325,6 +325,10 @@ OTHER_COLUMNS = {
 """In columns and in the statement: a text and what it becomes."""
 
 
+def instead(path: str, to: str, content: bytes) -> Mutation:
+    return lambda files: {**without(path)(files), to: content}
+
+
 def remade_mutants(path: str, text: str) -> Iterator[tuple[str, Mutation]]:
     """Other columns with a checksum that fits, and with a statement that fits, too."""
     for what, (old, new, old_query, new_query) in OTHER_COLUMNS.items():
@@ -332,8 +336,7 @@ def remade_mutants(path: str, text: str) -> Iterator[tuple[str, Mutation]]:
         other = other.replace('Total": 3', 'Total": 2') if what == "a column less" else other
         for name, remade in (("columns", other), ("all", other.replace(old_query, new_query, 1))):
             content = remade.encode()
-            to = with_checksum(path, content)
-            yield f"{what}: {name} re-made", lambda files, to=to, content=content: {**without(path)(files), to: content}
+            yield f"{what}: {name} re-made", instead(path, with_checksum(path, content), content)
 
 
 def test_each_tampered_schema_file_is_named(writes: Writes) -> None:
@@ -415,28 +418,55 @@ def csv_mutants(lines: Sequence[bytes]) -> Iterator[RowMutant]:
                 yield RowMutant(f"{cells[0].decode()} is-update {cells[4].decode()}: {name} {what}", line, text, key)
 
 
-def json_changes(form: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[dict[str, Any]], object]]]:
+Change = Callable[[dict[str, Any]], object]
+
+
+def without_member(name: str) -> Change:
+    return lambda row: row.pop(name)
+
+
+def with_member(name: str, value: object) -> Change:
+    return lambda row: row.update({name: value})
+
+
+def without_column(column: str) -> Change:
+    return lambda row: row["data"][0].pop(column)
+
+
+def without_old(column: str) -> Change:
+    return lambda row: row["old"][0].pop(column)
+
+
+def with_column(member: str, column: str) -> Change:
+    return lambda row: row[member][0].update({column: "7"})
+
+
+def with_commit_ts(change: Callable[[int], object]) -> Change:
+    return lambda row: row["_tidb"].update(commitTs=change(row["_tidb"]["commitTs"]))
+
+
+def json_changes(form: Mapping[str, Any]) -> Iterator[tuple[str, Change]]:
     """What is done with the columns of a row and with what says its table and time.
 
     Other members are those of messages, which other tests mutate.
     """
     for member in ("data", *(["old"] if form["old"] else [])):
         for column in form["data"][0]:
-            yield f"{member} without {column}", lambda row, m=member, c=column: row[m][0].pop(c)
-            yield f"{member}: another {column}", lambda row, m=member, c=column: row[m][0].update({c: "7"})
-            yield f"{member}: one more than {column}", lambda row, m=member, c=column: row[m][0].update({c + "2": "7"})
-        yield f"no {member}", lambda row, m=member: row.pop(m)
-        yield f"{member} empty", lambda row, m=member: row.update({m: []})
-        yield f"{member} null", lambda row, m=member: row.update({m: None})
+            yield f"{member} without {column}", (without_column if member == "data" else without_old)(column)
+            yield f"{member}: another {column}", with_column(member, column)
+            yield f"{member}: one more than {column}", with_column(member, f"{column}2")
+        yield f"no {member}", without_member(member)
+        yield f"{member} empty", with_member(member, [])
+        yield f"{member} null", with_member(member, None)
     for member, value in (("database", "test"), ("table", "other"), ("type", "TRUNCATE"), ("isDdl", True)):
-        yield f"{member} {value}", lambda row, m=member, v=value: row.update({m: v})
-        yield f"no {member}", lambda row, m=member: row.pop(m)
-    yield "another type", lambda row: row.update(type="INSERT" if form["type"] == "DELETE" else "DELETE")
-    yield "no _tidb", lambda row: row.pop("_tidb")
-    yield "no commitTs", lambda row: row["_tidb"].pop("commitTs")
-    yield "commitTs of a text", lambda row: row["_tidb"].update(commitTs="x")
-    yield "a lower commitTs", lambda row: row["_tidb"].update(commitTs=row["_tidb"]["commitTs"] // 2)
-    yield "a commitTs beyond", lambda row: row["_tidb"].update(commitTs=9 * 10**17)
+        yield f"{member} {value}", with_member(member, value)
+        yield f"no {member}", without_member(member)
+    yield "another type", with_member("type", "INSERT" if form["type"] == "DELETE" else "DELETE")
+    yield "no _tidb", without_member("_tidb")
+    yield "no commitTs", with_member("_tidb", {})
+    yield "commitTs of a text", with_commit_ts(lambda ts: "x")
+    yield "a lower commitTs", with_commit_ts(lambda ts: ts // 2)
+    yield "a commitTs beyond", with_commit_ts(lambda ts: 9 * 10**17)
 
 
 def json_mutants(lines: Sequence[bytes]) -> Iterator[RowMutant]:

@@ -24,14 +24,7 @@ from simulator.consumer.storage.file_checks import (
     twice,
     version_findings,
 )
-from simulator.consumer.storage.schema_files import (
-    CsvColumn,
-    TableSchema,
-    Version,
-    schema_flaw,
-    table_schema,
-    told_tables,
-)
+from simulator.consumer.storage.schema_files import CsvColumn, TableSchema, Version, table_schema, told_tables
 from simulator.consumer.storage.stored_paths import (
     BY_ID,
     LIKE_TICDC,
@@ -270,8 +263,8 @@ class StorageDirectory:
         for schema in self._schema_files:
             if isinstance(schema, FileFinding):
                 yield schema
-            elif flaw := schema_flaw(schema, self.content(schema.path)):
-                yield FileFinding(schema.path, schema.version, schema.schema, schema.table, DAMAGED, flaw)
+            elif schema.flaw:
+                yield FileFinding(schema.path, schema.version, schema.schema, schema.table, DAMAGED, schema.flaw)
         rows = [file for file in self._row_files.values() if isinstance(file, DataFile)]
         indexes = [(file, self.content(file.path)) for file in self._row_files.values() if isinstance(file, IndexFile)]
         yield from index_findings(indexes)

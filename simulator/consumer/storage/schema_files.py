@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from simulator.errors import DdlError, SqlError, UserError
@@ -58,6 +58,9 @@ class TableSchema:
     texts: Sequence[bytes] = ()
     """The columns as JSON texts; none if the file is not of TiCDC's form."""
 
+    flaw: str = ""
+    """Why TiCDC does not write this file at its path; empty if it does."""
+
 
 FORM = re.compile(
     rb"""\{
@@ -83,7 +86,7 @@ SHOWN = 40
 COLUMN = re.compile(rb" {8}(\{\n.*?\n {8}\})", re.DOTALL)
 
 
-def schema_flaw(schema: TableSchema, content: bytes) -> str:
+def _flaw(schema: TableSchema, content: bytes) -> str:
     """Return why TiCDC does not write this schema file at its path; empty if it does."""
     form = FORM.fullmatch(content)
     if form is None or b",\n".join(b" " * 8 + text for text in schema.texts) != (form["columns"] or b""):
@@ -121,7 +124,9 @@ def table_schema(path: str, content: bytes) -> TableSchema:
         version, type = int(document["TableVersion"]), int(document["Type"])
         if not 0 <= version <= LATEST:
             raise ValueError(f"TableVersion {str(version)[:SHOWN]} is no TSO")
-        return TableSchema(path, version, schema, table, query, type, columns, tuple(COLUMN.findall(content)))
+        texts = tuple(COLUMN.findall(content))
+        read = TableSchema(path, version, schema, table, query, type, columns, texts)
+        return replace(read, flaw=_flaw(read, content))
     except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
         raise UserError(f"it is no schema file: {missing}") from error
