@@ -131,7 +131,7 @@ class _Directory:
     @property
     def _why_beyond(self) -> str:
         if self.release.storage_index == "last":
-            return "TiCDC may have been stopped before it wrote the index, and consumers do not read the file then"
+            return "TiCDC may have been stopped before it wrote the index"
         return "TiCDC goes on if it cannot write an index"
 
     def _finding(self, number: int, check: str, why: str) -> FileFinding:
