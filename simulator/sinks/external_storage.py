@@ -96,11 +96,12 @@ class ExternalStorage:
             return frozenset()
         return frozenset(posixpath.basename(path) for path in paths)
 
-    def paths(self) -> list[str]:
-        """Return the paths of all files below the storage's URI, sorted; none if it does not exist."""
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of all files below the storage's URI by their paths, sorted; none if it does not exist."""
         self._driver.invalidate_cache()
         root = self._root.rstrip("/") + "/"
-        return sorted(path.removeprefix(root) for path in self._driver.find(self._root))
+        found = self._driver.find(self._root, detail=True)
+        return {path.removeprefix(root): int(found[path]["size"]) for path in sorted(found)}
 
     def require_writable(self, setting: str) -> None:
         """Write and remove a small file; raise NotWritable, one line, if that fails."""

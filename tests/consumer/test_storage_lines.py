@@ -176,12 +176,22 @@ def test_a_storage_without_files_is_named(tmp_path: Path, capsys: pytest.Capture
     assert "has no files of a changefeed" in capsys.readouterr().err
 
 
-def test_a_damaged_schema_file_is_named(written: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "content", "reason"),
+    [
+        ("shop/item/meta/schema_*.json", '{"Table": "item"}', "it is no schema file: member 'TableColumns' is missing"),
+        ("shop/item/*/*/meta/CDC.index", "", "it says ''; the name of a file as"),
+        ("metadata", '{"checkpoint-ts":"x"}', """it says '{"checkpoint-ts":"x"}'; {"checkpoint-ts":N} is accepted"""),
+    ],
+)
+def test_a_damaged_file_is_named(
+    written: Callable[..., Path], inspected: Callable[..., list[Document]], pattern: str, content: str, reason: str
+) -> None:
     directory = written("protocol=csv")
-    path, *_ = sorted(directory.glob("shop/item/meta/schema_*.json"))
-    path.write_text('{"Table": "item"}')
+    path, *_ = sorted(directory.glob(pattern))
+    path.write_text(content)
 
-    assert run(["inspect", str(directory)]) == 2
-    assert (
-        f"{path.relative_to(directory)} is no schema file: member 'TableColumns' is missing" in capsys.readouterr().err
-    )
+    unreadable = [each for each in inspected(directory) if each["event"] == "UNREADABLE"]
+
+    assert {each["file"] for each in unreadable} >= {str(path.relative_to(directory))}
+    assert any(each["reason"].startswith(reason) for each in unreadable)

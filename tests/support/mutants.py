@@ -169,7 +169,9 @@ def message_mutants(known: Iterable[Known], every: bool = False) -> Iterator[Mut
 def _part(name: str, alter: Callable[[bytes | None], bytes | None], known: Known) -> tuple[Message, ...] | None:
     content = getattr(known.message, name)
     altered = alter(content)
-    return None if altered == content else (replace(known.message, **{name: altered}),)
+    if altered == content:
+        return None
+    return (replace(known.message, key=altered) if name == "key" else replace(known.message, value=altered),)
 
 
 def _other_schema(message: Message) -> tuple[Message, ...] | None:
@@ -346,13 +348,16 @@ def _named_mutants(placed: list[Placed], recorded: Recorded) -> Iterator[Mutant]
                 places[partition, len(stream[partition])] = partition, offset
                 stream[partition].append(each)
     try:
-        named = {places.get(each, each) for each in _named(verified(stream, recorded, show=MANY))}
+        named = {
+            places.get(each, each) if isinstance(each, tuple) else each
+            for each in _named(verified(stream, recorded, show=MANY))
+        }
     except Exception:  # whatever it is, it is found again where the mutant is alone
         half = len(placed) // 2
         for part in (placed[:half], placed[half:]) if half else ():
             yield from _named_mutants(part, recorded)
         return
-    yield from (mutant for mutant, carrier, _ in placed if carrier.place in named or carrier.row in named)
+    yield from (mutant for mutant, carrier, _ in placed if not named.isdisjoint((carrier.place, carrier.row)))
 
 
 def _named(verification: Verification) -> Iterator[Place | str]:

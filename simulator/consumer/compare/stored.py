@@ -14,8 +14,10 @@ from simulator.consumer.compare.pairs import Identities, differences
 from simulator.consumer.compare.streams import StreamComparison, check_ignored
 from simulator.consumer.decode import DECODERS, protocol_of
 from simulator.consumer.storage.csv_rows import CsvFormat
-from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDirectory, open_directory
+from simulator.consumer.storage.directory import StorageDirectory, open_directory
+from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import TableSchema
+from simulator.consumer.storage.stored_paths import DataFile, IndexFile
 from simulator.errors import UserError
 from simulator.files import parse_error_reason
 from simulator.ticdc.storage import METADATA, SCHEMA_JSON
@@ -60,6 +62,8 @@ def _by_table(directory: StorageDirectory, ignored: frozenset[str]) -> dict[str,
     for file in directory.files:
         if isinstance(file, IndexFile):
             continue
+        if isinstance(file, FileFinding):
+            raise UserError(f"{file.path}: {file.why}")
         events = tables.setdefault(".".join(name for name in (file.schema, file.table) if name), [])
         if isinstance(file, TableSchema):
             events.append(_schema_event(file, directory, ignored, len(events)))

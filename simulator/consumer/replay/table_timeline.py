@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -366,11 +366,12 @@ def _initial_tables(sent: Sequence[StreamStatement], after: Sequence[Table]) -> 
 
 
 def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
-    jobs = reversed(_jobs(sent))
+    jobs = reversed(statement_jobs(sent))
     return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.renames]
 
 
-def _jobs(sent: StreamStatement) -> Sequence[Job]:
+@lru_cache(4096)
+def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
     """Return the jobs of a statement, as far as its text determines them."""
     try:
         statement = parse_ddl(sent.query)
@@ -381,7 +382,7 @@ def _jobs(sent: StreamStatement) -> Sequence[Job]:
 
 def _named_tables(sent: StreamStatement) -> Iterator[Name]:
     """Yield the tables that a statement is about, under their old and new names."""
-    for job in _jobs(sent):
+    for job in statement_jobs(sent):
         yield job.schema, job.table
         if job.exchanged_table:
             yield job.exchanged_table.schema, job.exchanged_table.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -14,8 +14,14 @@ from simulator.consumer.storage.schema_files import CsvColumn
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.csv.encoder import META
 
 OPERATIONS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
+IS_UPDATE = {"true": True, "false": False}
+COMMIT_TS = re.compile(r"[1-9][0-9]{0,17}")
+SHOWN = 30
+"""Characters of a wrong value that are shown."""
+
 CONTROL = {"n": "\n", "r": "\r"}
 BINARY = re.compile(r"(VAR)?BINARY|(TINY|MEDIUM|LONG)?BLOB")
 
@@ -39,6 +45,17 @@ class CsvFormat:
         """How many rows of a file are a header."""
         return int(self.options.csv.output_field_header)
 
+    def header_flaw(self, content: bytes, choices: Iterable[Sequence[CsvColumn]]) -> str:
+        """Return why the first row is not the header of rows with one of these choices of columns; empty if it is."""
+        csv = self.options.csv
+        if not csv.output_field_header:
+            return ""
+        heads = ["operation", "table", "schema", *["commit-ts"] * csv.include_commit_ts]
+        names = [META + head for head in (*heads, *["is-update"] * csv.output_old_value)]
+        allowed = [csv.delimiter.join([*names, *(column.name for column in columns)]) for columns in choices]
+        first, end, _ = content.decode("utf-8", "surrogateescape").partition(self.options.terminator)
+        return "" if end and first in allowed else f"its header is {first[:SHOWN]!r}, {allowed[0]!r} is accepted"
+
     def _split(self, content: bytes) -> Iterator[tuple[str, list[str | None]]]:
         text, quote = content.decode("utf-8", "surrogateescape"), self.options.csv.quote
         cells: list[str | None] = []
@@ -59,30 +76,38 @@ class CsvFormat:
         """Return the first of the choices that a row of `count` cells has; None if there is none."""
         return next((columns for columns in choices if len(columns) == count - self.head), None)
 
-    def event(self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]]) -> tuple[RowEvent, bool]:
-        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE its key.
+    def event(
+        self, cells: Sequence[str | None], choices: Sequence[Sequence[CsvColumn]], keys: Sequence[CsvColumn] = ()
+    ) -> tuple[RowEvent, bool]:
+        """Return the event of a row of a table that has one of these choices of columns, or in a DELETE the `keys`.
 
         Returns also whether it is one side of an UPDATE. Raises UserError for a row of another form.
         """
-        csv = self.options.csv
+        csv, values = self.options.csv, cells[self.head :]
         texts = iter([text or "" for text in cells])
         try:
             operation, table, schema = OPERATIONS[next(texts)], next(texts), next(texts)
-            commit_ts = int(next(texts)) if csv.include_commit_ts else None
-            is_side = csv.output_old_value and next(texts) == "true"
-            values = cells[self.head :]
-            keys = [[column for column in choices[0] if column.is_key]]
-            whole = self.columns(len(cells), choices)
-            columns = self.columns(len(cells), keys) if whole is None and operation == "DELETE" else whole
-            if columns is None:
-                raise ValueError(
-                    f"it has {counted(len(values), 'value')}, and the schema file {counted(len(choices[0]), 'column')}"
-                )
+            commit_ts = _commit_ts(next(texts)) if csv.include_commit_ts else None
+            is_side = csv.output_old_value and IS_UPDATE[next(texts)]
+        except (KeyError, StopIteration) as error:
+            begin = f"I, U or D, table and schema{', commit-ts' * csv.include_commit_ts}"
+            begin += ", true or false" * csv.output_old_value
+            raise UserError(f"no row as [sink.csv] says: it does not begin with {begin}") from error
+        if csv.output_old_value and operation == "UPDATE":
+            raise UserError("no row as [sink.csv] says: with output-old-value an UPDATE is D and I")
+        whole = self.columns(len(cells), choices)
+        columns = self.columns(len(cells), [keys]) if whole is None and operation == "DELETE" and keys else whole
+        if columns is None:
+            why = f"it has {counted(len(values), 'value')}, and the schema file {counted(len(choices[0]), 'column')}"
+            raise UserError(f"no row as [sink.csv] says: {why}")
+        for column, cell in zip(columns, values, strict=True):
+            if cell is None and column.not_null:
+                raise UserError(f"no row as [sink.csv] says: {column.name} is NULL, and the schema file says NOT NULL")
+        try:
             pairs = zip(columns, values, strict=True)
             image: Image = {column.name: self.value(cell, column.type) for column, cell in pairs}
-        except (ValueError, KeyError, StopIteration) as error:
-            why = str(error) if isinstance(error, ValueError) else "it does not begin with I, U or D, table and schema"
-            raise UserError(f"no row as [sink.csv] says: {why}") from error
+        except ValueError as error:
+            raise UserError(f"no row as [sink.csv] says: {error}") from error
         before, after = (image, None) if operation == "DELETE" else (None, image)
         row = RowEvent(commit_ts, schema, table, operation, before, after, column_infos(columns))
         return replace(row, only_handle=whole is None), is_side
@@ -117,6 +142,13 @@ class CsvFormat:
         if self.options.csv.quote or "\\" not in text:
             return text
         return re.sub(r"\\(.)", lambda match: CONTROL.get(match[1], match[1]), text, flags=re.DOTALL)
+
+
+def _commit_ts(text: str) -> int:
+    """Return a commit-ts; raise UserError for what is none."""
+    if not COMMIT_TS.fullmatch(text):
+        raise UserError(f"no row as [sink.csv] says: its commit-ts is {text[:SHOWN]!r}, a number is accepted")
+    return int(text)
 
 
 def column_infos(columns: Sequence[CsvColumn]) -> dict[str, ColumnInfo]:

@@ -6,62 +6,68 @@ consumer (tiflow v8.5: cmd/storage-consumer/main.go).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from simulator.consumer.storage.schema_files import CsvColumn, TableSchema, table_schema, virtual_columns
+from simulator.consumer.storage.file_checks import (
+    DAMAGED,
+    SHOWN,
+    FileFinding,
+    index_findings,
+    last_named,
+    row_file_findings,
+    twice,
+    version_findings,
+)
+from simulator.consumer.storage.schema_files import CsvColumn, TableSchema, Version, table_schema, told_tables
+from simulator.consumer.storage.stored_paths import (
+    BY_ID,
+    LIKE_TICDC,
+    NAMED,
+    SCHEMA,
+    UNFINISHED,
+    DataFile,
+    IndexFile,
+    misplaced,
+    rows_file,
+)
 from simulator.errors import ChangefeedError, DdlError, SqlError, UserError
-from simulator.files import parse_error_reason
-from simulator.releases import V8_5, find
+from simulator.releases import V8_5, Release, find
 from simulator.sinks.external_storage import ExternalStorage, reason
 from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.changefeed.model import Storage
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors
-from simulator.ticdc.storage import METADATA
+from simulator.ticdc.storage import METADATA, SCHEMA_JSON
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.syntax.ddl import RenameTable
-
-SCHEMA = re.compile(r"([^/]+/){1,2}meta/schema_\d+_\d{10}\.json|[^/]+/[^/]+/\d+/schema\.json")
-DATE = r"(\d{4}(-\d\d){0,2}/)?"
-NAMED = rf"(?P<schema>[^/]+)/(?P<table>[^/]+)/(?P<version>\d+)/(\d+/)?{DATE}"
-BY_ID = rf"(?P<table>\d+)/(?P<version>\d+)/{DATE}"
-"""The directories of rows, by names or, with use-table-id-as-path, by ids."""
-
-FILE = r"(CDC(_\w+_)?\d+\.(?P<format>csv|json)|(meta/)?CDC(_\w+)?\.index)"
-"""A file of rows, or an index."""
 
 READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
 """Releases that together know the settings of files."""
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A file of rows."""
-
-    path: str
-    version: int
-    schema: str
-    table: str
-    is_csv: bool
+StorageFile: TypeAlias = "TableSchema | DataFile | IndexFile | FileFinding"
 
 
 @dataclass(frozen=True)
-class IndexFile:
-    """The index of a directory of files of rows."""
+class JsonColumns:
+    """The names of columns that rows of Canal-JSON have."""
 
-    path: str
-    version: int
-    schema: str
-    table: str
+    most: frozenset[str]
+    least: frozenset[str]
+    """Those without which there is no row; none if it is not known which columns are virtual."""
 
-
-StorageFile: TypeAlias = "TableSchema | DataFile | IndexFile"
+    keys: frozenset[str]
+    """Those of a DELETE that has the handle key alone."""
 
 
 @dataclass(frozen=True)
@@ -70,30 +76,42 @@ class StorageDirectory:
 
     storage: ExternalStorage
     changefeed: Changefeed
+    release: Release | None = None
+    """The release of the changefeed, if both are known; None if files may be of any."""
+
+    told: Sequence[FileFinding] = ()
+    """What is wrong with its files by what else is known."""
+
+    tables: Mapping[Version, Table] = field(default_factory=dict)
+    """The tables of versions; none if statements in its files tell them."""
 
     @cached_property
     def files(self) -> Sequence[StorageFile]:
-        """All schema files, files of rows and indexes, in order. Raises UserError."""
-        files = sorted(self._files(), key=lambda file: (file.version, not isinstance(file, TableSchema), file.path))
-        return _order_renames(files)
+        """All schema files, files of rows, indexes and what is wrong with them, in order. Raises UserError."""
+        read = (
+            file
+            for file in (*self._schema_files, *self._row_files.values())
+            if isinstance(file, TableSchema | DataFile | IndexFile)
+        )
+        wrong = (finding for finding in (*self.findings, *self.told) if finding.check)
+        return _order_renames(sorted((*read, *wrong), key=_place))
 
     @property
     def skipped(self) -> list[str]:
         """The paths of files that are none of a changefeed."""
         known = {METADATA, *(file.path for file in self.files)}
-        return [path for path in self._paths if path not in known]
+        return [path for path in self._sizes if path not in known]
 
     @cached_property
-    def schemas(self) -> Mapping[tuple[str, str, int], TableSchema]:
+    def schemas(self) -> Mapping[Version, TableSchema]:
         """The schema files of tables by schema, table and version."""
         schemas = (file for file in self.files if isinstance(file, TableSchema))
         return {(file.schema, file.table, file.version): file for file in schemas}
 
     @cached_property
-    def virtual_columns(self) -> Mapping[tuple[str, str, int], frozenset[str]]:
-        """The columns of tables that rows of CSV do not have, by schema, table and version."""
+    def _told_tables(self) -> Mapping[Version, Table]:
         statements = (file for file in self.files if isinstance(file, TableSchema) and file.query)
-        return virtual_columns(statements, V8_5)
+        return self.tables or told_tables(statements, V8_5)
 
     def uri_with(self, protocol: str) -> str:
         """Return the sink-uri of a changefeed of that protocol which writes here."""
@@ -106,28 +124,85 @@ class StorageDirectory:
         A release writes virtual columns or not, heeds column selectors or not, and writes the key alone of a DELETE or
         not. Raises UserError if there is no schema file.
         """
-        version = file.schema, file.table, file.version
-        schema = self.schemas.get(version)
+        schema = self._schema_of(file)
+        virtual = self._virtual_names(schema) or frozenset()
+        stored = [column for column in schema.columns if column.name not in virtual]
+        selected = self._selected(file, stored)
+        if self.release is None:
+            return [each for each in (stored, selected or [], schema.columns) if each]
+        if self.release.storage_selectors and selected is not None:
+            return [selected]
+        if not self.release.csv_virtual_columns:
+            return [stored]
+        return [[replace(column, not_null=column.not_null and column in stored) for column in schema.columns]]
+
+    def header_columns(self, file: DataFile) -> Sequence[Sequence[CsvColumn]]:
+        """Return the columns that the header of a file may have. Raises UserError if there is no schema file."""
+        return [*self.csv_columns(file), self._schema_of(file).columns]
+
+    def json_columns(self, file: DataFile) -> JsonColumns | None:
+        """Return the columns that rows of Canal-JSON have; None if that is not known."""
+        try:
+            schema = self._schema_of(file)
+        except UserError:
+            return None  # which a finding tells
+        virtual, keys = self._virtual_names(schema), frozenset(column.name for column in self.key_columns(file))
+        every = frozenset(column.name for column in schema.columns)
+        selected = self._selected(file, schema.columns)
+        if selected is None or self.release is not None and not self.release.storage_selectors:
+            return JsonColumns(every, frozenset() if virtual is None else every - virtual, keys)
+        names = frozenset(column.name for column in selected)
+        most = every if self.release is None else names
+        return JsonColumns(most, frozenset() if virtual is None else names - virtual, keys)
+
+    def _schema_of(self, file: DataFile) -> TableSchema:
+        """Return the schema file of the rows of a file. Raises UserError if there is none."""
+        schema = self.schemas.get((file.schema, file.table, file.version))
         if schema is None:
             raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
-        virtual = self.virtual_columns.get(version, frozenset())
-        stored = [column for column in schema.columns if column.name not in virtual]
+        return schema
+
+    def _virtual_names(self, schema: TableSchema) -> frozenset[str] | None:
+        """Return the columns that rows do not have; None if nothing tells them."""
+        table = self._told_tables.get((schema.schema, schema.table, schema.version))
+        return None if table is None else frozenset(each.name for each in table.columns if each.generated == "virtual")
+
+    def _selected(self, file: DataFile, columns: Sequence[CsvColumn]) -> Sequence[CsvColumn] | None:
+        """Return the columns that a column selector leaves; None if none is about the table."""
         selector = next((each for each in self._selectors if each.tables.match(file.schema, file.table)), None)
-        selected = [column for column in stored if selector is not None and selector.columns.match(column.name)]
-        return [each for each in (stored, selected, schema.columns) if each]
+        return None if selector is None else [column for column in columns if selector.columns.match(column.name)]
+
+    def key_columns(self, file: DataFile) -> Sequence[CsvColumn]:
+        """Return the columns of a DELETE that has the handle key alone; none if all have more. Raises UserError."""
+        codec, schema = self.changefeed.codec, self._schema_of(file)
+        if self.release is not None and not codec.delete_only_output_handle_key_columns:
+            if (
+                codec.enable_old_value
+                or codec.protocol == CSV.protocol.name
+                and not self.release.delete_without_old_value
+            ):
+                return ()
+        table = self._told_tables.get((schema.schema, schema.table, schema.version))
+        names = None if table is None else frozenset(handle_key(table))
+        return [each for each in schema.columns if (each.is_key if names is None else each.name in names)]
 
     @cached_property
     def _selectors(self) -> Sequence[Selector]:
         return compile_selectors(self.changefeed.column_selectors, self.changefeed.case_sensitive)
 
     def checkpoint_ts(self) -> int | None:
-        """Return the checkpoint; None if none was written. Raises UserError."""
-        if not self._has(METADATA):
-            return None
-        try:
-            return int(json.loads(self.content(METADATA))["checkpoint-ts"])
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise UserError(f'{METADATA} has no {{"checkpoint-ts": N}}: {parse_error_reason(error)}') from error
+        """Return the checkpoint; None if none was written, or it cannot be read."""
+        return self._checkpoint[0]
+
+    @cached_property
+    def _checkpoint(self) -> tuple[int | None, str]:
+        """The checkpoint, and why it cannot be read."""
+        if not self.has(METADATA):
+            return None, ""
+        content = self.content(METADATA)
+        written = re.fullmatch(rb'\{"checkpoint-ts":([1-9]\d{0,17})\}', content)
+        shown = content[:SHOWN].decode("utf-8", "replace")
+        return (int(written[1]), "") if written else (None, f'it says {shown!r}; {{"checkpoint-ts":N}} is accepted')
 
     def content(self, path: str) -> bytes:
         """Return the content of a file. Raises UserError."""
@@ -140,40 +215,109 @@ class StorageDirectory:
         return content
 
     @cached_property
-    def _paths(self) -> Sequence[str]:
+    def _sizes(self) -> Mapping[str, int]:
         try:
-            return self.storage.paths()
+            return self.storage.sizes()
         except Exception as error:  # each driver has errors of its own
             raise UserError(f"{self.storage.shown} cannot be listed: {reason(error)}") from error
 
-    def _has(self, path: str) -> bool:
-        return path in self._paths
+    def has(self, path: str) -> bool:
+        return path in self._sizes
 
     def missing_file(self, index: IndexFile) -> str:
         """Return the name of the file that an index names and that is not there; empty if it is there."""
-        name = self.content(index.path).decode("utf-8", "replace").rstrip("\n")
-        directory = index.path.rpartition("/")[0].removesuffix("/meta")
-        return "" if self._has(f"{directory}/{name}") else name
+        content = self.content(index.path)
+        name = content.decode("utf-8", "replace").rstrip("\n")
+        return name if last_named(index, content) and not self.has(f"{index.directory}/{name}") else ""
 
-    def _files(self) -> Iterator[StorageFile]:
-        named: dict[tuple[str, int], tuple[str, str]] = {}
-        for path in self._paths:
-            if SCHEMA.fullmatch(path):
-                schema = table_schema(path, self.content(path))
-                named[path.partition("/")[0], schema.version] = schema.schema, schema.table
-                yield schema
-        for path in self._paths:
-            by_id, match = re.fullmatch(BY_ID + FILE, path), re.fullmatch(NAMED + FILE, path)
-            names = named.get((by_id["table"], int(by_id["version"]))) if by_id else None
-            if by_id and names:
-                yield _file(path, by_id, *names)
+    @cached_property
+    def _schema_files(self) -> Sequence[TableSchema | FileFinding]:
+        return [self._schema_file(path) for path in self._sizes if SCHEMA.fullmatch(path)]
+
+    def _schema_file(self, path: str) -> TableSchema | FileFinding:
+        try:
+            return table_schema(path, self.content(path))
+        except UserError as error:
+            names = path.split("/")
+            version = re.search(r"/(schema_)?(\d+)(_\d+\.json|/schema\.json)$", path)
+            table = names[1] if len(names) == 4 else ""
+            return FileFinding(path, int(version[2]) if version else 0, names[0], table, DAMAGED, str(error))
+
+    @cached_property
+    def _row_files(self) -> Mapping[str, DataFile | IndexFile | None]:
+        """The files of rows and indexes by path, None for one of which the table is not known."""
+        named = {
+            (file.path.partition("/")[0], file.version): (file.schema, file.table)
+            for file in self._schema_files
+            if isinstance(file, TableSchema)
+        }
+        found: dict[str, DataFile | IndexFile | None] = {}
+        for path in self._sizes:
+            by_id, match = BY_ID.fullmatch(path), NAMED.fullmatch(path)
+            if by_id and (names := named.get((by_id["table"], int(by_id["version"])))):
+                found[path] = rows_file(path, by_id, *names)
             elif match:
-                yield _file(path, match, match["schema"], match["table"])
+                found[path] = rows_file(path, match, match["schema"], match["table"])
+        return found
+
+    @cached_property
+    def findings(self) -> Sequence[FileFinding]:
+        """What is wrong with the files themselves, or may be."""
+        return list(self._findings())
+
+    def _findings(self) -> Iterator[FileFinding]:
+        for schema in self._schema_files:
+            if isinstance(schema, FileFinding):
+                yield schema
+            elif schema.flaw:
+                yield FileFinding(schema.path, schema.version, schema.schema, schema.table, DAMAGED, schema.flaw)
+        rows = [file for file in self._row_files.values() if isinstance(file, DataFile)]
+        indexes = [(file, self.content(file.path)) for file in self._row_files.values() if isinstance(file, IndexFile)]
+        yield from index_findings(indexes)
+        if why := self._checkpoint[1]:
+            yield FileFinding(METADATA, 0, METADATA, "", DAMAGED, why)
+        if self.release is not None:
+            yield from self._of_release(self.release, rows, indexes)
+
+    def _of_release(
+        self, release: Release, rows: Sequence[DataFile], indexes: Sequence[tuple[IndexFile, bytes]]
+    ) -> Iterator[FileFinding]:
+        """Yield what a release does not write."""
+        storage = self.changefeed.storage
+        assert storage is not None
+        extension = CODECS[self.changefeed.codec.protocol].file_extension
+        for path in self._sizes:
+            why = self._why_unexpected(path, storage, release, extension)
+            if why:
+                yield FileFinding(path, 0, *_names_in(path), DAMAGED, why)
+        width = storage.file_index_width
+        yield from row_file_findings(rows, indexes, self._sizes, release, width, extension)
+        schemas = [file for file in self._schema_files if isinstance(file, TableSchema)]
+        named = [((file.schema, file.table, file.version), file.path) for file in schemas]
+        yield from twice(() if storage.use_table_id_as_path else named)
+        yield from version_findings(rows, dict(named))
+        if METADATA not in self._sizes:
+            why = "it is not there, and nothing tells up to where the files are complete"
+            yield FileFinding(METADATA, 0, METADATA, "", "", why)
+
+    def _why_unexpected(self, path: str, storage: Storage, release: Release, extension: str) -> str:
+        if path == METADATA or UNFINISHED.fullmatch(path) or not LIKE_TICDC.fullmatch(path):
+            return ""
+        if SCHEMA.fullmatch(path):
+            in_meta = not path.endswith(f"/{SCHEMA_JSON}")
+            return "" if in_meta == release.storage_schema_names else f"TiCDC {release.name} writes no such schema file"
+        file = self._row_files.get(path)
+        if file is not None:
+            return misplaced(file, storage, release, extension)
+        if BY_ID.fullmatch(path) and storage.use_table_id_as_path:
+            return "there is no schema file of this table id and version"
+        return "TiCDC writes no file of such a name there"
 
 
-def _file(path: str, match: re.Match[str], schema: str, table: str) -> DataFile | IndexFile:
-    place = int(match["version"]), schema, table
-    return DataFile(path, *place, match["format"] == "csv") if match["format"] else IndexFile(path, *place)
+def _names_in(path: str) -> tuple[str, str]:
+    """Return the first directories of a path, as the names of a schema and a table."""
+    first, *others = path.split("/")[:-1] or [path]
+    return first, others[0] if others else ""
 
 
 def open_directory(source: str, config: str | Path | None = None) -> StorageDirectory:
@@ -207,6 +351,12 @@ def _with_protocol(source: str, protocol: str) -> str:
     if "protocol=" in uri.partition("?")[2]:
         return uri
     return f"{uri}{'&' if '?' in uri else '?'}protocol={protocol}"
+
+
+def _place(file: StorageFile) -> tuple[int, int, str]:
+    """Return what files are ordered by: statements of a version first, then its other schema files, then rows."""
+    kind = 2 if not isinstance(file, TableSchema) else 0 if file.query else 1
+    return file.version, kind, file.path
 
 
 def _order_renames(files: Iterable[StorageFile]) -> list[StorageFile]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.files import parse_error_reason
 from simulator.releases import Release
+from simulator.ticdc.storage import SCHEMA_JSON
+from simulator.ticdc.storage.table_definition import columns_checksum
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.ddl.execute import execute_in_catalog
 from simulator.tidb.ddl.session import Session
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.sql import parse_sql
+
+Version: TypeAlias = "tuple[str, str, int]"
+"""The names of a schema and a table, and the version of the table."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,8 @@ class CsvColumn:
 
     is_key: bool
     """Whether it is in the primary key."""
+
+    not_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,56 @@ class TableSchema:
     """TiDB's type of the DDL job; 0 without a statement."""
 
     columns: Sequence[CsvColumn]
+    texts: Sequence[bytes] = ()
+    """The columns as JSON texts; none if the file is not of TiCDC's form."""
+
+    flaw: str = ""
+    """Why TiCDC does not write this file at its path; empty if it does."""
+
+
+FORM = re.compile(
+    rb"""\{
+    "Table": (?P<table>"[^\n]*"),
+    "Schema": (?P<schema>"[^\n]*"),
+    "Version": 1,
+    "TableVersion": [0-9]+,
+    "Query": "[^\n]*",
+    "Type": [0-9]+,
+    "TableColumns": (null|\[\n(?P<columns>.*)\n    \]),
+    "TableColumnsTotal": (?P<total>[0-9]+)
+\}""",
+    re.DOTALL,
+)
+"""The text of a schema file (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go MarshalWithQuery)."""
+
+LATEST = (1 << 63) - 1
+"""The greatest TSO."""
+
+SHOWN = 40
+"""Digits of a wrong number that are shown."""
+
+COLUMN = re.compile(rb" {8}(\{\n.*?\n {8}\})", re.DOTALL)
+
+
+def _flaw(schema: TableSchema, content: bytes) -> str:
+    """Return why TiCDC does not write this schema file at its path; empty if it does."""
+    form = FORM.fullmatch(content)
+    if form is None or b",\n".join(b" " * 8 + text for text in schema.texts) != (form["columns"] or b""):
+        return "it does not have the members of a schema file in TiCDC's form"
+    if int(form["total"]) != len(schema.texts):
+        return f"its TableColumnsTotal is {int(form['total'])}, and it has {len(schema.texts)} columns"
+    if bool(schema.query) != bool(schema.type):
+        return f"its Type is {schema.type}, and it has {'a' if schema.query else 'no'} statement"
+    directory, _, name = schema.path.rpartition("/")
+    if name == SCHEMA_JSON:
+        expected = f"{schema.schema}/{schema.table}/{schema.version}/{SCHEMA_JSON}"
+    else:
+        names = [column.name for column in schema.columns]
+        checksum = columns_checksum(form["table"], form["schema"], zip(names, schema.texts, strict=True))
+        by_id = schema.table and re.fullmatch(r"\d+/meta", directory)
+        named = f"{schema.schema}/{schema.table}/meta" if schema.table else f"{schema.schema}/meta"
+        expected = f"{directory if by_id else named}/schema_{schema.version}_{checksum:010d}.json"
+    return "" if schema.path == expected else f"it has the content of {expected}, by its names, version and checksum"
 
 
 def table_schema(path: str, content: bytes) -> TableSchema:
@@ -53,26 +112,39 @@ def table_schema(path: str, content: bytes) -> TableSchema:
     try:
         document: dict[str, Any] = json.loads(content)
         columns = [
-            CsvColumn(str(each["ColumnName"]), str(each["ColumnType"]), each.get("ColumnIsPk") == "true")
+            CsvColumn(
+                _text(each["ColumnName"]),
+                _text(each["ColumnType"]),
+                each.get("ColumnIsPk") == "true",
+                each.get("ColumnNullable") == "false",
+            )
             for each in document["TableColumns"] or ()
         ]
-        names = str(document["Schema"]), str(document["Table"])
-        return TableSchema(
-            path, int(document["TableVersion"]), *names, str(document["Query"]), int(document["Type"]), columns
-        )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        schema, table, query = (_text(document[name]) for name in ("Schema", "Table", "Query"))
+        version, type = int(document["TableVersion"]), int(document["Type"])
+        if not 0 <= version <= LATEST:
+            raise ValueError(f"TableVersion {str(version)[:SHOWN]} is no TSO")
+        texts = tuple(COLUMN.findall(content))
+        read = TableSchema(path, version, schema, table, query, type, columns, texts)
+        return replace(read, flaw=_flaw(read, content))
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
-        raise UserError(f"{path} is no schema file: {missing}") from error
+        raise UserError(f"it is no schema file: {missing}") from error
 
 
-def virtual_columns(schemas: Iterable[TableSchema], release: Release) -> Mapping[tuple[str, str, int], frozenset[str]]:
-    """Return the names of the virtual columns of tables, by schema, table and version, as far as statements tell.
+def _text(value: object) -> str:
+    """Return a text without lone surrogates, which only damaged files have."""
+    return str(value).encode("utf-8", "replace").decode()
 
-    Schema files list these columns, and rows of CSV do not have them. A statement on a table that existed before the
-    changefeed cannot be executed here, and tells nothing.
+
+def told_tables(schemas: Iterable[TableSchema], release: Release) -> Mapping[Version, Table]:
+    """Return the tables by schema, name and version, as far as statements tell.
+
+    Schema files tell neither virtual columns, which rows do not have, nor a handle key that is no primary key. A
+    statement on a table that existed before the changefeed cannot be executed here, and tells nothing.
     """
     catalog = Catalog()
-    virtual: dict[tuple[str, str, int], frozenset[str]] = {}
+    tables: dict[Version, Table] = {}
     for file in schemas:
         if catalog.database(file.schema) is None:
             catalog = with_database(catalog, DatabaseInfo(file.schema))
@@ -84,6 +156,5 @@ def virtual_columns(schemas: Iterable[TableSchema], release: Release) -> Mapping
             continue
         table = catalog.table(file.schema, file.table)
         if table is not None:
-            names = (column.name for column in table.columns if column.generated == "virtual")
-            virtual[file.schema, file.table, file.version] = frozenset(names)
-    return virtual
+            tables[file.schema, file.table, file.version] = table
+    return tables

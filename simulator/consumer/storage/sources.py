@@ -5,6 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from simulator.ticdc.changefeed import STORAGE_SCHEMES
+from simulator.ticdc.storage import METADATA
+
+LIKE_FILES = (
+    *("*/meta/schema_*.json", "*/*/meta/schema_*.json", "*/*/*/schema.json"),
+    *("*/*/[0-9]*/CDC*", "*/*/[0-9]*/*/CDC*", "*/*/[0-9]*/*/*/CDC*", "[0-9]*/[0-9]*/*/CDC*"),
+)
+"""Patterns of schema files and files of rows."""
 
 
 def is_storage(source: str) -> bool:
@@ -12,9 +19,7 @@ def is_storage(source: str) -> bool:
     if "://" in source:
         return source.partition("://")[0] in STORAGE_SCHEMES
     directory = Path(source)
-    patterns = ("*/meta/schema_*.json", "*/*/meta/schema_*.json", "*/*/*/schema.json")
-    schema_files = (path for pattern in patterns for path in directory.glob(pattern))
     try:
-        return (directory / "metadata").is_file() or next(schema_files, None) is not None
+        return (directory / METADATA).is_file() or any(True for like in LIKE_FILES for _ in directory.glob(like))
     except OSError:  # who lists the directory says why
         return False

@@ -5,7 +5,8 @@ A table's statements, rows and checkpoint are one partition of a stream, whose o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +16,17 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE
+from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, ints
 from simulator.consumer.decode.batches import StreamDecoder
 from simulator.consumer.decode.row_wise import event_layout, event_row
 from simulator.consumer.decode.stream_events import RowEvent, Watermark
-from simulator.consumer.frame import EVENT_SCHEMA, UNREADABLE, Layout, record_batch
-from simulator.consumer.storage.csv_rows import CsvFormat, column_infos
-from simulator.consumer.storage.directory import DataFile, IndexFile, StorageDirectory, StorageFile
-from simulator.consumer.storage.events import FileEvent, file_events
+from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout, record_batch
+from simulator.consumer.storage.csv_rows import COMMIT_TS, CsvFormat, column_infos
+from simulator.consumer.storage.directory import JsonColumns, StorageDirectory, StorageFile
+from simulator.consumer.storage.events import FileEvent, file_events, other_table
+from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import CsvColumn, TableSchema
+from simulator.consumer.storage.stored_paths import DataFile, IndexFile
 from simulator.errors import UserError
 from simulator.ticdc.storage import METADATA
 
@@ -90,7 +93,7 @@ class TableEvents:
         if first in offsets:
             yield first, METADATA
 
-    def _of_file(self, file: TableSchema | DataFile) -> pa.RecordBatch:
+    def _of_file(self, file: TableSchema | DataFile | FileFinding) -> pa.RecordBatch:
         """Return the events of a file."""
         if not isinstance(file, DataFile):
             return self._one_by_one(file_events(file, self._directory))
@@ -110,7 +113,7 @@ class TableEvents:
         rows = []
         for each in events:
             if isinstance(each.event, UserError):
-                rows.append(_unreadable(str(each.event)))
+                rows.append(_unreadable(str(each.event), each.check))
             elif not isinstance(each.event, TableSchema):
                 rows.append(event_row(each.event, "csv", self._index, None, {}))
         heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
@@ -124,12 +127,42 @@ class TableEvents:
         *texts, rest = self._directory.content(file.path).split(self._directory.changefeed.codec.terminator.encode())
         count = len(texts)
         records = record_batch([range(count), [0] * count, [None] * count, texts])
-        events = self._json.decoded(records)
+        wrong = self._wrong_rows(file, events := self._json.decoded(records))
         if rest:
-            unreadable = {"offset": count, "number": 0, "events": 1, "size": 0}
-            why = _unreadable("the file ends inside a row")
-            events = pa.concat_batches([events, pa.RecordBatch.from_pylist([{**unreadable, **why}], EVENT_SCHEMA)])
-        return events
+            wrong[count] = "the file ends inside a row"
+        if not wrong:
+            return events
+        rows = [*events.to_pylist(), *[{}] * bool(rest)]
+        heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
+        return pa.RecordBatch.from_pylist(
+            [{**heads, **_unreadable(wrong[place])} if place in wrong else row for place, row in enumerate(rows)],
+            EVENT_SCHEMA,
+        )
+
+    def _wrong_rows(self, file: DataFile, events: pa.RecordBatch) -> dict[int, str]:
+        """Return by place the events that are no rows of the table and its columns, and why."""
+        kind, of = ints(events, "kind"), np.asarray(events.column("layout").fill_null(-1), np.int64)
+        wrong = dict.fromkeys(np.flatnonzero((kind != ROW) & (kind != UNREADABLE)).tolist(), "it is no row")
+        if self._directory.changefeed.codec.enable_tidb_extension:
+            untimed = (kind == ROW) & ~np.asarray(events.column("exact").fill_null(False))
+            wrong |= dict.fromkeys(np.flatnonzero(untimed).tolist(), "it has no commitTs")
+        columns, deletes = self._directory.json_columns(file), ints(events, "op") == DELETE
+        for number in np.unique(of[of >= 0]).tolist():
+            layout, places = self._json.layouts[number], of == number
+            why = other_table(file, layout.schema, layout.table)
+            if not why and columns is not None:
+                why = _other_columns({*layout.names}, columns)
+                if {*layout.names} == columns.keys:
+                    places = places & ~deletes
+            if why:
+                wrong |= dict.fromkeys(np.flatnonzero(places).tolist(), why)
+        if columns is not None and columns.least:
+            for side in ("before", "after"):
+                there = events.column(side).fill_null(b"")
+                cut = np.asarray(pc.match_substring(there, UNKNOWN_CELL)) & (kind == ROW)
+                for place in np.flatnonzero(cut).tolist():
+                    wrong.setdefault(place, "its data lacks a column that the schema file has")
+        return wrong
 
     def _csv(self, file: DataFile) -> pa.RecordBatch:
         content = self._directory.content(file.path)
@@ -144,11 +177,15 @@ class TableEvents:
         self, file: DataFile, content: bytes, choices: Sequence[Sequence[CsvColumn]]
     ) -> pa.RecordBatch | None:
         """Return the rows of a file of CSV; None if they cannot be read by columns."""
+        if self._format.header_flaw(content, self._directory.header_columns(file)):
+            return None
         columns = _first_columns(content, self._format, choices)
         cells = None if columns is None else _cells(content, self._format, len(columns))
         if columns is None or cells is None:
             return None
         operation, table, schema, commit_ts, *_ = cells
+        if any(cell.null_count and column.not_null for cell, column in zip(cells[self._format.head :], columns)):
+            return None
         known = pa.array([*OPERATIONS], pa.binary())
         names = ((table, file.table), (schema, file.schema))
         if any(column.null_count for column in (operation, table, schema, commit_ts)) or not (
@@ -160,7 +197,10 @@ class TableEvents:
             values = [
                 self._texts(cell, column) for cell, column in zip(cells[self._format.head :], columns, strict=True)
             ]
-            ts = commit_ts.cast(pa.string()).cast(pa.int64())
+            written = commit_ts.cast(pa.string())
+            if not pc.all(pc.match_substring_regex(written, f"^{COMMIT_TS.pattern}$")).as_py():
+                return None
+            ts = written.cast(pa.int64())
         except (ValueError, pa.ArrowException):
             return None
         images, infos = row_image.pack(values), column_infos(columns)
@@ -192,6 +232,14 @@ class TableEvents:
         return pa.array(texts, pa.binary()).take(encoded.indices)
 
 
+def _other_columns(names: Set[str], columns: JsonColumns) -> str:
+    """Return why a row has other columns than it must have; empty if it has those."""
+    lacking, more = sorted(columns.least - names), sorted(names - columns.most)
+    if more:
+        return f"it has the column {more[0]}, which rows of the schema file's version do not have"
+    return f"it lacks the column {lacking[0]}, which the schema file has" if lacking else ""
+
+
 def _first_columns(
     content: bytes, format: CsvFormat, choices: Sequence[Sequence[CsvColumn]]
 ) -> Sequence[CsvColumn] | None:
@@ -209,7 +257,7 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
     simple = len(csv.quote) == len(csv.delimiter) == 1 and options.terminator in ("\r\n", "\n")
     if not simple or csv.output_old_value or not csv.include_commit_ts or not content:
         return None
-    if not content.endswith(options.terminator.encode()):
+    if not content.endswith(options.terminator.encode()) or content.startswith(BOM_UTF8):  # which Arrow skips
         return None
     names = [str(number) for number in range(format.head + columns)]
     try:
@@ -217,7 +265,9 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
         read = arrow_csv.read_csv(
             pa.py_buffer(content),
             arrow_csv.ReadOptions(use_threads=False, column_names=names, skip_rows=format.header_rows),
-            arrow_csv.ParseOptions(delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True),
+            arrow_csv.ParseOptions(
+                delimiter=csv.delimiter, quote_char=csv.quote, newlines_in_values=True, ignore_empty_lines=False
+            ),
             arrow_csv.ConvertOptions(
                 check_utf8=False,
                 column_types=dict.fromkeys(names, pa.binary()),
@@ -231,6 +281,6 @@ def _cells(content: bytes, format: CsvFormat, columns: int) -> list[pa.Array] | 
     return [column.combine_chunks() for column in read.columns]
 
 
-def _unreadable(why: str) -> dict[str, Any]:
+def _unreadable(why: str, check: str = "") -> dict[str, Any]:
     text = why.encode("utf-8", "replace").decode()
-    return {"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": text}
+    return {"kind": UNREADABLE, "commit_ts": 0, "exact": False, "text": text, "type": check or None}

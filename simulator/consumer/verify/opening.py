@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from simulator import tso
@@ -16,7 +17,7 @@ from simulator.consumer.records import Record
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.schemas import source_schemas
 from simulator.consumer.statements import ExpectedStatement
-from simulator.consumer.storage.directory import IndexFile, open_directory
+from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading
@@ -31,11 +32,14 @@ from simulator.consumer.verify.origin import (
     storage_origin,
     stream_schemas,
 )
+from simulator.consumer.verify.stored_schemas import later_checkpoint, statement_findings, with_definitions
+from simulator.consumer.verify.verification import NotChecked
 from simulator.errors import UserError, uri_without_secrets
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Name, Table
 
 UNBOUNDED = 1 << 62
@@ -84,11 +88,37 @@ def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: V
 def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
     directory = open_directory(options.source or "")
     origin = storage_origin(options, truth, directory)
-    files = replace(directory, changefeed=origin.changefeed)
-    missing = (name for file in files.files if isinstance(file, IndexFile) and (name := files.missing_file(file)))
-    notes = (f"an index names {name}, which is not there: TiCDC was about to write it" for name in missing)
-    origin = replace(origin, notes=(*origin.notes, *notes))
-    return _opened(options, truth, origin, storage_partitions(files), 0, listener)
+    known = truth is not None or options.release is not None and (options.sink_uri or options.config) is not None
+    files = replace(directory, changefeed=origin.changefeed, release=origin.release if known else None)
+    doubts = [NotChecked(each.path, each.why) for each in files.findings if not each.check]
+    doubts += later_checkpoint(files.checkpoint_ts(), truth)
+    if not known:
+        doubts.append(
+            NotChecked("which files there should be", "--truth tells, or --release with --config or --sink-uri", False)
+        )
+    origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
+    stream = _opened(options, truth, origin, storage_partitions(files), 0, listener)
+    expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
+    files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
+    if truth is not None:
+        files = replace(files, told=(*files.told, *statement_findings(files, truth)))
+    doubts = [NotChecked(each.path, each.why) for each in files.told if not each.check]
+    origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
+    return replace(stream, origin=origin, partitions=tuple(storage_partitions(files)))
+
+
+def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) -> list[Table]:
+    """Return the tables of the truth that the statements of a stream must lead to."""
+    after, feed = stream.states.after, stream.origin.changefeed
+    if after is None or checkpoint < truth.watermark:
+        return []
+    held_back = comparison.filter_check(stream.origin)
+    tables = (entry.table for entry in after.tables)
+    return [
+        table
+        for table in tables
+        if (handle_key(table) or feed.force_replicate) and not held_back(f"{table.schema}.{table.name}")
+    ]
 
 
 def _opened(
@@ -217,8 +247,15 @@ def _stream_spec(
         spec, max_message_bytes=UNBOUNDED, max_batch_size=UNBOUNDED, orders=lambda table: "hash", stages=None
     )
     if origin.changefeed.storage is not None:
-        return replace(lenient, files=True, watermarks=True)
+        scope = partial(_scope_on_storage, origin.changefeed.storage.dispatcher_names)
+        return replace(lenient, files=True, watermarks=True, orders=scope)
     if origin.known:
         return replace(spec, writer=MessageWriter(origin.changefeed, origin.release, tuple(definitions)))
     watermarks = spec.watermarks or origin.watermarked
     return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=watermarks)
+
+
+def _scope_on_storage(dispatcher_names: bool, table: Table) -> str:
+    """Return in which scope the rows of a table are ordered: one worker writes them, unless they are of several
+    partitions or dispatchers."""
+    return "hash" if dispatcher_names or table.partitioning is not None else "table"

@@ -14,7 +14,8 @@ from simulator import releases
 from simulator.consumer.decode import DECODERS, RowEvent, Watermark, decode, is_exact, protocol_of
 from simulator.consumer.records import Record
 from simulator.consumer.schemas import source_schemas
-from simulator.consumer.storage.directory import DataFile, StorageDirectory
+from simulator.consumer.storage.directory import StorageDirectory
+from simulator.consumer.storage.stored_paths import DataFile
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import AssumedSetting, NotChecked
@@ -25,6 +26,7 @@ from simulator.settings import DEFAULT_SINK_URI
 from simulator.ticdc.changefeed import Changefeed, load
 from simulator.ticdc.changefeed.sink_uri import parse_uri
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.csv import CSV
 
 ENOUGH = 1000
 """Records that are examined to recognise the protocol."""
@@ -168,13 +170,18 @@ def _assumed_uri(options: VerifyOptions, evidence: ProtocolEvidence) -> str:
 
 def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, directory: StorageDirectory) -> StreamOrigin:
     """Return how the files of a storage were made. Raises UserError if nothing tells the time of rows."""
-    is_csv = any(file.is_csv for file in directory.files if isinstance(file, DataFile))
-    extension = ".csv" if is_csv else ".json"
-    protocol = next(name for name, codec in CODECS.items() if codec.file_extension == extension)
+    of_extension = {codec.file_extension: name for name, codec in CODECS.items() if codec.file_extension}
+    files = (file for file in directory.files if isinstance(file, DataFile))
+    evidence = ProtocolEvidence(Counter(of_extension[file.extension] for file in files))
+    protocol = evidence.protocol or CSV.protocol.name
     if truth is None and options.sink_uri is None:
         options = replace(options, sink_uri=directory.uri_with(protocol))
-    origin = resolve_origin(options, truth, ProtocolEvidence(Counter({protocol: 1})))
-    if is_csv and not origin.changefeed.codec.csv.include_commit_ts:
+    origin = resolve_origin(options, truth, evidence)
+    if (
+        origin.protocol == CSV.protocol.name
+        and evidence.protocols
+        and not origin.changefeed.codec.csv.include_commit_ts
+    ):
         raise UserError(
             f"verify needs the commit-ts of rows, which {directory.storage.shown} does not have: include-commit-ts of "
             "[sink.csv] must be true, and --config FILE or --truth DIR must say so"

@@ -42,7 +42,7 @@ class TableDefinition:
 
     def text(self, release: Release, with_ids: bool) -> bytes:
         """Return the content of the file."""
-        columns = [column for _, column in self._columns(release, with_ids)]
+        columns = [column for _, column in self.columns(release, with_ids)]
         return _object(
             [
                 ("Table", quoted(self._name)),
@@ -58,17 +58,7 @@ class TableDefinition:
 
     def checksum(self, release: Release, with_ids: bool) -> int:
         """Return the CRC-32 of the names and columns, whatever their order."""
-        columns = [column for _, column in sorted(self._columns(release, with_ids))]
-        text = _object(
-            [
-                ("Table", quoted(self._name)),
-                ("Schema", quoted(self.schema)),
-                ("Version", b"0"),
-                ("TableColumns", _array(columns)),
-                ("TableColumnsTotal", b"%d" % len(columns)),
-            ]
-        )
-        return zlib.crc32(text)
+        return columns_checksum(quoted(self._name), quoted(self.schema), self.columns(release, with_ids))
 
     def path(self, directory: str, release: Release, with_ids: bool) -> str:
         """Return the path of the file below the storage's URI; `directory` is that of the table or database."""
@@ -80,8 +70,8 @@ class TableDefinition:
     def _name(self) -> str:
         return self.table.name if self.table else ""
 
-    def _columns(self, release: Release, with_ids: bool) -> Iterator[tuple[str, bytes]]:
-        """Yield the name and the text of each column."""
+    def columns(self, release: Release, with_ids: bool) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the JSON text of each column."""
         if isinstance(self.table, ViewInfo):
             for name in self.table.columns:
                 yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
@@ -89,6 +79,13 @@ class TableDefinition:
             for column in self.table.columns:
                 members = _members(column, column.name in self.table.primary_key, release, with_ids)
                 yield column.name, _object(members, 2)
+
+
+def columns_checksum(table: bytes, schema: bytes, columns: Iterable[tuple[str, bytes]]) -> int:
+    """Return the CRC-32 of names, as JSON texts, and of columns by name, whatever their order."""
+    texts = [text for _, text in sorted(columns)]
+    members = [("Table", table), ("Schema", schema), ("Version", b"0"), ("TableColumns", _array(texts))]
+    return zlib.crc32(_object([*members, ("TableColumnsTotal", b"%d" % len(texts))]))
 
 
 def _members(column: Column, is_primary: bool, release: Release, with_id: bool) -> Iterator[Member]:
