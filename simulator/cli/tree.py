@@ -338,10 +338,11 @@ def compare(a: str, b: str, **options: Any) -> int:
 @click.option("--after", metavar="DIR", help="Snapshot of the rows that are expected where it ends.")
 @click.option(
     "--against",
-    metavar="DIR|jdbc:…",
-    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database through Spark.",
+    metavar="DIR|URL",
+    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database "
+    "(sqlite:///file.db, postgresql://…, mysql://…, or jdbc:… through Spark).",
 )
-@click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of that database.")
+@click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of a jdbc: database.")
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
 @click.option(

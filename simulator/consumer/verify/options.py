@@ -25,7 +25,7 @@ class VerifyOptions:
     """Snapshots: directories or URIs."""
 
     against: str | None = None
-    """The tables that a consumer wrote: a snapshot, or a JDBC URL."""
+    """The tables that a consumer wrote: a snapshot, or the URL of a database."""
 
     jdbc_driver: Path | None = None
     sink_uri: str | None = None
