@@ -33,6 +33,9 @@ TIMEOUT = 10
 ROWS, BYTES = 16_384, 16 << 20
 """Maximum rows of a batch, and about as many bytes."""
 
+SAMPLE = 64
+"""Rows of a batch that are measured."""
+
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+\w+)?:")
 
 
@@ -153,7 +156,8 @@ def batches(connection: Connection, query: str) -> Iterator[list[Any]]:
     size = 64
     while rows := result.fetchmany(size):
         yield list(rows)
-        mean = sum(_size(row) for row in rows) / len(rows)
+        sample = rows[:: max(1, len(rows) // SAMPLE)]
+        mean = sum(map(_size, sample)) / len(sample)
         size = max(1, min(ROWS, size * 4, int(BYTES / max(mean, 1))))
 
 
