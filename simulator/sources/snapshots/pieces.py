@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from simulator.sources.snapshots import parquet, streams
+from simulator.sources.snapshots import parquet, sql_comments, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
 from simulator.sources.snapshots.physical import PlacedTable
@@ -155,9 +155,9 @@ def _parts(
         return parquet.cut(part, room)
     if format == "sql" and _marked(scan.place.table):
         return [(file.size, part)]
-    quote, stop = ("'", ";") if format == "sql" else (scan.csv.quote, "\n")
+    quotes, stop = (sql_comments.QUOTES, ";") if format == "sql" else (scan.csv.quote.encode(), "\n")
     try:
-        parts = streams.cut(part, ord(quote), ord(stop), format == "sql" or escape, room)
+        parts = streams.cut(part, quotes, ord(stop), format == "sql" or escape, room)
     except OSError as error:
         raise streams.unreadable(part, error) from error
     return [((part.end if part.end >= 0 else file.size) - part.start, part) for part in parts]
@@ -165,4 +165,4 @@ def _parts(
 
 def _marked(table: Table) -> bool:
     """Return whether a name contains characters of SQL, which the search for statements would misread."""
-    return any(set("';\\") & set(name) for name in (table.name, *(column.name for column in table.columns)))
+    return any(set("'\";\\") & set(name) for name in (table.name, *(column.name for column in table.columns)))
