@@ -121,7 +121,7 @@ def _room(scans: Sequence[TableScan], least: int) -> int:
 def _bytes(scan: TableScan) -> int:
     """Return the bytes for which a table counts."""
     held = 0 if scan.table.rows is None else scan.table.rows.nbytes
-    return held + sum(file.size + OPENING for files in scan.table.files.values() for file in files)
+    return held + sum(file.bytes + OPENING for files in scan.table.files.values() for file in files)
 
 
 def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
@@ -132,7 +132,8 @@ def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
     for format, files in scan.table.files.items():
         for file in files:
             escape = file.indexed if scan.csv.backslash_escapes is None else scan.csv.backslash_escapes
-            part = FilePart(file.path, 0, -1, root, file.size, file.stamp)
+            start, end = file.area or (0, -1)
+            part = FilePart(file.path, start, end, root, file.size, file.stamp, file.charset)
             for size, piece in _parts(part, file, format, scan, escape, room):
                 yield size + OPENING, FilePiece(bare, piece, format, escape)
 
@@ -149,12 +150,12 @@ def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, FilePie
 def _parts(
     part: FilePart, file: DataFile, format: str, scan: TableScan, escape: bool, room: int
 ) -> Iterable[tuple[int, FilePart]]:
-    if file.size <= room + room // 2:
-        return [(file.size, part)]
+    if file.bytes <= room + room // 2:
+        return [(file.bytes, part)]
     if format == "parquet":
         return parquet.cut(part, room)
     if format == "sql" and _marked(scan.place.table):
-        return [(file.size, part)]
+        return [(file.bytes, part)]
     quotes, stop = (sql_comments.QUOTES, ";") if format == "sql" else (scan.csv.quote.encode(), "\n")
     try:
         parts = streams.cut(part, quotes, ord(stop), format == "sql" or escape, room)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -93,7 +92,7 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
     places = _places(names, layout, part.path)
     width = len(names)
     filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
-    offset, blocks = _text(part)
+    offset, blocks = streams.text(part)
     carry = b""
     for data in _with_end(blocks, b"\n"):
         carry += data
@@ -105,7 +104,7 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
             yield _batch(block.columns, block.bare, (), places, layout, part)
         carry, offset = carry[block.consumed :], offset + block.consumed
     if carry.strip():
-        raise _at(part, offset, "the file ends inside quotes")
+        raise error_at(part, offset, "the file ends inside quotes")
 
 
 def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
@@ -124,7 +123,7 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
 
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
-    for block in _with_end(_text(replace(part, start=0, end=-1))[1], b"\n"):
+    for block in _with_end(streams.text(replace(part, start=0, end=-1))[1], b"\n"):
         data += block
         start = data[: 1 << 16]
         with _located(part, 0):
@@ -140,7 +139,7 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     """Yield batches of a part of a file of INSERT statements; raise SnapshotError."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
-    offset, blocks = _text(part)
+    offset, blocks = streams.text(part)
     carry, header = b"", None
     for data in _with_end(blocks, b"\n"):
         carry, progress = hide(carry + data), True
@@ -250,16 +249,6 @@ def _bytes(values: pa.Array, hexed: Mask | None, name: str, part: FilePart) -> p
     return made if hexed is None else pc.if_else(pa.array(hexed), values, made)
 
 
-def _text(part: FilePart) -> tuple[int, Iterator[bytes]]:
-    """Return where the text of a part begins, and its blocks, without a byte order mark."""
-    blocks = streams.blocks(part)
-    head = b""
-    while part.start == 0 and len(head) < len(charsets.BOM) and (block := next(blocks, None)) is not None:
-        head += block
-    marked = len(charsets.BOM) if part.start == 0 and head.startswith(charsets.BOM) else 0
-    return part.start + marked, chain((head[marked:],), blocks)
-
-
 def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
     """Yield the blocks, and an end for the last record if it has none."""
     last = b"\n"
@@ -276,10 +265,10 @@ def _located(part: FilePart, offset: int) -> Iterator[None]:
     try:
         yield
     except Malformed as error:
-        raise _at(part, offset + error.position, error.text) from None
+        raise error_at(part, offset + error.position, error.text) from None
 
 
-def _at(part: FilePart, offset: int, text: str) -> SnapshotError:
+def error_at(part: FilePart, offset: int, text: str) -> SnapshotError:
     """Return the error with the line of that byte, counted from the beginning of the (decompressed) file."""
     line, left = 1, offset
     for block in streams.blocks(replace(part, start=0, end=-1)):

@@ -32,8 +32,9 @@ _HARMLESS = frozenset({b"SET", b"USE", b"LOCK", b"UNLOCK", b"START", b"BEGIN", b
 _OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
 
 
-def plain(data: bytes, ends: bytes) -> tuple[bytes, QuoteMarks]:
-    """Return a block without its comments, and the positions of the wanted bytes; raise Malformed.
+def plain(data: bytes, ends: bytes, executed: bool = False) -> tuple[bytes, QuoteMarks]:
+    """Return a block without its comments, and the positions of the wanted bytes; raise Malformed, unless `executed`
+    also for a comment that MySQL would execute.
 
     The block begins outside quotes.
     """
@@ -45,7 +46,7 @@ def plain(data: bytes, ends: bytes) -> tuple[bytes, QuoteMarks]:
     is_sign = quoting.byte_set(signs)[array[marks.outside]]
     starts = _starts(array, marks.outside[is_sign])
     if len(starts):
-        return plain(_blanked(data, starts.tolist()), ends)
+        return plain(_blanked(data, starts.tolist(), executed), ends, executed)
     return data, QuoteMarks(marks.quotes, marks.escapes, marks.outside[~is_sign])
 
 
@@ -74,7 +75,7 @@ def _starts(array: Bytes, places: Places) -> Places:
     return result
 
 
-def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
+def _blanked(data: bytes, starts: Iterable[int], every: bool) -> bytes:
     text = bytearray(data)
     for start, end in _comments(data, starts):
         if end < 0:
@@ -82,7 +83,7 @@ def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
         executed = _EXECUTED.match(data, start, end)
         if executed is not None:
             check_modes(data[start:end], start)
-            if executed["word"].upper() not in _HARMLESS:
+            if not every and executed["word"].upper() not in _HARMLESS:
                 raise Malformed(
                     f"a comment that MySQL executes, {quoting.excerpt(data[start:end])}, is not read", start
                 )

@@ -17,7 +17,7 @@ from simulator.sources.snapshots import quoting, sql_comments
 from simulator.sources.snapshots.quoting import Fields, Malformed
 
 _NAME = rb"""`(?:[^`]|``)+`|[^\s`(),;.'"]+"""
-_INSERT = re.compile(
+INSERT = re.compile(
     rb"\s*(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?P<schema>"
     + _NAME
     + rb")\s*\.\s*)?(?P<table>"
@@ -109,7 +109,7 @@ def read_block(data: bytes, width: int, header: Header | None) -> SqlBlock:
 
 def unfinished(data: bytes) -> int:
     """Return where something unfinished begins in the last bytes of a file; -1 for blanks and comments."""
-    text, _ = sql_comments.plain(data, b"")
+    text, _ = sql_comments.plain(data, b"", executed=True)
     start = _blanks(text, 0)
     return start if start < len(data) else -1
 
@@ -134,7 +134,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
     current, index, first = header, 0, None
     while index < len(starts):
         start, complete = int(starts[index]), bool(ends[index] < len(data))
-        inserted = _INSERT.match(data, start)
+        inserted = INSERT.match(data, start)
         if inserted is None:
             if complete and _IGNORED.match(data, start) is None:
                 raise Malformed(
@@ -147,7 +147,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
             if not complete:
                 break
         else:
-            named = _header(inserted)
+            named = header_of(inserted)
             if current is not None and named != current:
                 break
             current, first = named, start if first is None else first
@@ -169,7 +169,7 @@ def _same_text(array: Bytes, starts: Places, rows: Places, index: int, length: i
         rows[same] = starts[same] + length
 
 
-def _header(inserted: re.Match[bytes]) -> Header:
+def header_of(inserted: re.Match[bytes]) -> Header:
     columns = inserted["columns"]
     names = None if columns is None else tuple(unquoted(name) for name in re.findall(_NAME, columns))
     if names == ():

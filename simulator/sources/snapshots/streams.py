@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -107,15 +108,25 @@ def blocks(part: FilePart) -> Iterator[bytes]:
     if _is_plain(part):
         yield from _stored(part, part.start, part.end)
         return
-    text = charsets.as_utf8(_stored(part, 0, -1), part.charset, part.path)
+    converted = charsets.as_utf8(_stored(part, 0, -1), part.charset, part.path)
     place = 0
-    for block in text:
+    for block in converted:
         if part.end >= 0 and place >= part.end:
             return
         wanted = block[max(0, part.start - place) : max(0, part.end - place) if part.end >= 0 else None]
         place += len(block)
         if wanted:
             yield wanted
+
+
+def text(part: FilePart) -> tuple[int, Iterator[bytes]]:
+    """Return where the text of a part begins, and its blocks, without a byte order mark."""
+    parts = blocks(part)
+    head = b""
+    while part.start == 0 and len(head) < len(charsets.BOM) and (block := next(parts, None)) is not None:
+        head += block
+    marked = len(charsets.BOM) if part.start == 0 and head.startswith(charsets.BOM) else 0
+    return part.start + marked, chain((head[marked:],), parts)
 
 
 def _is_plain(part: FilePart) -> bool:
