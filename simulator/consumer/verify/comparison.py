@@ -93,15 +93,23 @@ class StreamStates:
 
 def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamStates:
     """Open the snapshots; raises SnapshotError, and UserError for a truth that lost a file."""
-    before = None if options.before is None else snapshots.open(options.before)
-    directory = options.truth or options.after
-    after = None if directory is None else snapshots.open(directory)
+    before = None if options.before is None else _open(options.before, options)
+    after = _open_expected(options) if options.truth or options.after else None
     if truth is not None and after is not None and options.truth is not None:
         truth_metadata.check_files(options.truth, truth, file_counts(after))
     if truth is None:
         return StreamStates(before, after, (), None)
     emptied = frozenset(object_key(*_name(name)) for name in truth.emptied)
     return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied)
+
+
+def _open_expected(options: VerifyOptions) -> Snapshot:
+    """Open the truth, or what the user says in its place."""
+    return snapshots.open(options.truth) if options.truth is not None else _open(str(options.after), options)
+
+
+def _open(location: str, options: VerifyOptions, tables: Iterable[Table] = ()) -> Snapshot:
+    return snapshots.open(location, options.format.csv, tables, options.format.charset)
 
 
 def replay_inputs(
@@ -257,7 +265,7 @@ def compare_consumer_tables(
     options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
 ) -> tuple[ReplayOutcome, Gaps]:
     """Return the differences, and what is not compared; raises UserError for rows of another watermark."""
-    location, expected = options.against or "", snapshots.open(str(options.truth or options.after))
+    location, expected = options.against or "", _open_expected(options)
     if truth is not None and options.truth is not None:
         truth_metadata.check_files(options.truth, truth, file_counts(expected))
     listener.stage(f"comparing {display_location(location)}")
@@ -265,7 +273,7 @@ def compare_consumer_tables(
     if compare is not None:
         outcome, gaps = compare(options, location, expected)
     else:
-        actual = snapshots.open(location, tables=[entry.table for entry in expected.tables])
+        actual = _open(location, options, [entry.table for entry in expected.tables])
         _check_watermark(options.truth, truth, actual)
         comparison = compare_snapshots(expected, actual)
         batches = engine_of(options.master, expected.size + actual.size).replay(

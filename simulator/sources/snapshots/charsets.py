@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SnapshotError
+from simulator.settings import CHARSETS
 
 UTF8 = "utf8mb4"
-
-CODECS: Mapping[str, str] = MappingProxyType(
-    {"utf8mb4": "utf-8", "latin1": "cp1252", "gbk": "gbk", "gb18030": "gb18030", "utf16": "utf-16"}
-)
-"""Python's codec for each character set, by the name that MySQL gives it."""
 
 BOM = codecs.BOM_UTF8
 
@@ -41,7 +36,7 @@ def as_utf8(blocks: Iterator[bytes], charset: str, path: str) -> Iterator[bytes]
     if charset == UTF8:
         yield from blocks
         return
-    decoder = codecs.getincrementaldecoder(CODECS[charset])(_UNDEFINED if charset == "latin1" else "strict")
+    decoder = codecs.getincrementaldecoder(CHARSETS[charset])(_UNDEFINED if charset == "latin1" else "strict")
     read = 0
     for block, final in _with_last(blocks):
         try:
@@ -50,6 +45,8 @@ def as_utf8(blocks: Iterator[bytes], charset: str, path: str) -> Iterator[bytes]
             shown = error.object[error.start : error.start + 4].hex(" ")
             where = max(0, read - (len(error.object) - len(block))) + error.start
             raise SnapshotError(f"{path}: not {charset}: bytes {shown} at byte {where:,}") from None
+        except UnicodeError as error:
+            raise SnapshotError(f"{path}: not {charset}: {error}") from None
         read += len(block)
 
 

@@ -18,7 +18,7 @@ from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError
 from simulator.files import FileInfo
 from simulator.sources.snapshots import dump_file, streams
-from simulator.sources.snapshots.charsets import UTF8
+from simulator.sources.snapshots.charsets import UTF8, as_utf8
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.ddl.catalog import object_key
@@ -209,7 +209,11 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 
 
 def _declared(names: tuple[str, str], schema_file: str, charset: str) -> Table:
-    text = b"".join(streams.text(FilePart(schema_file, charset=charset))[1]).decode("utf-8", "replace")
+    data = b"".join(streams.blocks(FilePart(schema_file)))
+    try:
+        text = data.decode("utf-8-sig")  # whatever the rows are in
+    except UnicodeDecodeError:
+        text = b"".join(as_utf8(iter((data,)), charset, schema_file)).decode("utf-8", "replace")
     try:
         table = create_table(text, names[0])
     except SchemaError as error:

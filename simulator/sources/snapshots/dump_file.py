@@ -108,16 +108,22 @@ def _each(dump: Dump, text: bytes, data: bytes, spans: tuple[Places, Places], pl
         inserted = sql_text.INSERT.match(text, start, end)
         if inserted is not None:
             count = _alike(array, starts[index:], ends[index:], inserted.end() - start)
-            _take_rows(dump, sql_text.header_of(inserted), offset + begin, (start, int(ends[index + count - 1])), begin)
+            span = start, int(ends[index + count - 1])
+            _take_rows(dump, sql_text.header_of(inserted), offset + begin, span, begin + _first(text, start, end))
             index += count
             continue
         dump.rows_of = None
         command = _DELIMITER.match(text, start)
         if command is not None and command[1] != b";":
             return start
-        _take(dump, text[start:end], data[start:end], begin + start)
+        _take(dump, text[start:end], data[start:end], begin + _first(text, start, end))
         index += 1
     return -1
+
+
+def _first(text: bytes, start: int, end: int) -> int:
+    """Return where a statement's first word is."""
+    return end - len(text[start:end].lstrip())
 
 
 def _alike(array: Bytes, starts: Places, ends: Places, length: int) -> int:
@@ -134,10 +140,10 @@ def _alike(array: Bytes, starts: Places, ends: Places, length: int) -> int:
     return count
 
 
-def _take_rows(dump: Dump, header: Header, offset: int, span: Area, begin: int) -> None:
+def _take_rows(dump: Dump, header: Header, offset: int, span: Area, position: int) -> None:
     key = object_key(header.schema or dump.schema, header.table)
     if key not in dump.catalog.tables:
-        raise Malformed(f"rows of table `{header.table}` before its CREATE TABLE", begin + span[0])
+        raise Malformed(f"rows of table `{header.table}` before its CREATE TABLE", position)
     areas = dump.areas.setdefault(key, [])
     first = areas.pop()[0] if dump.rows_of == key else offset + span[0]
     areas.append((first, offset + span[1]))
@@ -156,11 +162,11 @@ def _take(dump: Dump, text: bytes, data: bytes, position: int) -> None:
             _execute(dump, data.decode("utf-8", "replace").rstrip().removesuffix(";"))
         except (DdlError, SchemaError) as error:
             more = ": USE db; before it says in which" if "No database" in str(error) else ""
-            raise Malformed(f"{error}{more}", position + len(text) - len(text.lstrip())) from None
+            raise Malformed(f"{error}{more}", position) from None
     else:
         raise Malformed(
             f"only CREATE, ALTER, DROP and INSERT with VALUES are read from a dump, found {quoting.excerpt(text)}",
-            position + len(text) - len(text.lstrip()),
+            position,
         )
 
 
