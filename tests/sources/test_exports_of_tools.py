@@ -55,6 +55,8 @@ CREATE TABLE `t` (`id` int NOT NULL, `b` blob);
 INSERT INTO `t` (`id`, `b`) VALUES (1,_binary 'x');
 INSERT INTO `t` (`id`, `b`) VALUES (2,0x79);
 INSERT INTO shop.part VALUES (4,"four");
+CREATE TABLE `it's;"` (`i"d` int PRIMARY KEY); -- one ` in a comment
+INSERT INTO `it's;"` VALUES (1);
 ALTER TABLE `t` ADD PRIMARY KEY (`id`), ADD KEY `b` (`b`(3));
 -- Dump completed on 2024-02-03 10:11:12
 """
@@ -114,6 +116,7 @@ def test_a_dump_in_one_file_has_many_tables(changes: Changes, empty: Path, tmp_p
     dump.write_bytes(gzip.compress(MYSQLDUMP.encode()) if compressed else b"\xef\xbb\xbf" + MYSQLDUMP.encode())
     found = changes(empty, dump)
     assert [line for line in found if line.startswith("INSERT")] == [
+        'INSERT other.it\'s;" "i\\"d"=1',
         "INSERT other.t id=1 b=0x78",
         "INSERT other.t id=2 b=0x79",
         'INSERT shop.part id=1 name="one; (two)"',
@@ -140,6 +143,14 @@ def test_a_dump_is_the_directory_of_the_same_tables(changes: Changes, tmp_path: 
         "ALTER TABLE `t` ADD PRIMARY KEY (`id`);\nCOMMIT;\n"
     )
     assert changes(directory, dump) == []
+
+
+def test_a_dump_in_utf16_without_a_word_of_it_is_named(changes: Changes, empty: Path, tmp_path: Path) -> None:
+    """With the option that reads it."""
+    (tmp_path / "dump.sql").write_bytes(MYSQLDUMP.encode("utf-16"))
+    (line,) = changes(empty, tmp_path / "dump.sql")
+    assert line.endswith("begins with the byte order mark of UTF-16, and is read as UTF-8: --charset utf16")
+    assert len([line for line in changes(empty, tmp_path / "dump.sql", "--charset", "utf16") if "INSERT" in line]) == 7
 
 
 @pytest.mark.parametrize(
@@ -245,8 +256,7 @@ def test_what_the_options_do_not_fit_is_named(
 
 def test_a_step_and_verify_read_the_same_files(empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Keys of a scenario and options of `verify` are called as those of `diff`."""
-    csv = {"shop.t-schema.sql": SCHEMA, "shop.t.csv": b"1;\xe9;\n"}
-    export(tmp_path / "mine", csv)
+    export(tmp_path / "mine", {"shop.t-schema.sql": SCHEMA, "shop.t.csv": b"1;\xe9;\n"})
     keys = 'charset = "latin1"\ncsv-separator = ";"\n'
     (tmp_path / "a.toml").write_text(f'[[step]]\nsnapshot = "empty"\n[[step]]\nsnapshot = "mine"\n{keys}')
     assert play("run", tmp_path / "a.toml", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0

@@ -15,6 +15,7 @@ from simulator.settings import CHARSETS
 UTF8 = "utf8mb4"
 
 BOM = codecs.BOM_UTF8
+UTF16_BOMS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 _UNDEFINED = "mysql-latin1"
 

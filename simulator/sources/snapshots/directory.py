@@ -101,7 +101,7 @@ def open(
     location = files.location_text(path)
     try:
         info = files.file_info(location)
-        if not info.directory and _stem(info).lower().endswith(".sql"):
+        if not info.directory and _stem(info).lower().endswith(".sql") and files.is_regular(location):
             return _dumped(info, csv, charset)
         entries = [entry for entry in _listed(info) if entry.name[0] not in "._"]
     except (FileNotFoundError, ValueError) as error:  # a NUL is in no name of a file

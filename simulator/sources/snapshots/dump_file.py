@@ -86,7 +86,7 @@ def _statements(dump: Dump, data: bytes, offset: int) -> int:
     """Take the complete statements of a text that lies at that offset; return its length. Raise Malformed."""
     begin = 0
     while True:
-        text, marks = sql_comments.plain(data[begin:], b";", executed=True)
+        text, marks = sql_comments.plain(data[begin:], b";", dump=True)
         ends = marks.outside + 1
         starts = np.concatenate([[0], ends[:-1]])
         delimiter = _each(dump, text, data[begin:], (starts, ends), (begin, offset))

@@ -23,30 +23,30 @@ _SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/"}
 
 _HASH, _DASH, _SLASH, _STAR = (ord(mark) for mark in "#-/*")
 _TOKEN = re.compile(
-    rb"""'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?P<sign>\#|--(?=[\x00-\x20]|\Z)|-\Z|/\*|/\Z)""",
+    rb"""'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|`[^`]*+(?:`|\Z)|(?P<sign>\#|--(?=[\x00-\x20]|\Z)|-\Z|/\*|/\Z)""",
     re.DOTALL,
 )
-_QUOTES = re.compile(rb"""['"\\]""")
+_QUOTES = re.compile(rb"""['"`\\]""")
 _EXECUTED = re.compile(rb"/\*(?:!\d*|T!(?:\[[^\]]*\])?)\s*(?P<word>\w*)")
 _HARMLESS = frozenset({b"SET", b"USE", b"LOCK", b"UNLOCK", b"START", b"BEGIN", b"COMMIT", b"ALTER"})
 _OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
 
 
-def plain(data: bytes, ends: bytes, executed: bool = False) -> tuple[bytes, QuoteMarks]:
-    """Return a block without its comments, and the positions of the wanted bytes; raise Malformed, unless `executed`
-    also for a comment that MySQL would execute.
+def plain(data: bytes, ends: bytes, dump: bool = False) -> tuple[bytes, QuoteMarks]:
+    """Return a block without its comments, and the positions of the wanted bytes outside quotes; raise Malformed.
 
-    The block begins outside quotes.
+    The block begins outside quotes. In a `dump` of many tables comments that MySQL would execute are left out, too, and
+    names may hold any bytes.
     """
     array = np.frombuffer(data, dtype=np.uint8)
     signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
-    marks = quoting.marks(array, QUOTES, ends + signs, escape=True)
+    marks = quoting.marks(array, QUOTES + b"`" if dump else QUOTES, ends + signs, escape=True)
     if not signs:
         return data, marks
     is_sign = quoting.byte_set(signs)[array[marks.outside]]
     starts = _starts(array, marks.outside[is_sign])
     if len(starts):
-        return plain(_blanked(data, starts.tolist(), executed), ends, executed)
+        return plain(_blanked(data, starts.tolist(), dump), ends, dump)
     return data, QuoteMarks(marks.quotes, marks.escapes, marks.outside[~is_sign])
 
 
@@ -75,7 +75,7 @@ def _starts(array: Bytes, places: Places) -> Places:
     return result
 
 
-def _blanked(data: bytes, starts: Iterable[int], every: bool) -> bytes:
+def _blanked(data: bytes, starts: Iterable[int], dump: bool) -> bytes:
     text = bytearray(data)
     for start, end in _comments(data, starts):
         if end < 0:
@@ -83,7 +83,7 @@ def _blanked(data: bytes, starts: Iterable[int], every: bool) -> bytes:
         executed = _EXECUTED.match(data, start, end)
         if executed is not None:
             check_modes(data[start:end], start)
-            if not every and executed["word"].upper() not in _HARMLESS:
+            if not dump and executed["word"].upper() not in _HARMLESS:
                 raise Malformed(
                     f"a comment that MySQL executes, {quoting.excerpt(data[start:end])}, is not read", start
                 )

@@ -109,7 +109,7 @@ def read_block(data: bytes, width: int, header: Header | None) -> SqlBlock:
 
 def unfinished(data: bytes) -> int:
     """Return where something unfinished begins in the last bytes of a file; -1 for blanks and comments."""
-    text, _ = sql_comments.plain(data, b"", executed=True)
+    text, _ = sql_comments.plain(data, b"", dump=True)
     start = _blanks(text, 0)
     return start if start < len(data) else -1
 

@@ -125,6 +125,10 @@ def text(part: FilePart) -> tuple[int, Iterator[bytes]]:
     head = b""
     while part.start == 0 and len(head) < len(charsets.BOM) and (block := next(parts, None)) is not None:
         head += block
+    if part.start == 0 and part.charset == charsets.UTF8 and head.startswith(charsets.UTF16_BOMS):
+        raise SnapshotError(
+            f"{part.path}: begins with the byte order mark of UTF-16, and is read as UTF-8: --charset utf16"
+        )
     marked = len(charsets.BOM) if part.start == 0 and head.startswith(charsets.BOM) else 0
     return part.start + marked, chain((head[marked:],), parts)
 
