@@ -122,14 +122,14 @@ def test_tables_and_columns_that_are_not_there_are_named(verified: Verified, dat
     assert what(found) == ["a.item, row 1: is missing"]
     assert [table["table"] for table in found["compared"]] == ["a.half", "a.item", "a.seen"]
     other = "the other side does not have it"
-    shared = "several expected tables have that name, and the database has no schema"
+    shared = "several expected tables have that name, and none of them is known to be the one in 'main'"
     assert unchecked(found) == {
         "rows of a.nokey": f"its rows are identified by the key, and of column 'id': {other}",
         "rows of a.big": "its rows are identified by the key, and of column 'id': values that are REAL there (1) do not "
         "tell which BIGINT UNSIGNED they are",
         "rows of a.bag": f"its rows are identified by all columns, as it has no key, and of column 'b': {other}",
-        "rows of a.twice": f"{shared} 'a'",
-        "rows of b.twice": f"{shared} 'b'",
+        "rows of a.twice": shared,
+        "rows of b.twice": shared,
         "column 'v' of a.half": other,
     }
     assert found["notes"] == ["a.item: the database has no such table, looked for in 'main'. Did you mean 'items'?"]
@@ -209,7 +209,7 @@ def test_values_of_postgresql_are_exact(server: str, verified: Verified) -> None
     assert (found["against"], what(found)) == (f"postgresql://***@{server}/postgres", [])
     assert {table["table"]: table["found"] for table in found["compared"]} == {"shop.t%:s": 20000, "shop.typed": 3}
     assert unchecked(found) == {
-        "column 'big' of shop.typed": "it is DOUBLE_PRECISION there, which does not hold DECIMAL(30,10) exactly",
+        "column 'big' of shop.typed": "it is DOUBLE PRECISION there, which does not hold DECIMAL(30,10) exactly",
         "column 'moment' of shop.typed": "it is TIMESTAMP WITH TIME ZONE there, and DATETIME has no time zone",
     }
     wrong = verified(url.replace(quote(PASSWORD, safe=""), "wrong"), {})["error"]
@@ -217,7 +217,7 @@ def test_values_of_postgresql_are_exact(server: str, verified: Verified) -> None
 
 
 def test_values_of_mysql_are_exact(verified: Verified) -> None:
-    """Through the wire protocol, of a TiDB; the database of the URL comes before the one of the table's name."""
+    """Through the wire protocol, of a TiDB; with a database in the URL no other one is looked at."""
     rows = {"shop.typed": (TYPED, ROWS)}
     with (
         TiCDC(sink_uri="kafka://127.0.0.1:9092/t?protocol=canal-json", databases=("copy", "shop")) as ticdc,
@@ -237,7 +237,8 @@ def test_values_of_mysql_are_exact(verified: Verified) -> None:
             client.commit()
         url = f"mysql://root@{server.host}:{server.port}"
         assert (what(found := verified(f"{url}/copy", rows)), found["not_checked"]) == ([], [])
-        assert what(verified(url, rows)) == [
-            "shop.typed, row 2: is missing",
-            "shop.typed, row 18446744073709551615: is missing",
-        ]
+        missing = ["shop.typed, row 2: is missing", "shop.typed, row 18446744073709551615: is missing"]
+        assert what(verified(url, rows)) == missing
+        found = verified(f"{url}/mysql", rows)
+        assert what(found) == ["shop.typed, row 1: is missing", *missing]
+        assert found["notes"] == ["shop.typed: the database has no such table, looked for in 'mysql'."]

@@ -62,7 +62,7 @@ def why_not_compared(dialect: str, type: TypeEngine[Any], column: Column) -> str
         return ""
     held = FLOATS.get(dialect, {}).get(_kind(type))
     if held is not None and not _holds(held, column.type):
-        return f"it is {_kind(type)} there, which does not hold {shown(column.type)} exactly"
+        return f"it is {_kind(type).replace('_', ' ')} there, which does not hold {shown(column.type)} exactly"
     zoned = _is_zoned(type) if dialect == "postgresql" else _kind(type) == "TIMESTAMP"
     if zoned and column.type.name in ("datetime", "date"):
         title = "TIMESTAMP WITH TIME ZONE" if dialect == "postgresql" else "TIMESTAMP"

@@ -79,10 +79,7 @@ class _Search:
         """Return where a table is, or what its absence leaves open."""
         title = f"{table.schema}.{table.name}"
         shared = self._count[table.name.casefold()] > 1
-        own = _of_that_name(self._schemas, table.schema)
-        schemas = [name for name in (*own, *(() if shared else (self._default,))) if name is not None]
-        if self._named_in_url:
-            schemas.reverse()
+        schemas = self._candidates(table, shared)
         for schema in dict.fromkeys(schemas):
             names = _of_that_name(self._relations(schema), table.name)
             if len(names) > 1:
@@ -92,11 +89,21 @@ class _Search:
                 return schema, names[0]
         there = self._relations(self._default) if self._default else []
         if shared and _of_that_name(there, table.name):
-            why = f"several expected tables have that name, and the database has no schema {table.schema!r}"
+            why = (
+                f"several expected tables have that name, and none of them is known to be the one in {self._default!r}"
+            )
             return Gaps(((f"rows of {title}", why),), frozenset((title,)))
         looked = ", ".join(map(repr, dict.fromkeys(schemas))) or repr(table.schema)
         hint = did_you_mean(table.name, there)
         return Gaps(notes=(f"{title}: the database has no such table, looked for in {looked}.{hint}",))
+
+    def _candidates(self, table: Table, shared: bool) -> list[str]:
+        """Return the schemas that may have a table, in order; `shared` is whether another one has its name."""
+        own = _of_that_name(self._schemas, table.schema)
+        default = [] if self._default is None else [self._default]
+        if self._named_in_url and default:  # beside it may be the tables that were replicated
+            return default if not shared or default[0] in own else []
+        return [*own, *([] if shared else default)]
 
     def _relations(self, schema: str | None) -> list[str]:
         """Return the names of tables and views."""
