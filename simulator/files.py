@@ -82,6 +82,11 @@ def file_info(path: str) -> FileInfo:
         return _entry(path, files.info(inner))
 
 
+def is_regular(path: str) -> bool:
+    """Return whether a location is a file with an end, and no pipe or device."""
+    return is_remote(path) or os.path.isfile(path)
+
+
 def list_directory(directory: str) -> list[FileInfo]:
     """Return the entries of a directory, sorted by name."""
     if not is_remote(directory):

@@ -26,6 +26,15 @@ IN_PROCESS = "none"
 ON_SPARK = "local[*]"
 """The --master of `auto` with Spark."""
 
+CHARSETS: Mapping[str, str] = {
+    "utf8mb4": "utf-8",
+    "latin1": "cp1252",
+    "gbk": "gbk",
+    "gb18030": "gb18030",
+    "utf16": "utf-16",
+}
+"""The character sets that text files of a snapshot may have, as MySQL calls them, with Python's codecs."""
+
 DEFAULT_OVER_MS = 60_000
 DEFAULT_RESOLVED_INTERVAL_MS = 1000
 

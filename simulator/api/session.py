@@ -279,7 +279,7 @@ class TiCDC:
         return write(rows_by_table, about, in_process.write, Path(directory), format)
 
     def verify(self, against: str | Path) -> None:
-        """Compare what a consumer wrote, a snapshot or a `jdbc:` URL (which needs Spark), with the expected rows.
+        """Compare what a consumer wrote, a snapshot or the URL of its database, with the expected rows.
 
         Raises ExpectationError with all differences, and UserError for unreadable input.
         """

@@ -23,6 +23,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
             "seed",
         )
     ),
+    "How exports are written": frozenset(("charset", "csv-separator", "csv-delimiter", "csv-null-value")),
     "Where it is computed": frozenset(("master",)),
     "Sending to Kafka": frozenset(("driver", "plain-producer")),
     "A run that ends early": frozenset(("checkpoint", "resume")),

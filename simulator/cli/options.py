@@ -12,7 +12,7 @@ import click
 
 from simulator import releases
 from simulator.errors import UserError
-from simulator.settings import AUTO, DEFAULT_SINK_URI, SETTINGS
+from simulator.settings import AUTO, CHARSETS, DEFAULT_SINK_URI, SETTINGS
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
@@ -106,6 +106,22 @@ def seed(chosen: str, file: str = "") -> Option:
 
 
 SQL_SEED = "what is random in SQL, AUTO_RANDOM, RAND() and UUID(), and the names of claim-check files"
+
+TEXT_FORMAT = together(
+    click.option(
+        "--charset",
+        type=click.Choice(list(CHARSETS)),
+        help="The character set of the snapshots' SQL and CSV files.  [default: utf8mb4]",
+    ),
+    click.option(
+        "--csv-separator", metavar="TEXT", help="What separates values in CSV files, also \\t or \\x01.  [default: ,]"
+    ),
+    click.option(
+        "--csv-delimiter", metavar="CHAR", help='The quote around texts in CSV files; empty for none.  [default: "]'
+    ),
+    click.option("--csv-null-value", metavar="TEXT", help="NULL in CSV files, without quotes.  [default: \\N]"),
+)
+"""Options of commands that read snapshots: diff and verify. Their names are Dumpling's."""
 
 CLIENT = together(
     click.option(

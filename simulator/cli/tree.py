@@ -56,16 +56,29 @@ def _without_pandas() -> None:
     metavar="OLD=NEW",
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
+@shared.TEXT_FORMAT
 @shared.play(
     "the Pos of BEFORE's metadata, else 2025-01-01",
     "1m",
     "the commit-ts of each row, and the names of claim-check files",
 )
-def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
-    """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
+def diff(
+    before: Path,
+    after: Path,
+    file: Path | None,
+    ddl_at: str,
+    renamed: tuple[str, ...],
+    charset: str | None,
+    csv_separator: str | None,
+    csv_delimiter: str | None,
+    csv_null_value: str | None,
+    **options: Any,
+) -> None:
+    """The stream that leads from snapshot BEFORE to snapshot AFTER.
 
-    A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
-    <db>.<table>-schema.sql; a directory here, or where fsspec has a driver for (s3://bucket/monday).
+    A snapshot is a directory with an export of Dumpling or mydumper (SQL, CSV or Parquet), or with <db>.<table>.csv or
+    .parquet files beside their <db>.<table>-schema.sql, or one file of mysqldump (dump.sql); here, or where fsspec has
+    a driver for (s3://bucket/monday).
 
     \b
     ticdc-sim diff monday tuesday --console
@@ -76,9 +89,12 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
     from simulator.cli.run_scenario import run_scenario
     from simulator.run import scenario
     from simulator.run.steps.derivation import SchemaChangeOptions
+    from simulator.sources.snapshots import text_format
 
     played = f"{before} to {after}"
-    run_scenario(scenario.diff(before, after, SchemaChangeOptions(file, ddl_at, renamed)), options, "diff", played)
+    format = text_format(charset, csv_separator, csv_delimiter, csv_null_value)
+    differing = scenario.diff(before, after, SchemaChangeOptions(file, ddl_at, renamed), format)
+    run_scenario(differing, options, "diff", played)
 
 
 @commands.command()
@@ -374,10 +390,12 @@ def compare(a: str, b: str, **options: Any) -> int:
 @click.option("--after", metavar="DIR", help="Snapshot of the rows that are expected where it ends.")
 @click.option(
     "--against",
-    metavar="DIR|jdbc:…",
-    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database through Spark.",
+    metavar="DIR|URL",
+    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database "
+    "(sqlite:///file.db, postgresql://…, mysql://…, or jdbc:… through Spark).",
 )
-@click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of that database.")
+@shared.TEXT_FORMAT
+@click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of a jdbc: database.")
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
 @click.option(

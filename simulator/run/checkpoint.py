@@ -26,7 +26,8 @@ from simulator.files import read_text
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.run.plan import Plan
-from simulator.sources.snapshots import Snapshot
+from simulator.sources.snapshots import CsvDialect, Snapshot
+from simulator.sources.snapshots.charsets import UTF8
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.dispatch import Destinations
@@ -261,9 +262,12 @@ def _snapshot_content(plan: Plan) -> Iterator[str | bytes]:
 
 
 def _file_content(snapshot: Snapshot) -> Iterable[str | bytes]:
-    for file in (file for table in snapshot.tables for some in table.files.values() for file in some):
-        yield f"{Path(file.path).name} {file.size}"
-        with files.open_file(file.path) as content:
+    if snapshot.csv != CsvDialect():
+        yield repr(snapshot.csv)
+    every = (file for table in snapshot.tables for some in table.files.values() for file in some)
+    for path, size, charset in dict.fromkeys((file.path, file.size, file.charset) for file in every):
+        yield f"{Path(path).name} {size}{'' if charset == UTF8 else f' {charset}'}"
+        with files.open_file(path) as content:
             while piece := content.read(PIECE):
                 yield piece
 

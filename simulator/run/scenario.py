@@ -35,6 +35,7 @@ from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
+from simulator.sources.snapshots import TextFormat
 from simulator.toml_lines import TableLines, key_lines
 
 
@@ -84,9 +85,15 @@ class Scenario:
         raise ScenarioError(f"{option} {text!r}: no such step.{hint} Steps: {steps}")
 
 
-def diff(before: Path, after: Path, schema_change: SchemaChangeOptions = SchemaChangeOptions()) -> Scenario:
-    """Return the scenario of two snapshots."""
-    return Scenario(Settings(), (SnapshotStep(before), SnapshotStep(after, None, schema_change)))
+def diff(
+    before: Path,
+    after: Path,
+    schema_change: SchemaChangeOptions = SchemaChangeOptions(),
+    format: TextFormat = TextFormat(),
+) -> Scenario:
+    """Return the scenario of two snapshots, whose text files have that format."""
+    steps = SnapshotStep(before, format=format), SnapshotStep(after, None, schema_change, format)
+    return Scenario(Settings(), steps)
 
 
 def load(file: Path) -> Scenario:

@@ -13,7 +13,7 @@ from support.playing import play
 from simulator.consumer.engines import in_process
 from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
-from simulator.consumer.replay.states import compare_snapshots, expected_rows
+from simulator.consumer.replay.states import Gaps, compare_snapshots, expected_rows
 from simulator.errors import UserError
 from simulator.sources import snapshots
 
@@ -51,7 +51,7 @@ def states(tmp_path: Path) -> tuple[Path, Path]:
 def compared(truth: Path, found: Path, spark: SparkSession | None = None) -> ReplayOutcome:
     wanted = snapshots.open(truth)
     both = compare_snapshots(wanted, snapshots.open(found, tables=[entry.table for entry in wanted.tables]))
-    assert both.notes == ()
+    assert both.gaps == Gaps()
     if spark is None:
         batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
     else:
@@ -107,9 +107,9 @@ def test_columns_of_one_side_only_are_noted(tmp_path: Path) -> None:
     (found / "shop.keyed-schema.sql").write_text("CREATE TABLE keyed (d DOUBLE, id INT PRIMARY KEY, other INT);")
     (found / "shop.keyed.csv").write_text("d,id,other\n0.5,1,1\n")
     both = compare_snapshots(snapshots.open(truth), snapshots.open(found))
-    assert both.notes == (
-        "shop.keyed: column 'name' is not compared, as the other side does not have it",
-        "shop.keyed: column 'other' is not compared, as the truth does not have it",
+    assert both.gaps == Gaps(
+        (("column 'name' of shop.keyed", "the other side does not have it"),),
+        notes=("shop.keyed: column 'other' is not compared, as the truth does not have it",),
     )
     batches = in_process.replay_in_process(both.sources, both.expected, 10, lambda value: None)
     assert summarize_findings(batches, both.timeline, both.expected, SkippedChanges(), [], 10).counts == {}
@@ -162,14 +162,14 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
     wanted = expected_rows(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
     from simulator.consumer.engines.jdbc import run
 
-    batches, notes = run(spark, derby, wanted, 10, 0)
+    batches, gaps = run(spark, derby, wanted, 10, 0)
     result = summarize_findings(batches, wanted.timeline, wanted.expected, SkippedChanges(), [], 10)
     assert {example.what for example in result.examples} == {
         "shop.keyed, row 1: name is 'other', 'n1' expected",
         "shop.keyed, row 9: is there and should not be",
         "shop.lost, row 1: is missing",
     }
-    assert notes == (
+    assert gaps.notes == (
         "shop.keyed: column 'EXTRA' is not compared, as the truth does not have it",
         "shop.lost: the database has no such table",
     )

@@ -69,8 +69,10 @@ DOORS = {
     "pytest": ("api.pytest_plugin",),
     "py4j": ("engines.spark.failures", "engines.spark.internals"),
     "pyspark": ("engines.on_spark", "engines.spark", "consumer.engines", "truth.on_spark", "load.on_spark"),
+    "pymysql": ("consumer.databases",),
     "re2": ("ticdc.filters.go_regexp", "tidb.functions.regexps"),
     "rich": ("cli",),
+    "sqlalchemy": ("consumer.databases",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),
     "tomllib": ("files",),
 }
@@ -81,7 +83,9 @@ DISTRIBUTIONS = {
     "kafka": "kafka-python",
     "mysql_mimic": "mysql-mimic",
     "py4j": "pyspark",
+    "pymysql": "PyMySQL",
     "re2": "google-re2",
+    "sqlalchemy": "SQLAlchemy",
 }
 """What setup.cfg calls the package that brings a library, where it is not called as the library is."""
 
@@ -192,7 +196,8 @@ def test_every_library_has_a_door_and_is_a_dependency() -> None:
     used = set().union(*map(libraries, FILES)) - sys.stdlib_module_names - {"simulator", "pytest"}
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", "utf-8")
-    needed = setup["options"]["install_requires"] + setup["options.extras_require"]["fast"]
+    extras = setup["options.extras_require"]
+    needed = setup["options"]["install_requires"] + extras["fast"] + extras["databases"]
 
     assert used <= DOORS.keys()
     assert {name for name in used if DISTRIBUTIONS.get(name, name.replace("_", "-")) not in needed} == set()

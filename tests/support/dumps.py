@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 Value = None | int | str | bytes
@@ -32,7 +33,7 @@ def write_metadata(directory: Path, pos: int) -> None:
     )
 
 
-def sql_value(value: Value, escape: bool = True) -> bytes:
+def sql_value(value: Value, escape: bool = True, quote: bytes = b"'") -> bytes:
     if value is None:
         return b"NULL"
     if isinstance(value, int):
@@ -40,7 +41,7 @@ def sql_value(value: Value, escape: bool = True) -> bytes:
     if isinstance(value, bytes):
         return b"x'" + value.hex().encode() + b"'"
     data = value.encode()
-    return b"'" + (_escaped(data, _SQL) if escape else data.replace(b"'", b"''")) + b"'"
+    return quote + (_escaped(data, _SQL) if escape else data.replace(quote, quote * 2)) + quote
 
 
 def csv_value(value: Value, escape: bool = True) -> bytes:
@@ -57,12 +58,18 @@ def _escaped(data: bytes, escapes: Mapping[int, bytes]) -> bytes:
 
 
 def sql(
-    table: str, rows: Sequence[Sequence[Value]], columns: Sequence[str] = (), statement: int = 3, escape: bool = True
+    table: str,
+    rows: Sequence[Sequence[Value]],
+    columns: Sequence[str] = (),
+    statement: int = 3,
+    escape: bool = True,
+    quotes: Sequence[bytes] = (b"'",),
 ) -> bytes:
-    """INSERT statements of `statement` rows each."""
+    """INSERT statements of `statement` rows each, whose values have one of `quotes` after the other."""
     names = " (" + ",".join(f"`{name.replace('`', '``')}`" for name in columns) + ")" if columns else ""
     head = f"INSERT INTO `{table.replace('`', '``')}`{names} VALUES\n".encode()
-    lines = [b"(" + b",".join(sql_value(value, escape) for value in row) + b")" for row in rows]
+    each = cycle(quotes)
+    lines = [b"(" + b",".join(sql_value(value, escape, next(each)) for value in row) + b")" for row in rows]
     text = b"".join(head + b",\n".join(lines[at : at + statement]) + b";\n" for at in range(0, len(lines), statement))
     return b"/*!40101 SET NAMES binary*/;\n" + text
 

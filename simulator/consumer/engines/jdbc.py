@@ -13,24 +13,19 @@ from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.columns import row_image
+from simulator.consumer.databases.cells import tidb_cells
 from simulator.consumer.engines import on_spark
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.consumer.replay.frame import IMAGE_PAIR_SCHEMA
-from simulator.consumer.replay.states import SnapshotComparison, StateRows, column_differences, state_table_numbers
+from simulator.consumer.replay.states import Gaps, SnapshotComparison, StateRows, column_gaps, state_table_numbers
 from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
 from simulator.errors import UserError, uri_without_secrets
-from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import family
-from simulator.tidb.values.conversion import insert_text as as_text
-from simulator.tidb.values.conversion import tidb_text
-
-Notes = tuple[str, ...]
+from simulator.tidb.model.table import Table, visible_columns
 
 FETCH_SIZE = "16384"
 """Rows of one fetch."""
@@ -52,20 +47,18 @@ class DatabaseTables:
     frames: tuple[DataFrame, ...]
     """Rows of each table, as image pairs of the snapshot before a stream."""
 
-    notes: Notes
-    """Columns and tables that are not compared."""
+    gaps: Gaps
 
 
 def run(
     spark: SparkSession, url: str, comparison: SnapshotComparison, show: int, size: int
-) -> tuple[list[pa.RecordBatch], Notes]:
-    """Compare the database with the truth, which has `size` bytes; return the findings and notes on what is not
-    compared."""
+) -> tuple[list[pa.RecordBatch], Gaps]:
+    """Compare the database with the truth, which has `size` bytes; return the findings and what is not compared."""
     tables = database(spark, url, comparison.timeline)
     batches = on_spark.replay_on_spark(
         spark, comparison.sources, comparison.expected, show, lambda value: None, size, tables.frames
     )
-    return batches, tables.notes
+    return batches, tables.gaps
 
 
 def database(
@@ -75,18 +68,18 @@ def database(
     of Spark's JDBC source (`driver`, `user`, …)."""
     if url.startswith("jdbc:derby:"):
         _disable_derby_log(spark)
-    frames, notes = [], []
+    frames, gaps = [], Gaps()
     for number in state_table_numbers(timeline, False).values():
         history = timeline.tables[number]
         frame = _frame(spark, url, history.table, options or {})
         if frame is None:
-            notes.append(f"{history}: the database has no such table")
+            gaps += Gaps(notes=(f"{history}: the database has no such table",))
             continue
         names = _names(frame, history.table)
-        notes += column_differences(history.table, names)
+        gaps += column_gaps(history.table, names)
         made = partial(_image_pairs, StateRows(number, history, False), tuple(names))
         frames.append(map_in_arrow(frame, made, IMAGE_PAIR_SCHEMA))
-    return DatabaseTables(tuple(frames), tuple(notes))
+    return DatabaseTables(tuple(frames), gaps)
 
 
 def _disable_derby_log(spark: SparkSession) -> None:
@@ -141,13 +134,7 @@ def _image_pairs(
         for batch in (batch for batch in batches if batch.num_rows):
             arrays = dict(zip(names, batch.columns, strict=True))
             unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), batch.num_rows)
-            cells = [_text(column, arrays[column.name]) if column.name in arrays else unknown for column in columns]
+            cells = [
+                tidb_cells(column.type, arrays[column.name]) if column.name in arrays else unknown for column in columns
+            ]
             yield from rows.image_pairs(row_image.pack(cells), wanted)
-
-
-def _text(column: Column, values: pa.Array) -> pa.Array:
-    """Return TiDB text. A value that the column's type cannot hold is shown as it is, and so differs."""
-    if family(column.type) == "time" and pa.types.is_timestamp(values.type):
-        values = pc.cast(values, pa.time64("us"))
-    text = tidb_text(column.type, values)
-    return pc.if_else(pc.is_valid(text), text, as_text(values)).cast(pa.binary())

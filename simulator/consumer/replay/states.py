@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.sources import snapshots
 from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -114,13 +116,30 @@ def _read(
             yield from rows.image_pairs(images if len(at) == len(batch) else images.take(pa.array(at)), names)
 
 
+NotCompared = tuple[str, str]
+"""What is not compared, and why."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What a consumer's tables leave open of the expected ones."""
+
+    not_compared: tuple[NotCompared, ...] = ()
+    set_aside: frozenset[str] = frozenset()
+    """Tables of which no row is compared, because the other side does not have what identifies one."""
+
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, other: Gaps) -> Gaps:
+        return Gaps(self.not_compared + other.not_compared, self.set_aside | other.set_aside, self.notes + other.notes)
+
+
 @dataclass(frozen=True)
 class SnapshotComparison:
     timeline: TableTimeline
     expected: TableKnowledge
     sources: tuple[ImagePairSource, ...]
-    notes: tuple[str, ...]
-    """Columns that are not compared."""
+    gaps: Gaps = Gaps()
 
 
 def compare_snapshots(truth: Snapshot, actual: Snapshot) -> SnapshotComparison:
@@ -129,19 +148,18 @@ def compare_snapshots(truth: Snapshot, actual: Snapshot) -> SnapshotComparison:
     expected, there = (_tables(snapshot) for snapshot in (truth, actual))
     both = table_timeline((), [*expected.values(), *(table for name, table in there.items() if name not in expected)])
     sources = [*snapshot_sources(actual, both, False), *snapshot_sources(truth, both, True)]
-    notes = [
-        note
+    gaps = (
+        column_gaps(table, [column.name for column in visible_columns(there[name])])
         for name, table in expected.items()
         if name in there
-        for note in column_differences(table, [column.name for column in visible_columns(there[name])])
-    ]
-    return SnapshotComparison(both, all_rows_known(both), tuple(sources), tuple(notes))
+    )
+    return SnapshotComparison(both, all_rows_known(both), tuple(sources), sum(gaps, Gaps()))
 
 
 def expected_rows(truth: Snapshot) -> SnapshotComparison:
     """Prepare the rows of the truth alone; the caller adds the other side."""
     timeline = table_timeline((), [entry.table for entry in truth.tables])
-    return SnapshotComparison(timeline, all_rows_known(timeline), tuple(snapshot_sources(truth, timeline, True)), ())
+    return SnapshotComparison(timeline, all_rows_known(timeline), tuple(snapshot_sources(truth, timeline, True)))
 
 
 def all_rows_known(timeline: TableTimeline) -> TableKnowledge:
@@ -149,14 +167,26 @@ def all_rows_known(timeline: TableTimeline) -> TableKnowledge:
     return table_knowledge(timeline, range(len(timeline.tables)))
 
 
-def column_differences(table: Table, names: Sequence[str]) -> Iterator[str]:
-    """Yield a note for the columns that only one side has."""
+ABSENT = "the other side does not have it"
+
+
+def column_gaps(table: Table, names: Iterable[str], unusable: Mapping[str, str] = MappingProxyType({})) -> Gaps:
+    """Return what remains open if the other side has columns with these names.
+
+    `unusable` has columns whose values there cannot be compared, with the reason. Rows are identified by the handle
+    key, and without one by all columns.
+    """
+    title, there = f"{table.schema}.{table.name}", list(names)
     expected = [column.name for column in visible_columns(table)]
-    title = f"{table.schema}.{table.name}"
-    if missing := [name for name in expected if name not in names]:
-        yield f"{title}: {_listed(missing)} not compared, as the other side does not have it"
-    if other := [name for name in names if name not in expected]:
-        yield f"{title}: {_listed(other)} not compared, as the truth does not have it"
+    reasons = {**{name: ABSENT for name in expected if name not in there}, **unusable}
+    other = [name for name in there if name not in expected]
+    notes = (f"{title}: {_listed(other)} not compared, as the truth does not have it",) if other else ()
+    identifying = [name for name in reasons if name in handle_key(table) or not handle_key(table)]
+    if identifying:
+        by = "the key" if handle_key(table) else "all columns, as it has no key"
+        why = f"its rows are identified by {by}, and of column {identifying[0]!r}: {reasons[identifying[0]]}"
+        return Gaps(((f"rows of {title}", why),), frozenset((title,)), notes)
+    return Gaps(tuple((f"column {name!r} of {title}", why) for name, why in reasons.items()), frozenset(), notes)
 
 
 def _listed(names: Iterable[str]) -> str:

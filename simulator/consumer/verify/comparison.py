@@ -10,15 +10,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simulator import tso
+from pyarrow import RecordBatch
+
+from simulator import files, tso
 from simulator.consumer import truth_metadata
 from simulator.consumer.contract.summary import NEVER
+from simulator.consumer.databases.tables import open_tables
+from simulator.consumer.databases.urls import EXAMPLES, is_database
 from simulator.consumer.replay.frame import ImagePairSource
 from simulator.consumer.replay.image_pairs import ABOVE, SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.normalize import LikeNull, nothing_like_null
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
-from simulator.consumer.replay.states import compare_snapshots, expected_rows, snapshot_sources, state_table_numbers
+from simulator.consumer.replay.states import (
+    Gaps,
+    SnapshotComparison,
+    compare_snapshots,
+    expected_rows,
+    snapshot_sources,
+    state_table_numbers,
+)
 from simulator.consumer.replay.table_timeline import (
     NO_TABLE,
     StreamStatement,
@@ -87,9 +98,8 @@ class StreamStates:
 
 def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamStates:
     """Open the snapshots; raises SnapshotError, and UserError for a truth that lost a file."""
-    before = None if options.before is None else snapshots.open(options.before)
-    directory = options.truth or options.after
-    after = None if directory is None else snapshots.open(directory)
+    before = None if options.before is None else _open(options.before, options)
+    after = _open_expected(options) if options.truth or options.after else None
     if truth is not None and after is not None and options.truth is not None:
         truth_metadata.check_files(options.truth, truth, file_counts(after))
     if truth is None:
@@ -97,6 +107,15 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
     emptied = frozenset(object_key(*_name(name)) for name in truth.emptied)
     definitions = truth_metadata.start_tables(str(options.truth), truth)
     return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied, definitions)
+
+
+def _open_expected(options: VerifyOptions) -> Snapshot:
+    """Open the truth, or what the user says in its place."""
+    return snapshots.open(options.truth) if options.truth is not None else _open(str(options.after), options)
+
+
+def _open(location: str, options: VerifyOptions, tables: Iterable[Table] = ()) -> Snapshot:
+    return snapshots.open(location, options.format.csv, tables, options.format.charset)
 
 
 def replay_inputs(
@@ -256,32 +275,64 @@ def _definitions_of_name(history: TableHistory, since: int, until: int, touched:
             yield start, definition.table
 
 
-DATABASE = "jdbc:"
+JDBC = "jdbc:"
 
 
 def compare_consumer_tables(
     options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
-) -> tuple[ReplayOutcome, tuple[str, ...]]:
-    """Return the differences, and notes on columns that were not compared; raises UserError for rows of another
-    watermark."""
-    location, expected = options.against or "", snapshots.open(str(options.truth or options.after))
+) -> tuple[ReplayOutcome, Gaps]:
+    """Return the differences, and what is not compared; raises UserError for rows of another watermark."""
+    location, expected = options.against or "", _open_expected(options)
     if truth is not None and options.truth is not None:
         truth_metadata.check_files(options.truth, truth, file_counts(expected))
     listener.stage(f"comparing {display_location(location)}")
-    if location.startswith(DATABASE):
-        return _in_database(options, location, expected)
-    actual = snapshots.open(location, tables=[entry.table for entry in expected.tables])
-    _check_watermark(options.truth, truth, actual)
-    comparison = compare_snapshots(expected, actual)
-    batches = engine_of(options.master, expected.size + actual.size).replay(
-        comparison.sources, comparison.expected, options.show, lambda value: None
+    compare = _reader_of(location)
+    if compare is not None:
+        outcome, gaps = compare(options, location, expected)
+    else:
+        actual = _open(location, options, [entry.table for entry in expected.tables])
+        _check_watermark(options.truth, truth, actual)
+        comparison = compare_snapshots(expected, actual)
+        batches = engine_of(options.master, expected.size + actual.size).replay(
+            comparison.sources, comparison.expected, options.show, lambda value: None
+        )
+        outcome, gaps = _outcome(batches, comparison, options), comparison.gaps
+    return without_tables(outcome, gaps.set_aside), gaps
+
+
+Found = tuple[ReplayOutcome, Gaps]
+
+
+def _reader_of(location: str) -> Callable[[VerifyOptions, str, Snapshot], Found] | None:
+    """Return what compares a database; None for a snapshot. Raises UserError for the URL of anything else."""
+    if location.startswith(JDBC):
+        return _behind_jdbc
+    if is_database(location):
+        return _in_database
+    scheme, separator, _ = location.partition("://")
+    if separator and not files.has_driver(scheme):
+        raise UserError(
+            f"--against {display_location(location)}: unknown scheme {scheme!r}: accepted are a snapshot (a directory, or "
+            f"a URI such as s3://bucket/directory), {EXAMPLES}, and jdbc:… through Spark"
+        )
+    return None
+
+
+def _outcome(batches: list[RecordBatch], comparison: SnapshotComparison, options: VerifyOptions) -> ReplayOutcome:
+    return summarize_findings(batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show)
+
+
+def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
+    """Compare tables that SQLAlchemy reads."""
+    comparison = expected_rows(expected)
+    found = open_tables(url, comparison.timeline)
+    batches = engine_of(options.master, 2 * expected.size).replay(
+        [*found.sources, *comparison.sources], comparison.expected, options.show, lambda value: None
     )
-    return summarize_findings(
-        batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show
-    ), comparison.notes
+    return _outcome(batches, comparison, options), found.gaps
 
 
-def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[ReplayOutcome, tuple[str, ...]]:
+def _behind_jdbc(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
     """Compare tables behind a JDBC URL, which Spark reads."""
     if options.master == IN_PROCESS:
         raise UserError(
@@ -291,20 +342,28 @@ def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> tuple[
         raise UserError(f"--jdbc-driver {options.jdbc_driver} is no file: a driver's JAR is accepted")
     comparison = expected_rows(expected)
 
-    def compare(spark: Any) -> tuple[ReplayOutcome, tuple[str, ...]]:
+    def compare(spark: Any) -> Found:
         from simulator.consumer.engines import jdbc
 
-        batches, notes = jdbc.run(spark, url, comparison, options.show, expected.size)
-        return summarize_findings(
-            batches, comparison.timeline, comparison.expected, SkippedChanges(), (), options.show
-        ), notes
+        batches, gaps = jdbc.run(spark, url, comparison, options.show, expected.size)
+        return _outcome(batches, comparison, options), gaps
 
     jars = () if options.jdbc_driver is None else (options.jdbc_driver,)
     return with_spark(chosen_master(options.master, False), expected.size, compare, jars)
 
 
+def without_tables(outcome: ReplayOutcome, tables: frozenset[str]) -> ReplayOutcome:
+    """Remove what was found of tables whose rows cannot be compared."""
+    return replace(
+        outcome,
+        counts={kind: count for kind, count in outcome.counts.items() if kind[1] not in tables},
+        examples=tuple(each for each in outcome.examples if each.table not in tables),
+        tables=tuple(each for each in outcome.tables if each.table not in tables),
+    )
+
+
 def display_location(location: str) -> str:
-    return mask_secrets(location) if location.startswith(DATABASE) else uri_without_secrets(location)
+    return mask_secrets(location) if location.startswith(JDBC) else uri_without_secrets(location)
 
 
 def _check_watermark(directory: Path | None, truth: TruthMetadata | None, actual: Snapshot) -> None:

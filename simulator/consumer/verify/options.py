@@ -9,6 +9,7 @@ from pathlib import Path
 from simulator.consumer.storage.sources import is_storage
 from simulator.errors import UserError
 from simulator.settings import AUTO
+from simulator.sources.snapshots import TextFormat, text_format
 
 DEFAULT_EXAMPLES = 10
 """Examples shown of each check by default."""
@@ -25,9 +26,15 @@ class VerifyOptions:
     """Snapshots: directories or URIs."""
 
     against: str | None = None
-    """The tables that a consumer wrote: a snapshot, or a JDBC URL."""
+    """The tables that a consumer wrote: a snapshot, or the URL of a database."""
 
     jdbc_driver: Path | None = None
+    charset: str | None = None
+    csv_separator: str | None = None
+    csv_delimiter: str | None = None
+    csv_null_value: str | None = None
+    """How the text files of `before`, `after` and `against` are written; None is Dumpling's default."""
+
     sink_uri: str | None = None
     config: Path | None = None
     schema_registry: str | None = None
@@ -48,9 +55,16 @@ class VerifyOptions:
     def to_kafka(self) -> bool:
         return self.source is not None and "://" in self.source and not is_storage(self.source)
 
+    @property
+    def format(self) -> TextFormat:
+        """The format of text files; raises UserError."""
+        return text_format(self.charset, self.csv_separator, self.csv_delimiter, self.csv_null_value)
+
 
 def check_options(options: VerifyOptions) -> None:
     """Raise UserError for options that cannot be combined, before anything is read."""
+    if options.format != TextFormat() and not (options.before or options.after or options.against):
+        raise UserError("--charset and --csv-… are about the files of --before, --after and --against: give one")
     if options.source is None:
         _check_tables_only(options)
     if options.truth is not None and options.after is not None:

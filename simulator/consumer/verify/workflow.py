@@ -59,7 +59,7 @@ EMPTY = Verification("", "", "", (), (), {}, (), ())
 def _with_consumer_tables(
     verification: Verification, options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener
 ) -> Verification:
-    outcome, notes = comparison.compare_consumer_tables(options, truth, listener)
+    outcome, gaps = comparison.compare_consumer_tables(options, truth, listener)
     _check_rows(options, truth, outcome)
     name = comparison.display_location(options.against or "")
     return replace(
@@ -67,8 +67,12 @@ def _with_consumer_tables(
         against=name,
         failures=(*verification.failures, *summaries.failures(outcome.counts, outcome.examples, of=name)),
         compared=(*verification.compared, *(replace(table, of=name) for table in outcome.tables)),
-        not_checked=(*verification.not_checked, *comparison.not_checked(outcome, False)),
-        notes=(*verification.notes, *notes),
+        not_checked=(
+            *verification.not_checked,
+            *comparison.not_checked(outcome, False),
+            *(NotChecked(what, why) for what, why in gaps.not_compared),
+        ),
+        notes=(*verification.notes, *gaps.notes),
     )
 
 

@@ -25,7 +25,7 @@ from simulator.settings import DURATION, TEXT, TEXTS, Key
 from simulator.sources import snapshots
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint
-from simulator.sources.snapshots import Snapshot
+from simulator.sources.snapshots import Snapshot, TextFormat, text_format
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.model.table import Name, Table
@@ -39,10 +39,11 @@ class SnapshotStep:
     """None for the duration that the run gives to all steps."""
 
     schema_change: SchemaChangeOptions = SchemaChangeOptions()
+    format: TextFormat = TextFormat()
 
     def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
         """Plan the step; raises UserError for an unreadable snapshot, and for statements that do not lead to it."""
-        snapshot = snapshots.open(self.directory)
+        snapshot = snapshots.open(self.directory, self.format.csv, charset=self.format.charset)
         if position.state is None:
             return _start(snapshot, position, context), StepResult()
         before = position.state
@@ -55,7 +56,9 @@ class SnapshotStep:
 def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> SnapshotStep:
     statements = place.file.parent / values["ddl"] if "ddl" in values else None
     change = SchemaChangeOptions(statements, values.get("ddl_at", "middle"), values.get("rename", ()))
-    return SnapshotStep(location_beside(place.file, directory), values.get("over_ms"), change)
+    names = ("charset", "separator", "delimiter", "null")
+    format = text_format(*(values.get(name) for name in names))
+    return SnapshotStep(location_beside(place.file, directory), values.get("over_ms"), change, format)
 
 
 KIND = StepKind(
@@ -89,6 +92,25 @@ KIND = StepKind(
                 ),
             },
             "only a snapshot that follows another can have other definitions",
+        ),
+        KeyGroup(
+            {
+                "charset": Key(
+                    "charset",
+                    settings.to_text,
+                    {"enum": list(settings.CHARSETS)},
+                    "The character set of its SQL and CSV files.",
+                ),
+                "csv-separator": Key(
+                    "separator", settings.to_text, TEXT, "What separates the values in its CSV files."
+                ),
+                "csv-delimiter": Key(
+                    "delimiter", settings.to_text, TEXT, "The quote around texts in its CSV files; empty for none."
+                ),
+                "csv-null-value": Key("null", settings.to_text, TEXT, "NULL in its CSV files, without quotes."),
+            },
+            "only a snapshot has text files",
+            first=True,
         ),
     ),
     starts=True,

@@ -17,6 +17,7 @@ from simulator.sources.snapshots.physical import (
 )
 from simulator.sources.snapshots.pieces import FilePiece, TableScan, divide_both_into_tasks, divide_into_tasks
 from simulator.sources.snapshots.states import state_batches
+from simulator.sources.snapshots.text_format import TextFormat, text_format
 
 __all__ = [
     "CsvDialect",
@@ -30,12 +31,14 @@ __all__ = [
     "Snapshot",
     "SnapshotTable",
     "TableScan",
+    "TextFormat",
     "following_id",
     "locate_rows",
     "new_table",
     "open",
     "physical_tables",
     "state_batches",
+    "text_format",
     "divide_both_into_tasks",
     "divide_into_tasks",
     "unproven_tables",

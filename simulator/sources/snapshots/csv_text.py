@@ -6,7 +6,7 @@ An unquoted `\\N` is NULL, a quoted one is text, and every byte between quotes i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,11 @@ class CsvDialect:
     """The format of CSV files; the defaults are Dumpling's."""
 
     separator: str = ","
+    """One or more characters."""
+
     quote: str = '"'
+    """One character; empty if nothing is quoted, and a backslash escapes a separator."""
+
     null: str = "\\N"
     """The text of NULL when it is not quoted."""
 
@@ -70,25 +74,53 @@ def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, fille
     """
     array = np.frombuffer(data, dtype=np.uint8)
     marks, ends = _ends(array, dialect, escape)
-    lines = np.flatnonzero(array[ends] == NEWLINE)
+    is_line = array[ends] == NEWLINE
+    lines = np.flatnonzero(is_line)
     if not len(lines):
         return CsvBlock((), (), 0)
-    ends = ends[: int(lines[-1]) + 1]
+    count = int(lines[-1]) + 1
+    ends = ends[:count]
     consumed = int(ends[-1]) + 1
-    starts = np.concatenate([[0], ends[:-1] + 1])
+    lengths = np.where(is_line[: count - 1], 1, len(dialect.separator.encode()))
+    starts = np.concatenate([[0], ends[:-1] + lengths])
     starts, ends = _records(array, starts, ends, width)
     if not len(starts):
         return CsvBlock((), (), consumed)
     marks = quoting.QuoteMarks(
         *(place[: np.searchsorted(place, consumed)] for place in (marks.quotes, marks.escapes, ends))
     )
-    fields = _values(array, marks, starts, ends, dialect)
-    return _columns(fields, width, dialect, consumed, filled)
+    fields = _fields(array, starts, ends, dialect)
+    null = _nulls(fields, width, dialect, filled)
+    return _columns(_values(array, marks, fields, dialect), width, null, consumed)
 
 
 def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[quoting.QuoteMarks, Places]:
-    block_marks = quoting.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
-    return block_marks, block_marks.outside
+    """Return the marks of a block, and where its fields end: the separators and line ends outside quotes."""
+    separator = dialect.separator.encode()
+    block_marks = quoting.marks(array, dialect.quote.encode(), separator[:1] + b"\n", escape)
+    ends = block_marks.outside
+    if len(separator) > 1:
+        ends = _whole(array, ends, separator)
+    return block_marks, ends
+
+
+def _whole(array: Bytes, ends: Places, separator: bytes) -> Places:
+    """Return line ends, and those places where the whole separator stands."""
+    is_line = array[ends] == NEWLINE
+    keep = ~is_line
+    for ahead, byte in enumerate(separator):
+        places = ends + ahead
+        keep &= (places < len(array)) & (array[np.minimum(places, len(array) - 1)] == byte)
+    keep |= is_line
+    ends = ends[keep]
+    close = np.flatnonzero((np.diff(ends) < len(separator)) & (array[ends[:-1]] != NEWLINE))
+    if len(close):  # of `|||` the first two are the separator `||`
+        last, kept = -len(separator), np.ones(len(ends), np.bool_)
+        for index in np.unique(np.concatenate([close, close + 1])).tolist():
+            kept[index] = ends[index] >= last + len(separator)
+            last = ends[index] if kept[index] else last
+        ends = ends[kept]
+    return ends
 
 
 def _records(array: Bytes, starts: Places, ends: Places, width: int) -> tuple[Places, Places]:
@@ -114,21 +146,36 @@ def _wrong_width(starts: Places, line: Mask, width: int) -> Malformed:
     return Malformed(f"wrong number of fields: {int(counts[bad])} instead of {width}", position)
 
 
-def _values(array: Bytes, marks: quoting.QuoteMarks, starts: Places, ends: Places, dialect: CsvDialect) -> Fields:
+def _fields(array: Bytes, starts: Places, ends: Places, dialect: CsvDialect) -> Fields:
+    """Return the fields without their quotes and line ends, as they are written."""
     last = np.flatnonzero(array[ends] == NEWLINE)
     ends = ends.copy()
     ends[last] -= (ends[last] > starts[last]) & (array[ends[last] - 1] == RETURN)
+    if not dialect.quote:
+        return Fields(array, starts, ends, np.zeros(len(starts), np.bool_))
     quote = ord(dialect.quote)
     quoted = (ends - starts >= 2) & (array[starts] == quote) & (array[ends - 1] == quote)
-    return quoting.unescape(array, marks, quote, Fields(array, starts + quoted, ends - quoted, quoted))
+    return Fields(array, starts + quoted, ends - quoted, quoted)
 
 
-def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, filled: Sequence[int]) -> CsvBlock:
+def _nulls(fields: Fields, width: int, dialect: CsvDialect, filled: Sequence[int]) -> Mask:
     bare = ~fields.quoted
     null = bare & (fields.ends == fields.starts) if dialect.empty_is_null else np.zeros(len(bare), dtype=np.bool_)
     for index in filled:
         null[index::width] = False
     null |= _equals(fields, dialect.null.encode()) & bare
+    return null
+
+
+def _values(array: Bytes, marks: quoting.QuoteMarks, fields: Fields, dialect: CsvDialect) -> Fields:
+    if dialect.quote:
+        return quoting.unescape(array, marks, fields)
+    everywhere = quoting.unescape(array, marks, replace(fields, quoted=~fields.quoted))
+    return replace(everywhere, quoted=fields.quoted)
+
+
+def _columns(fields: Fields, width: int, null: Mask, consumed: int) -> CsvBlock:
+    bare = ~fields.quoted
     columns = tuple(fields.column(index, width, null[index::width]) for index in range(width))
     return CsvBlock(columns, tuple(bare[index::width] for index in range(width)), consumed)
 

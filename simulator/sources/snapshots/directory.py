@@ -1,4 +1,5 @@
-"""The content of a directory of a Dumpling export or of plain CSV and Parquet files, without reading the data files.
+"""The content of a directory of a Dumpling export or of plain CSV and Parquet files, without reading the data files,
+or of a dump in one file.
 
 File names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows.
 """
@@ -16,13 +17,17 @@ import pyarrow as pa
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.files import FileInfo
-from simulator.sources.snapshots import streams
+from simulator.sources.snapshots import dump_file, streams
+from simulator.sources.snapshots.charsets import UTF8, as_utf8
 from simulator.sources.snapshots.csv_text import CsvDialect
+from simulator.sources.snapshots.streams import FilePart
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.ddl.show_create import show_create
 from simulator.tidb.model.table import Table
 
 FORMATS = ("sql", "csv", "parquet")
-_SCHEMA, _CREATE = "-schema.sql", "-schema-create.sql"
+_SCHEMA, _CREATE, _VIEW = "-schema.sql", "-schema-create.sql", "-schema-view.sql"
 _OTHER = re.compile(r"(-schema-(create|view|sequence|triggers|post)|-placement-policy-create)\.sql$", re.IGNORECASE)
 _HEX = re.compile(r"%([0-9A-Fa-f]{2})")
 
@@ -38,6 +43,14 @@ class DataFile:
     size: int = -1
     stamp: str = ""
     """A value that changes when the file changes."""
+
+    charset: str = UTF8
+    area: tuple[int, int] | None = None
+    """Start and end of the table's rows in a file with several tables."""
+
+    @property
+    def bytes(self) -> int:
+        return self.size if self.area is None else self.area[1] - self.area[0]
 
 
 @dataclass(frozen=True)
@@ -74,32 +87,42 @@ class Snapshot:
     def size(self) -> int:
         """Bytes of all data files and of the rows in memory."""
         in_memory: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
-        return in_memory + sum(file.size for table in self.tables for files in table.files.values() for file in files)
+        return in_memory + sum(file.bytes for table in self.tables for files in table.files.values() for file in files)
 
 
-def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Table] = ()) -> Snapshot:
-    """Return the content of a snapshot directory or its URI; raise SnapshotError and SchemaError.
+def open(
+    path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Table] = (), charset: str = UTF8
+) -> Snapshot:
+    """Return the content of a snapshot directory, of a dump file, or of the URI of one; raise SnapshotError and
+    SchemaError.
 
-    `tables` exist, too, without a file that declares them.
+    `tables` exist, too, without a file that declares them. SQL and CSV files have that character set.
     """
     location = files.location_text(path)
     try:
-        entries = [entry for entry in _listed(location) if entry.name[0] not in "._"]
+        info = files.file_info(location)
+        if not info.directory and _stem(info).lower().endswith(".sql") and files.is_regular(location):
+            return _dumped(info, csv, charset)
+        entries = [entry for entry in _listed(info) if entry.name[0] not in "._"]
     except (FileNotFoundError, ValueError) as error:  # a NUL is in no name of a file
         raise SnapshotError(f"no such directory: {location}") from error
     except OSError as error:
         raise SnapshotError(f"{location}: cannot be read: {str(error).splitlines()[0]}") from error
-    schemas = {_names(name[: -len(_SCHEMA)]): entry for entry in entries if (name := _stem(entry)).endswith(_SCHEMA)}
+    views = {_names(name[: -len(_VIEW)]) for entry in entries if (name := _stem(entry)).endswith(_VIEW)}
+    declared = ((name, entry) for entry in entries if (name := _stem(entry)).endswith(_SCHEMA))
+    # Dumpling and mydumper write a table in the place of a view, which the restored view replaces.
+    schemas = {names: entry for name, entry in declared if (names := _names(name[: -len(_SCHEMA)])) not in views}
     metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
     known = {(table.schema, table.name): table for table in tables}
     if not schemas and not known and metadata is None:
         raise SnapshotError(
             f"no schema file in {location}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)"
         )
-    data = _data_files(entries, schemas.keys() | known.keys())
+    data = _data_files(entries, schemas.keys() | known.keys(), charset)
     snapshot_tables = [
         SnapshotTable(
-            _declared(names, schemas[names].path) if names in schemas else known[names], _by_format(data.get(names, []))
+            _declared(names, schemas[names].path, charset) if names in schemas else known[names],
+            _by_format(data.get(names, [])),
         )
         for names in sorted(schemas.keys() | known.keys())
     ]
@@ -108,12 +131,23 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Tabl
     return Snapshot(location, tuple(snapshot_tables), frozenset(databases), _start_ts(metadata), csv)
 
 
-def _listed(location: str) -> list[FileInfo]:
-    info = files.file_info(location)
+def _dumped(info: FileInfo, csv: CsvDialect, charset: str) -> Snapshot:
+    dump = dump_file.read(FilePart(info.path, size=info.size, stamp=info.stamp, charset=charset))
+    snapshot_tables = []
+    for table in sorted(dump.catalog.tables.values(), key=lambda table: (table.schema, table.name)):
+        areas = dump.areas.get(object_key(table.schema, table.name), [])
+        held = tuple(DataFile(info.path, False, info.size, info.stamp, charset, area) for area in areas)
+        declared = create_table(show_create(table), table.schema)  # as one statement, as other snapshots have it
+        snapshot_tables.append(SnapshotTable(declared, {"sql": held} if held else {}))
+    databases = frozenset(database.name for database in dump.catalog.databases.values())
+    return Snapshot(info.path, tuple(snapshot_tables), databases, None, csv)
+
+
+def _listed(info: FileInfo) -> list[FileInfo]:
     if not info.directory:
-        text = "a Dumpling export or plain files beside <db>.<table>-schema.sql"
-        raise SnapshotError(f"not a directory: {location}; {text}")
-    return files.list_directory(location)
+        text = "a Dumpling export, plain files beside <db>.<table>-schema.sql, or a dump in one file.sql"
+        raise SnapshotError(f"not a directory: {info.path}; {text}")
+    return files.list_directory(info.path)
 
 
 def _stem(entry: FileInfo) -> str:
@@ -135,7 +169,7 @@ def _unescaped(name: str) -> str:
 
 
 def _data_files(
-    entries: Iterable[FileInfo], schemas: Collection[tuple[str, str]]
+    entries: Iterable[FileInfo], schemas: Collection[tuple[str, str]], charset: str
 ) -> dict[tuple[str, str], list[tuple[str, DataFile]]]:
     files: dict[tuple[str, str], list[tuple[str, DataFile]]] = {}
     for entry in entries:
@@ -147,7 +181,7 @@ def _data_files(
         if names not in schemas:
             raise SnapshotError(f"{entry.path}: data file without schema file {stem}{_SCHEMA}")
         files.setdefault(names, []).extend(
-            (format, DataFile(part.path, indexed, part.size, part.stamp)) for part in _inside(entry)
+            (format, DataFile(part.path, indexed, part.size, part.stamp, charset)) for part in _inside(entry)
         )
     return files
 
@@ -163,20 +197,25 @@ def _inside(entry: FileInfo) -> Iterator[FileInfo]:
 
 
 def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, str], bool]:
-    """Return the table of a data file, and whether an index follows its name."""
+    """Return the table of a data file, and whether indexes follow its name; mydumper writes two for a part of a chunk."""
     if "." in stem and _names(stem) in schemas:
         return _names(stem), False
     if stem.count(".") >= 2:
-        return _names(stem.rpartition(".")[0]), True
+        shorter, _, index = stem.rpartition(".")
+        if _names(shorter) not in schemas and shorter.count(".") >= 2 and index.isdigit():
+            return _owner(shorter, schemas)[0], True
+        return _names(shorter), True
     return ("", stem), False
 
 
-def _declared(names: tuple[str, str], schema_file: str) -> Table:
-    data = b"".join(streams.blocks(streams.FilePart(schema_file)))
+def _declared(names: tuple[str, str], schema_file: str, charset: str) -> Table:
+    data = b"".join(streams.blocks(FilePart(schema_file)))
     try:
-        text = files.decode_text(data, schema_file)
+        text = files.decode_text(data, schema_file)  # whatever the rows are in
     except UserError as error:
-        raise SnapshotError(str(error)) from None
+        if charset == UTF8:
+            raise SnapshotError(str(error)) from None
+        text = b"".join(as_utf8(iter((data,)), charset, schema_file)).decode("utf-8", "replace")
     try:
         table = create_table(text, names[0])
     except SchemaError as error:
@@ -197,9 +236,10 @@ def _start_ts(metadata: str | None) -> int | None:
     """Return `Pos` of the first block of Dumpling's metadata: with TiDB the TSO of the snapshot."""
     if metadata is None:
         return None
-    text = b"".join(streams.blocks(streams.FilePart(metadata))).decode("utf-8", "replace")
+    text = b"".join(streams.blocks(FilePart(metadata))).decode("utf-8", "replace")
     match = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
-    if match is None:
+    log = re.search(r"^\s*Log:\s*(\S+)\s*$", text, re.MULTILINE)
+    if match is None or log is not None and log[1] != "tidb-binlog":  # of MySQL, it is a place in a binlog
         return None
     ts = int(match[1]) if len(match[1]) < 20 else tso.FOREVER + 1
     if ts > tso.FOREVER:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from simulator.sources.snapshots import parquet, streams
+from simulator.sources.snapshots import parquet, sql_comments, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
 from simulator.sources.snapshots.physical import PlacedTable
@@ -121,7 +121,7 @@ def _room(scans: Sequence[TableScan], least: int) -> int:
 def _bytes(scan: TableScan) -> int:
     """Return the bytes for which a table counts."""
     held = 0 if scan.table.rows is None else scan.table.rows.nbytes
-    return held + sum(file.size + OPENING for files in scan.table.files.values() for file in files)
+    return held + sum(file.bytes + OPENING for files in scan.table.files.values() for file in files)
 
 
 def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
@@ -132,7 +132,8 @@ def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, FilePiece]]:
     for format, files in scan.table.files.items():
         for file in files:
             escape = file.indexed if scan.csv.backslash_escapes is None else scan.csv.backslash_escapes
-            part = FilePart(file.path, 0, -1, root, file.size, file.stamp)
+            start, end = file.area or (0, -1)
+            part = FilePart(file.path, start, end, root, file.size, file.stamp, file.charset)
             for size, piece in _parts(part, file, format, scan, escape, room):
                 yield size + OPENING, FilePiece(bare, piece, format, escape)
 
@@ -149,15 +150,15 @@ def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, FilePie
 def _parts(
     part: FilePart, file: DataFile, format: str, scan: TableScan, escape: bool, room: int
 ) -> Iterable[tuple[int, FilePart]]:
-    if file.size <= room + room // 2:
-        return [(file.size, part)]
+    if file.bytes <= room + room // 2:
+        return [(file.bytes, part)]
     if format == "parquet":
         return parquet.cut(part, room)
     if format == "sql" and _marked(scan.place.table):
-        return [(file.size, part)]
-    quote, stop = ("'", ";") if format == "sql" else (scan.csv.quote, "\n")
+        return [(file.bytes, part)]
+    quotes, stop = (sql_comments.QUOTES, ";") if format == "sql" else (scan.csv.quote.encode(), "\n")
     try:
-        parts = streams.cut(part, ord(quote), ord(stop), format == "sql" or escape, room)
+        parts = streams.cut(part, quotes, ord(stop), format == "sql" or escape, room)
     except OSError as error:
         raise streams.unreadable(part, error) from error
     return [((part.end if part.end >= 0 else file.size) - part.start, part) for part in parts]
@@ -165,4 +166,4 @@ def _parts(
 
 def _marked(table: Table) -> bool:
     """Return whether a name contains characters of SQL, which the search for statements would misread."""
-    return any(set("';\\") & set(name) for name in (table.name, *(column.name for column in table.columns)))
+    return any(set("'\";\\") & set(name) for name in (table.name, *(column.name for column in table.columns)))

@@ -5,6 +5,7 @@ Every function is a few numpy passes over the block; none loops over rows or fie
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,18 +86,102 @@ class QuoteMarks:
     """The other requested bytes, outside quotes."""
 
 
-def marks(data: Bytes, quote: int, signs: bytes, escape: bool) -> QuoteMarks:
-    """Scan a block that begins outside quotes."""
-    positions = np.flatnonzero(among(data, signs + bytes([quote]) + (b"\\" if escape else b"")))
+def marks(data: Bytes, quotes: bytes, signs: bytes, escape: bool) -> QuoteMarks:
+    """Scan a block that begins outside quotes. A string ends with the quote that it began with; without `quotes` a
+    backslash escapes a sign."""
+    positions, kinds, is_quote, escapes = _scanned(data, quotes, signs, escape)
+    found = kinds[is_quote]
+    if len(quotes) > 1 and not _of_one_kind(found):
+        is_quote[is_quote] = _opening_or_closing(found, quotes)
+    inside = np.logical_xor.accumulate(is_quote) if len(positions) else is_quote
+    is_sign = byte_set(signs)[kinds]
+    if not quotes and len(escapes):
+        is_sign &= ~np.isin(positions, escapes + 1)
+    return QuoteMarks(positions.compress(is_quote), escapes, positions.compress(~inside & is_sign))
+
+
+def _scanned(data: Bytes, quotes: bytes, signs: bytes, escape: bool) -> tuple[Places, Bytes, Mask, Places]:
+    """Return the positions of quotes, signs and backslashes, their bytes, which are quotes that are not escaped, and the
+    backslashes that escape something."""
+    positions = np.flatnonzero(among(data, signs + quotes + (b"\\" if escape else b"")))
     kinds = data[positions]
-    is_quote = kinds == quote
+    is_quote = byte_set(quotes)[kinds]
     escapes = escaping(positions[kinds == BACKSLASH]) if escape else positions[:0]
     if len(escapes):
         following = np.minimum(np.searchsorted(positions, escapes + 1), len(positions) - 1)
         is_quote[following[positions[following] == escapes + 1]] = False
-    inside = np.logical_xor.accumulate(is_quote) if len(positions) else is_quote
-    outside = positions.compress(~inside & (kinds != quote) & (kinds != BACKSLASH))
-    return QuoteMarks(positions.compress(is_quote), escapes, outside)
+    return positions, kinds, is_quote, escapes
+
+
+def _of_one_kind(found: Bytes) -> bool:
+    return not len(found) or bool((found == found[0]).all())
+
+
+States = tuple[int, ...]
+"""For each state before some bytes the one after them: 0 is outside quotes, 1 inside the first kind, and so on."""
+
+
+def passage(data: Bytes, quotes: bytes, escape: bool) -> States:
+    """Return the states after a block."""
+    _, kinds, is_quote, _ = _scanned(data, quotes, b"", escape)
+    found = kinds[is_quote]
+    if _of_one_kind(found):
+        states = list(range(len(quotes) + 1))
+        if len(found) % 2:
+            kind = quotes.index(found[0]) + 1
+            states[0], states[kind] = kind, 0
+        return tuple(states)
+    rows, steps = _in_rows(found, quotes)
+    return following(*_passages(rows, steps))
+
+
+def following(*passages: States) -> States:
+    """Return the states after several blocks."""
+    states = passages[0]
+    for passed in passages[1:]:
+        states = tuple(passed[state] for state in states)
+    return states
+
+
+def _opening_or_closing(found: Bytes, quotes: bytes) -> Mask:
+    """Return which quotes open or close a string, and are not in one of the other kind."""
+    rows, steps = _in_rows(found, quotes)
+    state, starts = 0, []
+    for passed in _passages(rows, steps):
+        starts.append(state)
+        state = passed[state]
+    now = np.array(starts)
+    changes = np.empty(rows.shape, np.bool_)
+    for column in range(rows.shape[1]):
+        after = steps[rows[:, column], now]
+        changes[:, column], now = after != now, after
+    result: Mask = changes.ravel()[: len(found)]
+    return result
+
+
+def _in_rows(found: Bytes, quotes: bytes) -> tuple[Places, Places]:
+    """Return quotes by number, in as many rows as columns, and the state after each of them by the state before.
+
+    An array operation a column, and a step of Python a row, are far fewer than the quotes.
+    """
+    states = np.arange(len(quotes) + 1)
+    steps = np.tile(states, (len(quotes) + 1, 1))
+    for number in range(1, len(quotes) + 1):
+        steps[number, 0], steps[number, number] = number, 0
+    numbers = np.zeros(256, np.int64)
+    numbers[list(quotes)] = states[1:]
+    side = math.isqrt(len(found) - 1) + 1
+    rows = np.zeros(side * side, np.int64)
+    rows[: len(found)] = numbers[found]
+    return rows.reshape(side, side), steps
+
+
+def _passages(rows: Places, steps: Places) -> list[States]:
+    """Return the passage of each row."""
+    states = np.tile(np.arange(len(steps)), (len(rows), 1))
+    for column in range(rows.shape[1]):
+        states = steps[rows[:, column, None], states]
+    return [tuple(row) for row in states.tolist()]
 
 
 @dataclass(frozen=True)
@@ -125,7 +210,7 @@ class Fields:
         return self.every.take(pa.array(places, mask=null if null.any() else None))
 
 
-def unescape(data: Bytes, quote_marks: QuoteMarks, quote: int, fields: Fields) -> Fields:
+def unescape(data: Bytes, quote_marks: QuoteMarks, fields: Fields) -> Fields:
     """Undo backslash escapes and doubled quotes inside quoted fields.
 
     `fields` has the values without their outer quotes. Raise Malformed for a quote that neither opens nor closes a
@@ -156,7 +241,7 @@ def unescape(data: Bytes, quote_marks: QuoteMarks, quote: int, fields: Fields) -
 def _doubled(quotes: Places, fields: Fields) -> Places:
     """Return the first quote of each doubled pair."""
     opening, closing = fields.starts[fields.quoted] - 1, fields.ends[fields.quoted]
-    if len(quotes) == 2 * len(opening):
+    if not len(quotes) or len(quotes) == 2 * len(opening):
         return quotes[:0]
     is_inner = np.ones(len(quotes), dtype=np.bool_)
     is_inner[np.searchsorted(quotes, opening)] = False

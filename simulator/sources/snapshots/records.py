@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from simulator import files
 from simulator.columns.cells import Mask
 from simulator.errors import SnapshotError
-from simulator.sources.snapshots import csv_text, sql_text, streams
+from simulator.sources.snapshots import charsets, csv_text, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.quoting import Malformed
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.model.table import Table
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import family, is_binary
 
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of numeric types."""
@@ -67,6 +67,9 @@ class RecordLayout:
     numbers: tuple[int, ...] = ()
     """Indexes of numeric columns, which do not accept a hexadecimal literal."""
 
+    binary: tuple[int, ...] = ()
+    """Indexes of columns of bytes, which have no character set."""
+
 
 def layout(table: Table) -> RecordLayout:
     visible = [column for column in table.columns if column.generated != "virtual"]
@@ -80,6 +83,7 @@ def layout(table: Table) -> RecordLayout:
         tuple(column.name for column in table.columns if column.generated == "virtual"),
         table.schema,
         tuple(index for index, column in enumerate(visible) if family(column.type) in NUMBERS),
+        tuple(index for index, column in enumerate(visible) if is_binary(column.type) or column.type.name == "bit"),
     )
 
 
@@ -89,18 +93,19 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
     places = _places(names, layout, part.path)
     width = len(names)
     filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
-    carry, offset = b"", part.start
-    for data in _with_end(streams.blocks(part), b"\n"):
+    offset, blocks = streams.text(part)
+    carry = b""
+    for data in _with_end(blocks, b"\n"):
         carry += data
         if skip:
             carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
         with _located(part, offset):
             block = csv_text.read_block(carry, width, dialect, escape, filled)
         if block.columns:
-            yield _batch(block.columns, block.bare, places, layout)
+            yield _batch(block.columns, block.bare, (), places, layout, part)
         carry, offset = carry[block.consumed :], offset + block.consumed
     if carry.strip():
-        raise _at(part, offset, "the file ends inside quotes")
+        raise error_at(part, offset, "the file ends inside quotes")
 
 
 def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
@@ -122,7 +127,7 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
 
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
-    for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
+    for block in _with_end(streams.text(replace(part, start=0, end=-1))[1], b"\n"):
         data += block
         start = data[: 1 << 16]
         with _located(part, 0):
@@ -138,15 +143,16 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     """Yield batches of a part of a file of INSERT statements; raise SnapshotError."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
-    carry, offset, header = b"", part.start, None
-    for data in _with_end(streams.blocks(part), b"\n"):
+    offset, blocks = streams.text(part)
+    carry, header = b"", None
+    for data in _with_end(blocks, b"\n"):
         carry, progress = hide(carry + data), True
         while progress:
             with _located(part, offset):
                 block = sql_text.read_block(carry, width, header)
                 places = _sql_places(block, layout, part)
             if block.columns:
-                yield _batch(block.columns, block.bare, places, layout)
+                yield _batch(block.columns, block.bare, block.hexed, places, layout, part)
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
             carry, offset, header = carry[block.consumed :], offset + block.consumed, block.open
     with _located(part, offset):
@@ -213,16 +219,38 @@ def _places(names: tuple[str, ...], layout: RecordLayout, path: str) -> list[int
 
 
 def _batch(
-    columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[int | None], layout: RecordLayout
+    columns: tuple[pa.Array, ...],
+    bare: tuple[Mask, ...],
+    hexed: tuple[Mask, ...],
+    places: list[int | None],
+    layout: RecordLayout,
+    part: FilePart,
 ) -> RawRows:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
+    if part.charset != charsets.UTF8:
+        for index in layout.binary:
+            place = places[index]
+            if place is not None:
+                arrays[index] = _bytes(arrays[index], hexed[place] if hexed else None, layout.columns[index], part)
     for index in layout.bits:
         place = places[index]
         if place is not None:
             tags = pc.if_else(pa.array(bare[place]), b"n", b"x")
             arrays[index] = pc.binary_join_element_wise(tags, arrays[index], b"")
     return RawRows(tuple(arrays), all(places[index] is not None for index in layout.generated))
+
+
+def _bytes(values: pa.Array, hexed: Mask | None, name: str, part: FilePart) -> pa.Array:
+    """Return the bytes of a binary column in a file with another character set than UTF-8; raise SnapshotError."""
+    literal = values if hexed is None else pc.if_else(pa.array(hexed), pa.scalar(None, pa.binary()), values)
+    made = charsets.bytes_of(literal, part.charset)
+    if made is None:
+        raise SnapshotError(
+            f"{part.path}: binary column {name!r} has bytes as they are in a file with --charset {part.charset}: "
+            "accepted are hexadecimal literals (mysqldump --hex-blob)"
+        )
+    return made if hexed is None else pc.if_else(pa.array(hexed), values, made)
 
 
 def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
@@ -241,10 +269,10 @@ def _located(part: FilePart, offset: int) -> Iterator[None]:
     try:
         yield
     except Malformed as error:
-        raise _at(part, offset + error.position, error.text) from None
+        raise error_at(part, offset + error.position, error.text) from None
 
 
-def _at(part: FilePart, offset: int, text: str) -> SnapshotError:
+def error_at(part: FilePart, offset: int, text: str) -> SnapshotError:
     """Return the error with the line of that byte, counted from the beginning of the (decompressed) file."""
     line, left = 1, offset
     for block in streams.blocks(replace(part, start=0, end=-1)):

@@ -15,32 +15,38 @@ from simulator.columns.cells import Bytes, Places
 from simulator.sources.snapshots import quoting
 from simulator.sources.snapshots.quoting import Malformed, QuoteMarks
 
-QUOTE = ord("'")
-_SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/", b'"': b'"'}
-"""Beginnings of comments and of other strings, with their first byte."""
+QUOTES = b"'\""
+"""Of strings: mydumper and programs write the second."""
 
-_HASH, _DASH, _SLASH, _STAR, _DOUBLE = (ord(mark) for mark in '#-/*"')
-_TOKEN = re.compile(rb"""'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|(?P<sign>[#"]|--(?=[\x00-\x20]|\Z)|-\Z|/\*|/\Z)""", re.DOTALL)
-_QUOTES = re.compile(rb"['\\]")
+_SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/"}
+"""Beginnings of comments, with their first byte."""
+
+_HASH, _DASH, _SLASH, _STAR = (ord(mark) for mark in "#-/*")
+_TOKEN = re.compile(
+    rb"""'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|`[^`]*+(?:`|\Z)|(?P<sign>\#|--(?=[\x00-\x20]|\Z)|-\Z|/\*|/\Z)""",
+    re.DOTALL,
+)
+_QUOTES = re.compile(rb"""['"`\\]""")
 _EXECUTED = re.compile(rb"/\*(?:!\d*|T!(?:\[[^\]]*\])?)\s*(?P<word>\w*)")
 _HARMLESS = frozenset({b"SET", b"USE", b"LOCK", b"UNLOCK", b"START", b"BEGIN", b"COMMIT", b"ALTER"})
 _OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
 
 
-def plain(data: bytes, ends: bytes) -> tuple[bytes, QuoteMarks]:
-    """Return a block without its comments, and the positions of the wanted bytes; raise Malformed.
+def plain(data: bytes, ends: bytes, dump: bool = False) -> tuple[bytes, QuoteMarks]:
+    """Return a block without its comments, and the positions of the wanted bytes outside quotes; raise Malformed.
 
-    The block begins outside quotes.
+    The block begins outside quotes. In a `dump` of many tables comments that MySQL would execute are left out, too, and
+    names may hold any bytes.
     """
     array = np.frombuffer(data, dtype=np.uint8)
     signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
-    marks = quoting.marks(array, QUOTE, ends + signs, escape=True)
+    marks = quoting.marks(array, QUOTES + b"`" if dump else QUOTES, ends + signs, escape=True)
     if not signs:
         return data, marks
     is_sign = quoting.byte_set(signs)[array[marks.outside]]
     starts = _starts(array, marks.outside[is_sign])
     if len(starts):
-        return plain(_blanked(data, starts.tolist()), ends)
+        return plain(_blanked(data, starts.tolist(), dump), ends, dump)
     return data, QuoteMarks(marks.quotes, marks.escapes, marks.outside[~is_sign])
 
 
@@ -60,16 +66,16 @@ def check_modes(text: bytes, position: int) -> None:
 
 
 def _starts(array: Bytes, places: Places) -> Places:
-    """Return the positions where a comment or a string begins, or may begin if its next bytes are in the next block."""
+    """Return the positions where a comment begins, or may begin if its next bytes are in the next block."""
     kinds, last = array[places], len(array) - 1
     second, third = (array[np.minimum(places + ahead, last)] for ahead in (1, 2))
     dashes = (kinds == _DASH) & (second == _DASH) & ((third <= 0x20) | (places + 2 > last))
     slashes = (kinds == _SLASH) & (second == _STAR)
-    result: Places = places[dashes | slashes | (kinds == _HASH) | (kinds == _DOUBLE) | (places == last)]
+    result: Places = places[dashes | slashes | (kinds == _HASH) | (places == last)]
     return result
 
 
-def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
+def _blanked(data: bytes, starts: Iterable[int], dump: bool) -> bytes:
     text = bytearray(data)
     for start, end in _comments(data, starts):
         if end < 0:
@@ -77,7 +83,7 @@ def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
         executed = _EXECUTED.match(data, start, end)
         if executed is not None:
             check_modes(data[start:end], start)
-            if executed["word"].upper() not in _HARMLESS:
+            if not dump and executed["word"].upper() not in _HARMLESS:
                 raise Malformed(
                     f"a comment that MySQL executes, {quoting.excerpt(data[start:end])}, is not read", start
                 )
@@ -106,8 +112,6 @@ def _signs(data: bytes, start: int) -> Iterator[int]:
 
 
 def _end(data: bytes, start: int) -> int:
-    if data.startswith(b'"', start):
-        raise Malformed("a string in double quotes: only '…' is read", start)
     if data.startswith(b"/*", start):
         end = data.find(b"*/", start + 2)
         return end + 2 if end >= 0 else -1

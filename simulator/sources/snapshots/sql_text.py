@@ -16,8 +16,8 @@ from simulator.columns.cells import Bytes, Mask, Places
 from simulator.sources.snapshots import quoting, sql_comments
 from simulator.sources.snapshots.quoting import Fields, Malformed
 
-_NAME = rb"`(?:[^`]|``)+`|[^\s`(),;.']+"
-_INSERT = re.compile(
+_NAME = rb"""`(?:[^`]|``)+`|[^\s`(),;.'"]+"""
+INSERT = re.compile(
     rb"\s*(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?P<schema>"
     + _NAME
     + rb")\s*\.\s*)?(?P<table>"
@@ -29,10 +29,11 @@ _INSERT = re.compile(
 )
 _IGNORED = re.compile(rb"\s*(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT)\b[^;]*)?;", re.IGNORECASE | re.DOTALL)
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-_NO_LITERAL = "a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions"
+_NO_LITERAL = "a value is no literal: numbers, NULL, '…', \"…\" and x'…' are read, no expressions"
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _SPACE = quoting.byte_set(b" \t\r\n")
-_COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
+_COMMA, _OPEN, _CLOSE, _SEMICOLON = (ord(mark) for mark in ",();")
+_IS_QUOTE = quoting.byte_set(sql_comments.QUOTES)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def read_block(data: bytes, width: int, header: Header | None) -> SqlBlock:
 
 def unfinished(data: bytes) -> int:
     """Return where something unfinished begins in the last bytes of a file; -1 for blanks and comments."""
-    text, _ = sql_comments.plain(data, b"")
+    text, _ = sql_comments.plain(data, b"", dump=True)
     start = _blanks(text, 0)
     return start if start < len(data) else -1
 
@@ -133,7 +134,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
     current, index, first = header, 0, None
     while index < len(starts):
         start, complete = int(starts[index]), bool(ends[index] < len(data))
-        inserted = _INSERT.match(data, start)
+        inserted = INSERT.match(data, start)
         if inserted is None:
             if complete and _IGNORED.match(data, start) is None:
                 raise Malformed(
@@ -146,7 +147,7 @@ def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None)
             if not complete:
                 break
         else:
-            named = _header(inserted)
+            named = header_of(inserted)
             if current is not None and named != current:
                 break
             current, first = named, start if first is None else first
@@ -168,7 +169,7 @@ def _same_text(array: Bytes, starts: Places, rows: Places, index: int, length: i
         rows[same] = starts[same] + length
 
 
-def _header(inserted: re.Match[bytes]) -> Header:
+def header_of(inserted: re.Match[bytes]) -> Header:
     columns = inserted["columns"]
     names = None if columns is None else tuple(unquoted(name) for name in re.findall(_NAME, columns))
     if names == ():
@@ -283,15 +284,15 @@ class _Values:
 
 def _values(array: Bytes, quotes: Places, escapes: Places, rows: Places, width: int) -> _Values:
     starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1 : width + 1].ravel())
-    quoted = array[ends - 1] == _QUOTE
+    quoted = _IS_QUOTE[array[ends - 1]]
     opening = starts.copy()
-    introduced = np.flatnonzero(quoted & (array[starts] != _QUOTE))
+    introduced = np.flatnonzero(quoted & ~_IS_QUOTE[array[starts]])
     opening[introduced] = quotes[np.searchsorted(quotes, starts[introduced])]
-    x_quote = quoted & (opening == starts + 1) & ((array[starts] | 0x20) == ord("x"))
+    x_quote = quoted & (opening == starts + 1) & ((array[starts] | 0x20) == ord("x")) & (array[ends - 1] == ord("'"))
     _check_introducers(array, starts, opening, quoted & ~x_quote & (opening != starts))
     x_zero = ~quoted & (array[starts] == ord("0")) & ((array[starts + 1] | 0x20) == ord("x"))
     fields = Fields(array, np.where(quoted, opening + 1, starts + 2 * x_zero), ends - quoted, quoted)
-    fields = quoting.unescape(array, quoting.QuoteMarks(quotes, escapes, rows), _QUOTE, fields)
+    fields = quoting.unescape(array, quoting.QuoteMarks(quotes, escapes, rows), fields)
     return _Values(fields, starts, _null(fields), ~quoted & ~x_zero, x_quote | x_zero)
 
 

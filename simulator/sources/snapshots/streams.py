@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -18,9 +19,9 @@ import pyarrow as pa
 from crc32c import crc32c
 
 from simulator import files
-from simulator.errors import SnapshotError, UserError
+from simulator.errors import SnapshotError
 from simulator.quantities import counted, noun
-from simulator.sources.snapshots import quoting
+from simulator.sources.snapshots import charsets, quoting
 
 BLOCK = 1 << 19
 """Bytes that are read at a time, so that the arrays of a scan stay in a processor's cache."""
@@ -53,6 +54,9 @@ class FilePart:
 
     stamp: str = ""
     """Stamp of the file when the run was planned; empty if unknown."""
+
+    charset: str = charsets.UTF8
+    """The character set of its text. `start` and `end` count bytes of the text as it is read: decompressed, in UTF-8."""
 
     @property
     def place(self) -> str:
@@ -101,22 +105,47 @@ def unreadable(part: FilePart, error: Exception) -> SnapshotError:
 
 
 def blocks(part: FilePart) -> Iterator[bytes]:
-    """Yield the bytes of a part of a text file, decompressed, without a byte order mark; raise SnapshotError."""
-    starts = part.start == 0
-    for block in _blocks(part):
-        try:
-            yield files.without_mark(block, part.path) if starts else block
-        except UserError as error:
-            raise SnapshotError(str(error)) from None
-        starts = False
+    """Yield the bytes of a part, decompressed and in UTF-8."""
+    if _is_plain(part):
+        yield from _stored(part, part.start, part.end)
+        return
+    converted = charsets.as_utf8(_stored(part, 0, -1), part.charset, part.path)
+    place = 0
+    for block in converted:
+        if part.end >= 0 and place >= part.end:
+            return
+        wanted = block[max(0, part.start - place) : max(0, part.end - place) if part.end >= 0 else None]
+        place += len(block)
+        if wanted:
+            yield wanted
 
 
-def _blocks(part: FilePart) -> Iterator[bytes]:
+def text(part: FilePart) -> tuple[int, Iterator[bytes]]:
+    """Return where the text of a part begins, and its blocks, without a byte order mark."""
+    parts = blocks(part)
+    head = b""
+    while part.start == 0 and len(head) < len(charsets.BOM) and (block := next(parts, None)) is not None:
+        head += block
+    if part.start == 0 and part.charset == charsets.UTF8 and head.startswith(charsets.UTF16_BOMS):
+        raise SnapshotError(
+            f"{part.path}: begins with the byte order mark of UTF-16, and is read as UTF-8: --charset utf16"
+        )
+    marked = len(charsets.BOM) if part.start == 0 and head.startswith(charsets.BOM) else 0
+    return part.start + marked, chain((head[marked:],), parts)
+
+
+def _is_plain(part: FilePart) -> bool:
+    """Return whether a part can be read without what is before it."""
+    return os.path.splitext(part.path)[1] not in COMPRESSIONS and part.charset == charsets.UTF8
+
+
+def _stored(part: FilePart, start: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes of a file, decompressed."""
     compression = COMPRESSIONS.get(os.path.splitext(part.path)[1])
     try:
         with files.open_file(part.place) as file:
             if compression is None:
-                yield from _plain(file, part)
+                yield from _plain(file, start, end)
             elif compression == "snappy":
                 yield from _snappy(file, part.path)
             else:
@@ -127,9 +156,9 @@ def _blocks(part: FilePart) -> Iterator[bytes]:
         raise unreadable(part, error) from error
 
 
-def _plain(file: BinaryIO, part: FilePart) -> Iterator[bytes]:
-    file.seek(part.start)
-    left = part.end - part.start if part.end >= 0 else -1
+def _plain(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    file.seek(start)
+    left = end - start if end >= 0 else -1
     while left and (block := file.read(min(BLOCK, left) if left > 0 else BLOCK)):
         yield block
         left -= len(block) if left > 0 else 0
@@ -174,23 +203,25 @@ def _length(varint: bytes) -> int:
     return value
 
 
-def cut(part: FilePart, quote: int, stop: int, escape: bool, room: int) -> tuple[FilePart, ...]:
-    """Return a plain file in parts of about `room` bytes that begin after an unquoted `stop`.
+def cut(part: FilePart, quotes: bytes, stop: int, escape: bool, room: int) -> tuple[FilePart, ...]:
+    """Return a plain file, or a part of one, in parts of about `room` bytes that begin after an unquoted `stop`.
 
-    A small or compressed file is one part. Raise OSError.
+    A small, compressed or converted file is one part. Raise OSError.
     """
-    size = part.size if part.size >= 0 else files.file_info(part.place).size
-    if os.path.splitext(part.path)[1] in COMPRESSIONS or size <= room + room // 2:
+    first, last = part.start, part.end if part.end >= 0 else part.size
+    last = last if last >= 0 else files.file_info(part.place).size
+    if not _is_plain(part) or last - first <= room + room // 2:
         return (part,)
-    marks = [_not_escaped(part.place, offset) for offset in range(0, size, room)] + [size]
+    marks = [_not_escaped(part.place, offset) for offset in range(first, last, room)] + [last]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counts = list(pool.map(lambda span: _quotes(part.place, span, quote, escape), zip(marks, marks[1:])))
-    inside = np.cumsum(counts) % 2 == 1
-    starts = [0]
+        passages = list(pool.map(lambda span: _passage(part.place, span, quotes, escape), zip(marks, marks[1:])))
+    starts = [first]
+    state = 0
     for index, mark in enumerate(marks[1:-1]):
-        first_stop = _first_stop(part.place, mark, marks[index + 2], bool(inside[index]), (quote, stop, escape))
+        state = passages[index][state]
+        first_stop = _first_stop(part.place, mark, marks[index + 2], state, (quotes, stop, escape))
         starts += [first_stop] if first_stop is not None else []
-    return tuple(replace(part, start=start, end=end) for start, end in zip(starts, [*starts[1:], size]) if start < end)
+    return tuple(replace(part, start=start, end=end) for start, end in zip(starts, [*starts[1:], last]) if start < end)
 
 
 def _not_escaped(path: str, offset: int) -> int:
@@ -215,25 +246,21 @@ def _spans(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
             start += len(data)
 
 
-def _quotes(path: str, span: tuple[int, int], quote: int, escape: bool) -> int:
-    """Return the number of unescaped quotes."""
-    total = 0
-    for _, data in _spans(path, *span):
-        array = np.frombuffer(data, dtype=np.uint8)
-        total += int(np.count_nonzero(array == quote))
-        if escape:
-            escapes = quoting.escaping(np.flatnonzero(array == quoting.BACKSLASH))
-            total -= int(np.count_nonzero(array[escapes[escapes + 1 < len(array)] + 1] == quote))
-    return total
+def _passage(path: str, span: tuple[int, int], quotes: bytes, escape: bool) -> quoting.States:
+    """Return the states after a part of a file."""
+    blocks = (np.frombuffer(data, dtype=np.uint8) for _, data in _spans(path, *span))
+    nothing = quoting.passage(np.zeros(0, np.uint8), quotes, escape)
+    return quoting.following(nothing, *(quoting.passage(block, quotes, escape) for block in blocks))
 
 
-def _first_stop(path: str, start: int, end: int, inside: bool, rule: tuple[int, int, bool]) -> int | None:
-    """Return the byte after the first unquoted stop."""
-    quote, stop, escape = rule
+def _first_stop(path: str, start: int, end: int, state: int, rule: tuple[bytes, int, bool]) -> int | None:
+    """Return the byte after the first stop outside quotes."""
+    quotes, stop, escape = rule
     for offset, data in _spans(path, start, end):
-        lead = bytes([quote]) if inside else b""
-        marks = quoting.marks(np.frombuffer(lead + data, dtype=np.uint8), quote, bytes([stop]), escape)
+        lead = quotes[state - 1 : state] if state else b""
+        block = np.frombuffer(lead + data, dtype=np.uint8)
+        marks = quoting.marks(block, quotes, bytes([stop]), escape)
         if len(marks.outside):
             return offset + int(marks.outside[0]) + 1 - len(lead)
-        inside = len(marks.quotes) % 2 == 1
+        state = quoting.passage(block, quotes, escape)[0]
     return None

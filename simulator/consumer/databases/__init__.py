@@ -1,0 +1,1 @@
+"""Tables that a consumer wrote to SQLite, PostgreSQL or MySQL, read through SQLAlchemy."""

@@ -1,0 +1,72 @@
+"""Text files in other character sets than UTF-8, read as UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import SnapshotError
+from simulator.settings import CHARSETS
+
+UTF8 = "utf8mb4"
+
+BOM = codecs.BOM_UTF8
+UTF16_BOMS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+
+_UNDEFINED = "mysql-latin1"
+
+
+def _as_control(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Convert the five bytes that cp1252 leaves undefined, as MySQL's latin1 does."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object[error.start : error.end].decode("latin-1"), error.end
+    if isinstance(error, UnicodeEncodeError):
+        return error.object[error.start : error.end].encode("latin-1"), error.end
+    raise error
+
+
+codecs.register_error(_UNDEFINED, _as_control)
+
+
+def as_utf8(blocks: Iterator[bytes], charset: str, path: str) -> Iterator[bytes]:
+    """Yield text as UTF-8; raise SnapshotError for bytes that the character set does not have."""
+    if charset == UTF8:
+        yield from blocks
+        return
+    decoder = codecs.getincrementaldecoder(CHARSETS[charset])(_UNDEFINED if charset == "latin1" else "strict")
+    read = 0
+    for block, final in _with_last(blocks):
+        try:
+            yield decoder.decode(block, final).encode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            shown = error.object[error.start : error.start + 4].hex(" ")
+            where = max(0, read - (len(error.object) - len(block))) + error.start
+            raise SnapshotError(f"{path}: not {charset}: bytes {shown} at byte {where:,}") from None
+        except UnicodeError as error:
+            raise SnapshotError(f"{path}: not {charset}: {error}") from None
+        read += len(block)
+
+
+def _with_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    yield from ((block, False) for block in blocks)
+    yield b"", True
+
+
+def bytes_of(values: pa.Array, charset: str) -> pa.Array | None:
+    """Return the bytes that stood in the file for values (binary) of a binary column; None if they cannot be told."""
+    texts = values.view(pa.string())
+    if charset == UTF8 or pc.all(pc.fill_null(pc.string_is_ascii(texts), True)).as_py():
+        return values
+    if charset != "latin1":
+        return None
+    lengths = pc.fill_null(pc.utf8_length(texts), 0).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    held = pc.fill_null(texts, "")
+    together = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(held)], pa.int32()), held), "")
+    data = together[0].as_py().encode("cp1252", _UNDEFINED)
+    made = pa.BinaryArray.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    return pc.if_else(values.is_valid(), made, pa.scalar(None, pa.binary()))

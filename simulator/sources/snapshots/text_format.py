@@ -1,0 +1,49 @@
+"""How the text files of a snapshot are written, from the options of a command or the keys of a step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from simulator.errors import UserError
+from simulator.settings import CHARSETS
+from simulator.sources.snapshots.charsets import UTF8
+from simulator.sources.snapshots.csv_text import CsvDialect
+
+_ESCAPE = re.compile(r"\\(?:t|\\|x([0-9A-Fa-f]{2}))")
+"""What a shell and TOML do not easily pass on."""
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    csv: CsvDialect = CsvDialect()
+    charset: str = UTF8
+
+
+def text_format(
+    charset: str | None = None, separator: str | None = None, delimiter: str | None = None, null: str | None = None
+) -> TextFormat:
+    """Return the format; None is Dumpling's default. Raises UserError."""
+    if charset is not None and charset not in CHARSETS:
+        raise UserError(f"charset {charset!r} is not read: accepted are {', '.join(CHARSETS)}")
+    default = CsvDialect()
+    between = default.separator if separator is None else _unescaped(separator)
+    quote = default.quote if delimiter is None else _unescaped(delimiter)
+    if not between or set(between) & set("\r\n\\"):
+        raise UserError(
+            f"csv-separator {separator!r}: accepted is one or more characters, no line ends and no backslash"
+        )
+    if len(quote) > 1 or quote and (not quote.isascii() or quote.isalnum() or quote in "\r\n\\"):
+        raise UserError(
+            f"csv-delimiter {delimiter!r}: accepted is one ASCII character that is no letter or digit, or none"
+        )
+    if quote and quote in between:
+        raise UserError(
+            f"csv-delimiter {delimiter!r} is part of csv-separator {separator or between!r}: choose another one"
+        )
+    return TextFormat(CsvDialect(between, quote, default.null if null is None else null), charset or UTF8)
+
+
+def _unescaped(text: str) -> str:
+    r"""Return the text with `\t`, `\x01` and the like as characters."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else {"\\t": "\t"}.get(match[0], "\\"), text)
