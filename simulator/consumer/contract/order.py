@@ -22,6 +22,9 @@ def check_watermarks(events: EventArrays) -> None:
     events.report(
         "watermark-falls", marks[ts[marks] < low[marks]], lambda at: f"watermark {ts[at]} after watermark {low[at]}"
     )
+    if not events.spec.restarts:
+        again = marks[ts[marks] == low[marks]]
+        events.report("watermark-repeated", again, lambda at: f"watermark {ts[at]}, which was already sent", False)
     if not events.spec.watermarks:
         events.report(
             "watermark-unexpected",
@@ -148,6 +151,8 @@ class StatementOrder:
         repeated = ddl in self.seen
         self.seen[ddl] = self.seen.get(ddl, 0) + 1
         ts, name, where = ddl.commit_ts, (ddl.schema, ddl.table), np.array([at])
+        if repeated and not spec.restarts:
+            events.report("ddl-repeated", where, lambda _: f"DDL at {ts}, which was already sent: {ddl.text}")
         of_tables = (
             [self._rows.get(name, -1)]
             if ddl.table
