@@ -77,6 +77,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _refused(error)
     except SystemExit:  # click's answer to EPIPE
         return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+    except RecursionError as error:
+        if "traceback" in flags:
+            return _unforeseen(error, True)
+        return _complain(2, "a statement, an expression or a document is nested too deeply")
     except Exception as error:
         return _unforeseen(error, "traceback" in flags)
 

@@ -11,6 +11,7 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError, SchemaError, UserError
 from simulator.files import read_text
+from simulator.nesting import allow_deep_nesting
 from simulator.tidb.parser.cursor import Cursor, Grammar, position
 from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_node, parse_simple_node
 from simulator.tidb.parser.queries.query import parse_subquery
@@ -74,6 +75,7 @@ def parse_tokens(
 
     `charset` is the client's, `sql_mode` the session's. `parameters` are the values of the `?` of a prepared statement.
     """
+    allow_deep_nesting()
     cursor = Cursor(sql, tokens, GRAMMAR, charset, sql_mode, parameters)
     result = parser(cursor)
     if not cursor.at_end():
