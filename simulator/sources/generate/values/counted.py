@@ -109,7 +109,7 @@ class NumberedTextRecipe:
     def texts(self, rows: TableRows) -> pa.Array:
         numbers = self.counted.texts(rows)
         texts = pc.binary_join_element_wise(numbers, self.pooled.texts(rows), b"-")
-        if self.length < 0 or pc.max(pc.binary_length(texts), min_count=0).as_py() <= self.length:
+        if self.length < 0 or not (pc.max(pc.binary_length(texts)).as_py() or 0) > self.length:
             return texts
         return raw(pc.utf8_slice_codeunits(texts.view(pa.string()), 0, self.length))
 
