@@ -166,7 +166,9 @@ def address(netloc: str) -> tuple[str, ...]:
         ((*ROW, "--sink-uri", f"{URI}&max-message-bytes={LONG}"), {}, "value out of range"),
         (
             FEED,
-            {"feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 10_000}{')' * 10_000}']"},
+            {
+                "feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 10_000}{')' * 10_000}']"
+            },
             "expression nests too deeply",
         ),
         (address("[::1"), {}, "[CDC:ErrSinkURIInvalid] sink uri invalid 'kafka://[::1/t': Invalid IPv6 URL"),

@@ -19,6 +19,7 @@ from simulator.cli.load.options import check, file_of, master_of, search_of, set
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
+from simulator.cli.user_files import changefeed_inputs, check_places
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
@@ -181,12 +182,19 @@ def _read_request(
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     check_storage(changefeed, options)
+    _check_places(plan, changefeed, options)
     prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
     return LoadRequest(
         plan, options, changefeed, release, prepared.at_rate(resolved.segments), resolved, size, search, rate
     )
+
+
+def _check_places(plan: LoadPlan, changefeed: Changefeed, options: dict[str, Any]) -> None:
+    """Check the files and directories that are written; raises UserError."""
+    inputs = (("the plan", plan.file), *changefeed_inputs(plan.settings.config, changefeed))
+    check_places(options, ("summary", "report", "fixtures", "truth", "checkpoint"), inputs, changefeed.storage)
 
 
 def _write_truth_at(request: LoadRequest, at: str) -> None:

@@ -11,6 +11,7 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from simulator import __version__
+from simulator.cli.user_files import HTML_MARK
 
 INK, MUTED, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 BLUE, ORANGE, GREEN, RED, PURPLE = "#1f6feb", "#e07b00", "#1a7f4b", "#c2334d", "#7a4fc2"
@@ -31,6 +32,7 @@ def document(title: str, beneath: str, sections: Iterable[str], charts: bool = T
 <html lang="en">
 <head>
 <meta charset="utf-8">
+{HTML_MARK}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
