@@ -17,7 +17,9 @@ EXPRESSIONS = ("{schema}\\n", "a\\nb", " {schema}", "{schema}/{table}", "{table}
 def _sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
-    Path("plan.toml").write_text('[[table]]\ndefinition = "CREATE TABLE t (id INT PRIMARY KEY)"\nrows = 20\nmix = {inserts = 1}\n')
+    Path("plan.toml").write_text(
+        '[[table]]\ndefinition = "CREATE TABLE t (id INT PRIMARY KEY)"\nrows = 20\nmix = {inserts = 1}\n'
+    )
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
