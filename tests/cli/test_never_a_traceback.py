@@ -201,6 +201,16 @@ def address(netloc: str) -> tuple[str, ...]:
             {"fixtures/t/0.jsonl": '{"offset": %s}' % LONG},
             "line 1: a number has more than 4300",
         ),
+        *(
+            (
+                (command, "fixtures"),
+                {"fixtures/t/0.jsonl": '{"offset": 9223372036854775808, "timestamp": 0, "key": null, "value": null}'},
+                "line 1: offset 9223372036854775808 is not an integer of 64 bits",
+            )
+            for command in ("inspect", "verify")
+        ),
+        (("serve", "--port", "0", "--host", "192.0.2.1"), {}, "192.0.2.1:0 cannot be listened on"),
+        (("serve", "--port", "0", "--host", "a..b"), {}, "a..b:0 cannot be listened on"),
     ],
 )
 def test_what_is_known_to_go_wrong_is_told_in_one_line(
@@ -210,3 +220,13 @@ def test_what_is_known_to_go_wrong_is_told_in_one_line(
     code, out, err = folder.run(Line(arguments, FILES | files))
     message = [line for line in err.splitlines() if not line.endswith(" …")]
     assert wrong(code, out, err) == "" and [words in line for line in message] == [True], err[:2000]
+
+
+def test_a_directory_that_was_deleted_is_told(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for arguments in (("run", "bank", "--fixtures", "out"), ("load", "--preset", "bank", "--fixtures", "out")):
+        code, out, err = folder.run(Line(arguments, {}))
+        assert wrong(code, out, err) == "" and code == 2
+        assert err.splitlines()[-1].startswith("ticdc-sim: the working directory does not exist any more")
