@@ -56,7 +56,9 @@ def check_places(
     `force` of the options allows to replace a file of somebody else, but no input. Records also go to `storage`.
     """
     outputs = [(f"--{name}", name, Path(options[name])) for name in written if options.get(name) is not None]
-    outputs += [("sink-uri", "storage", Path(text)) for _, text in _local([("", storage and _place(storage.uri))])]
+    outputs += [
+        ("sink-uri", "storage", Path(text)) for _, text in _local([("", _place(storage.uri) if storage else None)])
+    ]
     read = [(what, Path(text)) for what, text in _local(inputs)]
     for place, (option, name, path) in enumerate(outputs):
         _refuse_input(option, path, name in REPLACED, read)

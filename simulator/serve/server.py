@@ -134,7 +134,7 @@ class Server:
         is taken, and what `tick` and `deliver` raise."""
         try:
             listener = socket.create_server((self.host, self.port), backlog=1024)
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, TypeError) as error:  # the last two for what is no name
             why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
             raise UserError(f"--port {self.port}: {self.host}:{self.port} cannot be listened on: {why}") from None
         self._loop = asyncio.get_running_loop()
