@@ -104,17 +104,21 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         check(options, plan.settings)
     else:
         truths.check(options)
+    release = releases.find(plan.settings.release or releases.DEFAULT, plan.settings.architecture)
+    changefeed = load_file(plan.settings.sink_uri or DEFAULT_SINK_URI, plan.settings.config, release)
+    check_storage(changefeed, options)
+    _check_places(plan, changefeed, options)
     report_options = read_report_options(options)
     rate = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, rate)
     rate_setting = rates.parse_rate(rate if search is None else f"{search.first:.3f}")
     display = Display()
     if options["at"] is not None:
-        _write_truth_at(_read_request(plan, options, rate_setting, search, rate), options["at"])
+        _write_truth_at(_read_request(plan, options, changefeed, release, rate_setting, search, rate), options["at"])
         return
     with open_metrics(report_options) as metrics:
         display.stage("making the plan")
-        request = _read_request(plan, options, rate_setting, search, rate)
+        request = _read_request(plan, options, changefeed, release, rate_setting, search, rate)
         display.warn(request.changefeed.warnings)
         display.warn(request.prepared.plan.event_filters.warnings)
         if request.changefeed.codec.large_message_handle_option == "claim-check":
@@ -176,14 +180,15 @@ def _name_lost_outputs(options: dict[str, Any], monitor: LoadMonitor) -> Iterato
 
 
 def _read_request(
-    plan: LoadPlan, options: dict[str, Any], rate_setting: rates.RateSpec, search: RateSearch | None, rate: str
+    plan: LoadPlan,
+    options: dict[str, Any],
+    changefeed: Changefeed,
+    release: Release,
+    rate_setting: rates.RateSpec,
+    search: RateSearch | None,
+    rate: str,
 ) -> LoadRequest:
-    settings = plan.settings
-    release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    check_storage(changefeed, options)
-    _check_places(plan, changefeed, options)
-    prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
+    prepared = prepare_load(plan, (), changefeed, release, plan.settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
     return LoadRequest(
