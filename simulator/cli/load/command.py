@@ -48,6 +48,9 @@ from simulator.ticdc.changefeed import Changefeed, load_file
 
 LONGEST_DURATION_MS = 10 * 365 * 86_400_000
 
+WRITTEN = ("summary", "report", "fixtures", "truth", "checkpoint")
+"""Options with a file or directory that is written."""
+
 GENERATION = 10_000
 """Threshold of Python's garbage collector while it sends: each checkpoint leaves cycles (of `json`'s encoder, 3 kB), which
 would stay for more than an hour with the threshold of short commands."""
@@ -104,21 +107,18 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         check(options, plan.settings)
     else:
         truths.check(options)
-    release = releases.find(plan.settings.release or releases.DEFAULT, plan.settings.architecture)
-    changefeed = load_file(plan.settings.sink_uri or DEFAULT_SINK_URI, plan.settings.config, release)
-    check_storage(changefeed, options)
-    _check_places(plan, changefeed, options)
+    check_places(options, WRITTEN, [("the plan", plan.file), ("--config", plan.settings.config)])
     report_options = read_report_options(options)
     rate = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, rate)
     rate_setting = rates.parse_rate(rate if search is None else f"{search.first:.3f}")
     display = Display()
     if options["at"] is not None:
-        _write_truth_at(_read_request(plan, options, changefeed, release, rate_setting, search, rate), options["at"])
+        _write_truth_at(_read_request(plan, options, rate_setting, search, rate), options["at"])
         return
     with open_metrics(report_options) as metrics:
         display.stage("making the plan")
-        request = _read_request(plan, options, changefeed, release, rate_setting, search, rate)
+        request = _read_request(plan, options, rate_setting, search, rate)
         display.warn(request.changefeed.warnings)
         display.warn(request.prepared.plan.event_filters.warnings)
         if request.changefeed.codec.large_message_handle_option == "claim-check":
@@ -180,26 +180,20 @@ def _name_lost_outputs(options: dict[str, Any], monitor: LoadMonitor) -> Iterato
 
 
 def _read_request(
-    plan: LoadPlan,
-    options: dict[str, Any],
-    changefeed: Changefeed,
-    release: Release,
-    rate_setting: rates.RateSpec,
-    search: RateSearch | None,
-    rate: str,
+    plan: LoadPlan, options: dict[str, Any], rate_setting: rates.RateSpec, search: RateSearch | None, rate: str
 ) -> LoadRequest:
+    settings = plan.settings
+    release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
+    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
+    check_storage(changefeed, options)
+    inputs = (("the plan", plan.file), *changefeed_inputs(settings.config, changefeed))
+    check_places(options, WRITTEN, inputs, changefeed.storage)
     prepared = prepare_load(plan, (), changefeed, release, plan.settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
     return LoadRequest(
         plan, options, changefeed, release, prepared.at_rate(resolved.segments), resolved, size, search, rate
     )
-
-
-def _check_places(plan: LoadPlan, changefeed: Changefeed, options: dict[str, Any]) -> None:
-    """Check the files and directories that are written; raises UserError."""
-    inputs = (("the plan", plan.file), *changefeed_inputs(plan.settings.config, changefeed))
-    check_places(options, ("summary", "report", "fixtures", "truth", "checkpoint"), inputs, changefeed.storage)
 
 
 def _write_truth_at(request: LoadRequest, at: str) -> None:
