@@ -54,6 +54,8 @@ def start(
     jars = kafka_jars(java)
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "server.properties"
+    if settings.exists() and not settings.read_bytes().startswith(PROPERTIES[:FIRST_LINES].encode()):
+        raise UserError(f"{settings} is a file that ticdc-sim did not write: give --directory another name")
     extra_lines = "".join(f"{name}={value}\n" for name, value in (extra_properties or {}).items())
     settings.write_text(properties(broker_port, processes.free_port(), home / "data") + extra_lines, encoding="ascii")
     _format(java, jars, settings, home)
@@ -145,6 +147,9 @@ def properties(port: int, controller: int, data: Path) -> str:
     """Return server.properties: broker and controller in one process, on 127.0.0.1 only, with these ports and data."""
     return PROPERTIES.format(port=port, controller=controller, data=data)
 
+
+FIRST_LINES = 42
+"""Characters of PROPERTIES by which a file of this module is known."""
 
 PROPERTIES = """process.roles=broker,controller
 node.id=1

@@ -65,6 +65,7 @@ def choice(name: str, first: str, *others: str, help: str) -> Option:
 CONFIG = click.option("--config", type=PATH, metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
 SUMMARY = click.option("--summary", type=NEW_FILE, metavar="FILE.json", help="Also write the summary there.")
+FORCE = click.option("--force", is_flag=True, help="Replace a file there that ticdc-sim did not write, too.")
 REPORT = click.option("--report", type=NEW_FILE, metavar="FILE.html", help="Write a page with plots there.")
 
 
@@ -184,6 +185,7 @@ def play(start: str, over: str, chosen: str, file: str = "") -> Option:
             "--resume", is_flag=True, help="Continue where the run of this checkpoint ended, as a restarted TiCDC does."
         ),
         SUMMARY,
+        FORCE,
         TRUTH,
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from simulator.errors import DeliveryError, UserError, abridged, mask_secrets, printable, printable_json
+from simulator.errors import DeliveryError, abridged, mask_secrets, printable, printable_json
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -28,19 +28,6 @@ def complain(lines: Iterable[str]) -> None:
     with suppress(OSError):
         for line in lines:
             click.echo(printable(abridged(mask_secrets(line))), err=True)
-
-
-def check_file(option: str, path: Path | None) -> None:
-    """Check that an option's file will be writable; raises UserError."""
-    if path is None:
-        return
-    parent = path.absolute().parent
-    if not parent.is_dir():
-        raise UserError(f"{option} {path}: there is no directory {path.parent}")
-    if path.is_dir():
-        raise UserError(f"{option} {path} is a directory: give the name of a file")
-    if not os.access(path if path.exists() else parent, os.W_OK):
-        raise UserError(f"{option} {path}: it cannot be written, Permission denied")
 
 
 def write_file(path: Path, text: str, what: str) -> None:

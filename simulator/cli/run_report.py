@@ -20,6 +20,7 @@ from rich.text import Text
 from simulator import tso
 from simulator.cli.output import write_file
 from simulator.cli.terminal import Terminal
+from simulator.cli.user_files import JSON_MARK
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.engines.tasks.progress import Progress
 from simulator.errors import printable
@@ -109,6 +110,7 @@ class Summary:
             for name, ops in self.by_table().items()
         }
         document = {
+            **JSON_MARK,
             "protocol": self.output.options.protocol,
             "rows": self.rows,
             "messages": self.messages,

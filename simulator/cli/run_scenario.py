@@ -13,10 +13,10 @@ from typing import Any
 from simulator import releases
 from simulator.channel import DriverHost
 from simulator.cli import resuming, truth
-from simulator.cli.output import check_file
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
+from simulator.cli.user_files import changefeed_inputs, check_places
 from simulator.consumer.event_lines import lines
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import records_of_batch
@@ -65,7 +65,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     check_client(options)
     check_storage(changefeed, options)
     resuming.check(options)
-    check_file("--summary", options["summary"])
+    inputs = (*scenario.inputs, *changefeed_inputs(settings.config, changefeed))
+    check_places(options, ("summary", "fixtures", "truth", "checkpoint"), inputs, changefeed.storage)
     script = scenario.run_spec(settings, options.get("first"), options.get("last"))
     display = Display()
     display.warn(changefeed.warnings)

@@ -16,6 +16,7 @@ from simulator.api.server import TiCDCServer
 from simulator.api.session import TiCDC, records
 from simulator.cli.output import complain, show_lines, warn
 from simulator.cli.shell import SINK_URI
+from simulator.cli.user_files import check_places
 from simulator.consumer.event_lines import lines
 from simulator.errors import EncodeError, UserError
 from simulator.quantities import noun
@@ -27,6 +28,8 @@ KAFKA_TIMEOUT = 10.0
 
 def serve(options: dict[str, Any]) -> int:
     """Serve until SIGINT, SIGTERM or SIGHUP, which ends the stream at a watermark; return the exit code."""
+    read = [(f"--{name}", options[name.replace("-", "_")]) for name in ("config", "tls-cert", "tls-key")]
+    check_places(options, ("fixtures", "data"), read)
     tls, passwords = _tls(options["tls_cert"], options["tls_key"]), _passwords(options["users"])
     if options["resume"] and options["data"] is None:
         raise UserError("--resume needs --data DIR, which a server before has written")

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from simulator import tso
 from simulator.api.session import Message, TiCDC, records
 from simulator.cli.output import complain, show_lines, warn
+from simulator.cli.user_files import check_places
 from simulator.consumer.event_lines import lines, raw_lines
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.faults import FAULTS
@@ -49,6 +50,7 @@ WIDEST = 100
 
 def shell(options: dict[str, Any], force: bool) -> int:
     """Run the shell and return the exit code: 2 if a statement from a pipe failed, which ends it without `force`."""
+    check_places(options, ("fixtures",), [("--config", options["config"])])
     ticdc = TiCDC(
         options["release"] or "v8.5.3",
         options["architecture"],

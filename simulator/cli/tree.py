@@ -183,6 +183,7 @@ def run(file: Path, **options: Any) -> None:
 @shared.TRUTH
 @shared.SUMMARY
 @shared.REPORT
+@shared.FORCE
 @click.option("--metrics-port", type=PORT, metavar="PORT", help="Serve Prometheus metrics on this port.")
 @click.option(
     "--metrics-address",
@@ -424,6 +425,7 @@ def compare(a: str, b: str, **options: Any) -> int:
 )
 @shared.JSON
 @shared.REPORT
+@shared.FORCE
 @click.option(
     "--master",
     default=AUTO,

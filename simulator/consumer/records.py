@@ -200,13 +200,21 @@ def record_of_line(shard: FixtureFile, number: int, line: bytes) -> Record:
     try:
         document = json.loads(line)
         key, value = (_bytes(document[name]) for name in ("key", "value"))
-        return Record(shard.topic, shard.partition, int(document["offset"]), int(document["timestamp"]), key, value)
+        offset, timestamp = (_int64(name, document[name]) for name in ("offset", "timestamp"))
+        return Record(shard.topic, shard.partition, offset, timestamp, key, value)
     except KeyError as error:
         why = f"member {error} is missing"
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         why = parse_error_reason(error)
     shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
     raise UserError(f"{shard.path}, line {number}: {why}; expected {shape}")
+
+
+def _int64(name: str, value: Any) -> int:
+    number = int(value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"{name} {number} is not an integer of 64 bits")
+    return number
 
 
 def _bytes(text: str | None) -> bytes | None:

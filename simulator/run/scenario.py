@@ -21,6 +21,7 @@ All mistakes in a file are reported at once, each with its line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from simulator.run.steps import STEPS
 from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
+from simulator.run.steps.sql import SqlStep, of_file
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
 from simulator.sources.snapshots import TextFormat
 from simulator.toml_lines import TableLines, key_lines
@@ -47,6 +49,21 @@ class Scenario:
     """The names of the steps, empty for steps without one; an empty tuple if no step has a name."""
 
     about: About = About()
+    file: Path | None = None
+    """Where it was read."""
+
+    @property
+    def inputs(self) -> Iterator[tuple[str, Path]]:
+        """The files and directories that are read for it, each with what it is."""
+        if self.file is not None:
+            yield "the scenario", self.file
+        for step in self.steps:
+            if isinstance(step, SnapshotStep):
+                yield "a snapshot", step.directory
+                if step.schema_change.file is not None:
+                    yield "a file of statements", step.schema_change.file
+            elif isinstance(step, SqlStep) and step.place:
+                yield "a file of SQL", Path(step.place)
 
     @property
     def has_snapshots(self) -> bool:
@@ -114,15 +131,16 @@ def load(file: Path) -> Scenario:
     parsed = _steps(steps, file, tables, mistakes)
     if mistakes:
         raise ScenarioError(*(f"scenario {file}: {mistake}" for mistake in mistakes))
-    return Scenario(settings, tuple(step.step for step in parsed), tuple(step.name for step in parsed), about)
+    return Scenario(settings, tuple(step.step for step in parsed), tuple(step.name for step in parsed), about, file)
 
 
 def _of_sql(file: Path) -> Scenario:
-    from simulator.run.steps.sql import of_file, of_script
+    from simulator.run.steps.sql import of_script
 
     try:
-        step = of_script(read_standard_input(), "standard input") if file == STANDARD_INPUT else of_file(file)
-        return Scenario(Settings(), (step,))
+        if file == STANDARD_INPUT:
+            return Scenario(Settings(), (of_script(read_standard_input(), "standard input"),))
+        return Scenario(Settings(), (of_file(file),), file=file)
     except UserError as error:
         raise ScenarioError(*error.args) from None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from ssl import SSLContext
@@ -65,6 +66,15 @@ NO_MULTI_STATEMENTS = SqlError(
 )
 
 
+@contextmanager
+def _handshake_expected() -> Iterator[None]:
+    """Raise ConnectionClosed, with MySQL's text for the client, for a packet that cannot be parsed."""
+    try:
+        yield
+    except (struct.error, ValueError, LookupError, TypeError):
+        raise ConnectionClosed("Bad handshake") from None
+
+
 @dataclass
 class ServerStatement(PreparedStatement):
     """A statement of COM_STMT_PREPARE."""
@@ -120,13 +130,17 @@ class ClientConnection(Connection):
             ServerStatus.SERVER_STATUS_AUTOCOMMIT,
             plugin.name,
         )
-        response = packets.parse_handshake_response(self.server_capabilities, await self.stream.greet(greeting))
+        answer = await self.stream.greet(greeting)
+        with _handshake_expected():
+            response = packets.parse_handshake_response(self.server_capabilities, answer)
         wants_tls = isinstance(response, SSLRequest)
         if wants_tls and self.ssl is None:
             raise ConnectionClosed
         await self.stream.open(self.ssl if wants_tls else None)
         if isinstance(response, SSLRequest):
-            response = packets.parse_handshake_response_41(self.server_capabilities, await self.stream.read())
+            answer = await self.stream.read()
+            with _handshake_expected():
+                response = packets.parse_handshake_response_41(self.server_capabilities, answer)
         self.capabilities = response.capabilities
         await state.aclose()
         await self._log_in(response.username, response.auth_response, response.client_plugin, response.database or "")

@@ -10,8 +10,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,9 @@ from simulator.tidb.sql_engine.storage.state import (
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
+OURS = re.compile(r"lock|log-\d+|snapshot-\d+|snapshot\.new")
+"""Names in the directory."""
+
 LOCK, ABOUT, STATEMENTS, TABLES = "lock", "about.json", "statements.jsonl", "tables"
 
 
@@ -59,7 +64,10 @@ class DataDirectory:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = (path / LOCK).open("w")
+            foreign = next((entry.name for entry in sorted(path.iterdir()) if not OURS.fullmatch(entry.name)), None)
+            if foreign is not None:
+                raise UserError(f"--data {path} holds something else ({foreign}): give a new or empty directory")
+            self._lock = (path / LOCK).open("a")
         except OSError as error:
             raise UserError(f"--data {path}: it cannot be written to: {error.strerror}") from None
         try:
@@ -81,11 +89,21 @@ class DataDirectory:
         number = max(_snapshots(self.path), default=0)
         if not number:
             return 0, {"release": release, "start_ts": start_ts, "now_ms": 0, "checkpoint": 0}
-        about = json.loads((self.path / f"snapshot-{number}" / ABOUT).read_text("utf-8"))
-        if about["release"] != release:
-            was = about["release"]
+        with self._damage_told(f"snapshot-{number}"):
+            about = json.loads((self.path / f"snapshot-{number}" / ABOUT).read_text("utf-8"))
+            was, _ = str(about["release"]), int(about["start_ts"])
+        if was != release:
             raise UserError(f"--data {self.path}: it was written with --release {was}, and not {release}: give {was}")
         return number, about
+
+    @contextmanager
+    def _damage_told(self, name: str) -> Iterator[None]:
+        """Convert errors of reading a file to UserError."""
+        try:
+            yield
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, pa.ArrowException) as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            raise UserError(f"--data {self.path}: {name} is damaged: {why}; a new directory begins anew") from error
 
     @property
     def start_ts(self) -> int:
@@ -112,8 +130,14 @@ class DataDirectory:
     def restore(self, changefeed: OpenChangefeed, resume: bool) -> None:
         """Bring a new changefeed to the kept state.
 
-        With `resume`, the commits above the last checkpoint are sent again; without it nothing is.
+        With `resume`, the commits above the last checkpoint are sent again; without it nothing is. Raises UserError for
+        damaged files.
         """
+        with self._damage_told(f"snapshot-{self._number}"):
+            self._restore(changefeed, resume)
+        self._write_snapshot(changefeed)
+
+    def _restore(self, changefeed: OpenChangefeed, resume: bool) -> None:
         records = self._logged()
         checkpoint = max([self.about["checkpoint"], *(record.checkpoint for record in records)])
         for record in records:
@@ -133,7 +157,6 @@ class DataDirectory:
         if resume:
             changefeed.resolve()
         self.about["checkpoint"] = max(checkpoint, changefeed.watermark)
-        self._write_snapshot(changefeed)
 
     def append(self, events: Events, now_ms: int, session: SqlSession, after: Upstream) -> None:
         """Write a commit, and wait until it is on the disk."""

@@ -7,6 +7,7 @@ their own if commits may wait for Kafka.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -28,6 +29,9 @@ from simulator.serve.named_locks import NamedLocks
 from simulator.serve.stream import ClientStream
 
 Returned = TypeVar("Returned")
+
+logging.getLogger("mysql_mimic").setLevel(logging.CRITICAL)
+"""A client gets the errors that mysql_mimic logs as well, with tracebacks."""
 
 TICK_SECONDS = 1.0
 
@@ -73,7 +77,8 @@ class Server:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop_thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
+        """Where it listens; None before and after."""
+        self._stopping = asyncio.Event()
 
     async def call(self, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns that is called between two statements."""
@@ -127,12 +132,12 @@ class Server:
     async def serve(self, listening: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop` is called; `listening` is called when clients can connect. Raises UserError for a port that
         is taken, and what `tick` and `deliver` raise."""
-        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         try:
             listener = socket.create_server((self.host, self.port), backlog=1024)
-        except OSError as error:
-            why = error.strerror or str(error)
+        except (OSError, UnicodeError, TypeError) as error:  # the last two for what is no name
+            why = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
             raise UserError(f"--port {self.port}: {self.host}:{self.port} cannot be listened on: {why}") from None
+        self._loop = asyncio.get_running_loop()
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
         accepting = asyncio.create_task(self._accept_again(listener))
@@ -155,7 +160,9 @@ class Server:
 
     def stop(self) -> None:
         """Let `serve` return; may be called in any thread, and by a signal handler."""
-        if self._loop is not None and self._stopping is not None:
+        if self._loop is None:
+            self._stopping.set()
+        else:
             self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def _tick_again(self) -> None:

@@ -33,10 +33,11 @@ class ClientStream:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._writer: asyncio.StreamWriter | None = None
+        self._sequence = 0
 
     async def greet(self, greeting: bytes) -> bytes:
         """Send the first packet and return the client's answer. Raises ConnectionClosed."""
-        await asyncio.get_running_loop().sock_sendall(self._socket, len(greeting).to_bytes(4, "little") + greeting)
+        await self._send(greeting)
         header = await self._receive(4)
         length = int.from_bytes(header[:3], "little")
         if length > LONGEST_ANSWER:
@@ -68,6 +69,10 @@ class ClientStream:
         with suppress(OSError, asyncio.CancelledError):
             await self._writer.wait_closed()
 
+    async def _send(self, data: bytes) -> None:
+        header = len(data).to_bytes(3, "little") + bytes([self._sequence])
+        await asyncio.get_running_loop().sock_sendall(self._socket, header + data)
+
     async def _receive(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
@@ -97,7 +102,10 @@ class ClientStream:
                 return b"".join(parts)
 
     async def write(self, data: bytes, drain: bool = True) -> None:
-        await self._out.write(data, drain)
+        if self._writer is None:
+            await self._send(data)
+        else:
+            await self._out.write(data, drain)
 
     def write_many(self, packets: Sequence[bytes]) -> None:
         self._out.write_many(packets)

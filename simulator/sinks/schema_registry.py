@@ -40,7 +40,10 @@ class ConfluentRegistry:
     def __init__(self, url: str, tls: Tls | None = None) -> None:
         """Raises UserError for a URL that is none of HTTP. Without `tls` the operating system's certificates are
         trusted, and the client has none."""
-        parts = urlsplit(url.rstrip("/"))
+        try:
+            parts = urlsplit(url.rstrip("/"))
+        except ValueError as error:
+            raise UserError(f"schema registry {uri_without_secrets(url)}: {error}") from error
         user, at, place = parts.netloc.rpartition("@")
         self._url = parts._replace(netloc=place).geturl()
         self._credentials = {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}

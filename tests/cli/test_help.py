@@ -15,7 +15,7 @@ import click
 import pytest
 
 from simulator import files
-from simulator.cli import commands, run
+from simulator.cli.command_line import commands, run
 from simulator.cli.help_page import EVERYWHERE, SECTIONS
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n"

@@ -119,6 +119,21 @@ def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, 
     assert one != three
 
 
+def test_a_unique_text_may_come_from_a_provider(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also in an epoch that inserts no row of the table."""
+    (tmp_path / "plan.toml").write_text(
+        """
+        [[table]]
+        definition = "CREATE TABLE shop.c (id BIGINT PRIMARY KEY, email VARCHAR(120) UNIQUE)"
+        rows = 20
+        mix = {inserts = 1}
+        columns = {email = "email"}
+        """
+    )
+    assert play("load", tmp_path / "plan.toml", "--console", "--duration", "1ms") == 0
+    assert "email=" in capsys.readouterr().out
+
+
 def summary_of(plan: Path, directory: Path, *arguments: object) -> dict[str, Any]:
     """The summary of a load into `directory`/out."""
     summary = directory / "summary.json"

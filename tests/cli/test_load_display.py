@@ -279,20 +279,11 @@ def scraped(port: int, host: str = "127.0.0.1") -> list[str]:
         return [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
 
 
-def test_what_cannot_be_shown_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_a_port_in_use_is_refused_before_anything_starts() -> None:
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
         port = taken.getsockname()[1]
         said = f"--metrics-port {port}: Address already in use; give a port that is free"
         with pytest.raises(UserError, match=re.escape(said)), open_metrics(ReportOptions(metrics_port=port)):
-            raise AssertionError("it is open")
-    for option, report_options in (
-        ("--summary", ReportOptions(summary=tmp_path / "no" / "s.json")),
-        ("--report", ReportOptions(report=tmp_path / "no" / "r.html")),
-    ):
-        with (
-            pytest.raises(UserError, match=f"^{option} .*: there is no directory {tmp_path}/no$"),
-            open_metrics(report_options),
-        ):
             raise AssertionError("it is open")

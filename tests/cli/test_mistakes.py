@@ -235,9 +235,12 @@ def test_an_option_that_makes_no_sense_is_one_line(good: Shell, options: tuple[s
 
 
 def test_fixtures_do_not_go_where_something_else_is(good: Shell) -> None:
-    _, err = good.run(2, "diff", good.before, good.after, "--sink-uri", NOWHERE, "--fixtures", good.before)
+    other = good.before.parent / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    _, err = good.run(2, "diff", good.before, good.after, "--sink-uri", NOWHERE, "--fixtures", other)
     assert err == [
-        f"ticdc-sim: the fixtures directory {good.before} holds something else (shop.t-schema.sql): "
+        f"ticdc-sim: the fixtures directory {other} holds something else (notes.txt): "
         "give a new or empty directory, or one with fixtures, which are replaced"
     ]
 

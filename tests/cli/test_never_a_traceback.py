@@ -117,7 +117,7 @@ RUN = ("run", "scenario.toml", "--fixtures", "out")
 TABLE = "CREATE TABLE t (id int PRIMARY KEY, name varchar(20));"
 FILES = {"s.sql": TABLE, "before/shop.t-schema.sql": TABLE, "after/shop.t-schema.sql": TABLE}
 STEPS = '[[step]]\nsnapshot = "before"\n[[step]]\nsnapshot = "after"\n'
-DEEP, LONG = "[" * 3000, "9" * 5000
+DEEP, LONG = "[" * 10_000, "9" * 5000
 
 
 def row(text: str) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def address(netloc: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("arguments", "files", "words"),
     [
-        (row('{"a":' * 3000), {}, "the row is not JSON: it is nested too deeply"),
+        (row('{"a":' * 10_000), {}, "the row is not JSON: it is nested too deeply"),
         (row('{"after": {"id": %s}}' % LONG), {}, "the row is not JSON: a number has more than 4300 digits"),
         (row('{"after": {"id": 1, "name": "\\ud800"}}'), {}, r"column 'name': '\ud800' is half a character"),
         (
@@ -139,12 +139,12 @@ def address(netloc: str) -> tuple[str, ...]:
             {},
             "commit_ts: 9223372036854775808 is not an integer from 1 to 9223372036854775807",
         ),
-        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT {'(' * 3000}"}, "the statement is nested too deeply"),
+        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT {'(' * 10_000}"}, "the statement is nested too deeply"),
         (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT 0x{'f' * 5000})"}, "column 'id': invalid default"),
         (ROW, {"s.sql": "CREATE TABLE t (id int COMMENT 'x)"}, "line 1, column 32: what ' opens here is not closed"),
         (ROW, {"s.sql": "CREATE TABLE t (id int) --/* x"}, "this comment has no '*/'"),
         (
-            ("explain", "ddl", f"alter table t add b int default {'(' * 3000}1"),
+            ("explain", "ddl", f"alter table t add b int default {'(' * 10_000}1"),
             {},
             "the statement is nested too deeply",
         ),
@@ -154,7 +154,7 @@ def address(netloc: str) -> tuple[str, ...]:
             "[types:1067] Invalid default value for 'b'",
         ),
         (FEED, {"feed.toml": f"a = {DEEP}"}, "feed.toml is not TOML: it is nested too deeply"),
-        (FEED, {"feed.toml": f"{'a.' * 3000}a = 1"}, "feed.toml is not TOML: it is nested too deeply"),
+        (FEED, {"feed.toml": f"{'a.' * 10_000}a = 1"}, "feed.toml is not TOML: it is nested too deeply"),
         (FEED, {"feed.toml": f"a = {LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
         (FEED, {"feed.toml": f"a = 0x{LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
         (FEED, {"feed.toml": "\ud800"}, "feed.toml is not UTF-8"),
@@ -166,7 +166,9 @@ def address(netloc: str) -> tuple[str, ...]:
         ((*ROW, "--sink-uri", f"{URI}&max-message-bytes={LONG}"), {}, "value out of range"),
         (
             FEED,
-            {"feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 3000}{')' * 3000}']"},
+            {
+                "feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 10_000}{')' * 10_000}']"
+            },
             "expression nests too deeply",
         ),
         (address("[::1"), {}, "[CDC:ErrSinkURIInvalid] sink uri invalid 'kafka://[::1/t': Invalid IPv6 URL"),
@@ -199,6 +201,16 @@ def address(netloc: str) -> tuple[str, ...]:
             {"fixtures/t/0.jsonl": '{"offset": %s}' % LONG},
             "line 1: a number has more than 4300",
         ),
+        *(
+            (
+                (command, "fixtures"),
+                {"fixtures/t/0.jsonl": '{"offset": 9223372036854775808, "timestamp": 0, "key": null, "value": null}'},
+                "line 1: offset 9223372036854775808 is not an integer of 64 bits",
+            )
+            for command in ("inspect", "verify")
+        ),
+        (("serve", "--port", "0", "--host", "192.0.2.1"), {}, "192.0.2.1:0 cannot be listened on"),
+        (("serve", "--port", "0", "--host", "a..b"), {}, "a..b:0 cannot be listened on"),
     ],
 )
 def test_what_is_known_to_go_wrong_is_told_in_one_line(
@@ -208,3 +220,13 @@ def test_what_is_known_to_go_wrong_is_told_in_one_line(
     code, out, err = folder.run(Line(arguments, FILES | files))
     message = [line for line in err.splitlines() if not line.endswith(" …")]
     assert wrong(code, out, err) == "" and [words in line for line in message] == [True], err[:2000]
+
+
+def test_a_directory_that_was_deleted_is_told(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for arguments in (("run", "bank", "--fixtures", "out"), ("load", "--preset", "bank", "--fixtures", "out")):
+        code, out, err = folder.run(Line(arguments, {}))
+        assert wrong(code, out, err) == "" and code == 2
+        assert err.splitlines()[-1].startswith("ticdc-sim: the working directory does not exist any more")

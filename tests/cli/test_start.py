@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from simulator.cli import commands
+from simulator.cli.command_line import commands
 
 SLOW = {"duckdb", "fsspec", "kafka", "numpy", "pandas", "pyarrow", "pyspark", "rich", "sqlglot"}
 """Libraries that take longer than Python itself."""

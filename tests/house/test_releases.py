@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import simulator
-from simulator.cli import commands
+from simulator.cli.command_line import commands
 from simulator.errors import UserError
 from simulator.releases import DEFAULT, RELEASES, V8_5, Release, find
 from simulator.ticdc.filters import replication

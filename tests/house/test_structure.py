@@ -18,6 +18,7 @@ import pytest
 
 FLOW = (
     "errors",
+    "nesting",
     "quantities",
     "signals",
     "files",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import struct
 import threading
@@ -102,6 +103,27 @@ def test_bytes_that_are_no_handshake_harm_nobody(ticdc_server: ServedDatabase) -
         raw.sendall(struct.pack("<I", 5 | 1 << 24) + b"hello")
         raw.recv(1000)
     assert run(connect(ticdc_server), "SELECT 1") == ((1,),)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"\x01", b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\1", b"\5\0\0\1" + b"\xff" * 5, b"\x20\0\0\1" + bytes(32)]
+)
+def test_a_stranger_is_no_error_of_the_server(sent: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """As a health check, which opens a connection and closes it."""
+    with TiCDC() as ticdc, TiCDCServer(ticdc) as server:
+        for reads in (False, True):
+            with socket.create_connection((server.host, server.port)) as raw:
+                raw.recv(1000 if reads else 1)
+                raw.sendall(sent)
+        assert run(connect(server), "SELECT 1") == ((1,),)
+    gc.collect()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_port_in_use_is_told() -> None:
+    with TiCDC() as ticdc, TiCDCServer(ticdc) as server, TiCDC() as other:
+        with pytest.raises(UserError, match=f"127.0.0.1:{server.port} cannot be listened on: Address already in use"):
+            TiCDCServer(other, port=server.port).start()
 
 
 def test_many_connections_at_once(ticdc_server: ServedDatabase) -> None:

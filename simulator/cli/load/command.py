@@ -19,6 +19,7 @@ from simulator.cli.load.options import check, file_of, master_of, search_of, set
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
+from simulator.cli.user_files import changefeed_inputs, check_places
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
@@ -47,6 +48,9 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Changefeed, load_file
 
 LONGEST_DURATION_MS = 10 * 365 * 86_400_000
+
+WRITTEN = ("summary", "report", "fixtures", "truth", "checkpoint")
+"""Options with a file or directory that is written."""
 
 GENERATION = 10_000
 """Threshold of Python's garbage collector while it sends: each checkpoint leaves cycles (of `json`'s encoder, 3 kB), which
@@ -110,6 +114,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         check(options, plan.settings)
     else:
         truths.check(options)
+    check_places(options, WRITTEN, [("the plan", plan.file), ("--config", plan.settings.config)])
     report_options = read_report_options(options)
     rate = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, rate)
@@ -194,7 +199,9 @@ def _read_request(
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri, settings.config, release)
     check_storage(changefeed, options)
-    prepared = prepare_load(plan, (), changefeed, release, settings.start_ts)
+    inputs = (("the plan", plan.file), *changefeed_inputs(settings.config, changefeed))
+    check_places(options, WRITTEN, inputs, changefeed.storage)
+    prepared = prepare_load(plan, (), changefeed, release, plan.settings.start_ts)
     size = measure_bytes_per_row(prepared, changefeed) if rate_setting.has_bytes else 0.0
     resolved = rates.resolve_rates(rate_setting, plan.rows_per_second, size)
     return LoadRequest(

@@ -16,7 +16,7 @@ from simulator.cli.load.metrics import LOOPBACK, Metrics
 from simulator.cli.load.monitor import LoadMonitor, Setup
 from simulator.cli.load.progress_line import LoadProgressLine
 from simulator.cli.load.summary import write as write_summary
-from simulator.cli.output import check_file, warn
+from simulator.cli.output import warn
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load.lag.monitor import LagMonitor
 from simulator.load.lag.search import FIRST_COMMIT_WITHIN, RateSearch, SearchResult
@@ -44,9 +44,7 @@ def read_report_options(options: dict[str, Any]) -> ReportOptions:
 
 @contextmanager
 def open_metrics(report_options: ReportOptions) -> Iterator[Metrics]:
-    """Serve the metrics; raises UserError for a port in use, and for a file that cannot be written."""
-    check_file("--summary", report_options.summary)
-    check_file("--report", report_options.report)
+    """Serve the metrics; raises UserError for a port in use."""
     metrics = Metrics()
     with ExitStack() as stack:
         if report_options.metrics_port is not None:

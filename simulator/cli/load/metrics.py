@@ -46,6 +46,8 @@ class Metrics(Collector):
                 f"--metrics-address {address}: {error.strerror}; give an address of this machine, such as {LOOPBACK}, "
                 "or 0.0.0.0 for all of them"
             ) from error
+        except UnicodeError as error:
+            raise UserError(f"--metrics-address {address!r} is no address: {error}") from error
         try:
             yield server.server_port
         finally:

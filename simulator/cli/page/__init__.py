@@ -16,6 +16,7 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator import __version__
 from simulator.cli.output import write_file
+from simulator.cli.user_files import HTML_MARK
 
 INK, MUTED, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 BLUE, ORANGE, GREEN, RED, PURPLE = "#1f6feb", "#e07b00", "#1a7f4b", "#c2334d", "#7a4fc2"
@@ -40,6 +41,7 @@ def document(title: str, beneath: str, sections: Iterable[str], charts: bool = T
 <html lang="en">
 <head>
 <meta charset="utf-8">
+{HTML_MARK}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>

@@ -7,7 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from simulator.cli.output import check_file, show_json
+from simulator.cli.output import show_json
+from simulator.cli.user_files import Input, check_places
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.cli.verify.progress_line import VerifyProgressLine
@@ -23,8 +24,8 @@ def verify(options: dict[str, Any]) -> int:
     """Run the command and return its exit code; raises SimulatorError."""
     verify_options = VerifyOptions(**{field.name: options[field.name] for field in fields(VerifyOptions)})
     page: Path | None = options["report"]
-    check_file("--report", page)
     check_options(verify_options)
+    check_places(options, ("report",), _inputs(verify_options))
     progress_line = VerifyProgressLine()
     with progress_line.following():
         verification = verified(verify_options, progress_line)
@@ -37,6 +38,11 @@ def verify(options: dict[str, Any]) -> int:
 
             report.write(verification, page)
     return EXIT_CODES[verification.verdict]
+
+
+def _inputs(options: VerifyOptions) -> list[Input]:
+    named = {f"--{name}": getattr(options, name) for name in ("truth", "before", "after", "against", "config")}
+    return [("SOURCE", options.source), *named.items(), ("--jdbc-driver", options.jdbc_driver)]
 
 
 def _show(verification: Verification, as_json: bool) -> None:

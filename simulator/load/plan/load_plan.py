@@ -6,6 +6,7 @@ A plan that cannot be played is refused when its file is read.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator.settings import Settings
@@ -84,6 +85,9 @@ class LoadPlan:
 
     text: str = ""
     """The text of the file."""
+
+    file: Path | None = None
+    """Where it was read."""
 
     @property
     def created(self) -> tuple[Table, ...]:

@@ -58,7 +58,7 @@ OF_MODEL = ("rows", "weight", "mix", "skew")
 
 def load_plan(file: Path, options: Settings = Settings()) -> LoadPlan:
     """Read the plan of a file; the options win. Raise ScenarioError with all its mistakes, a line each."""
-    return read_plan(read_text(file), f"plan {file}", file.stem, file.parent, options)
+    return replace(read_plan(read_text(file), f"plan {file}", file.stem, file.parent, options), file=file)
 
 
 def read_plan(text: str, called: str, name: str, directory: Path, options: Settings) -> LoadPlan:

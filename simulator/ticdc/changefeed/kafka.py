@@ -25,8 +25,16 @@ def topic(settings: ChangefeedSettings) -> str:
     if not name:
         text = "no topic is specified in sink-uri; accepted: kafka://host:port[,host:port]/topic?…"
         raise ChangefeedError(text, INVALID)
+    return require_topic(name)
+
+
+def require_topic(name: str) -> str:
+    """Return the name of a topic; raise ChangefeedError if Kafka has none of that name."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
-        raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
+        shown = name if len(name) <= 60 else f"{name[:60]}…"
+        raise ChangefeedError(
+            f"topic {shown!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them, and neither . nor .."
+        )
     return name
 
 

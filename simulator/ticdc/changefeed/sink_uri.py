@@ -21,6 +21,7 @@ ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", **dict.fromkeys(BITS, "0")}
 """The value that gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
 """The end of a host that is no port: half of a password that contains / or ?."""
 
@@ -42,11 +43,13 @@ class SinkUri:
 
 def parse_uri(text: str, release: Release) -> SinkUri:
     """Return the parts of a sink-uri; raise ChangefeedError (CDC:ErrSinkURIInvalid) if it is no URI."""
+    if CONTROL.search(text):  # urlsplit drops some, Go's net/url refuses all
+        raise _invalid(text, "net/url: invalid control character in URL")
     try:
-        parts = urlsplit(text.strip())
+        parts = urlsplit(text)
     except ValueError as error:
         raise _invalid(text, str(error)) from error
-    if not parts.scheme or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text.strip()):
+    if not parts.scheme or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
         raise _invalid(text, f"{ACCEPTED} is expected")
     if "@" in parts.path or NO_PORT.search(parts.netloc) and "@" in parts.query + parts.fragment:
         raise _invalid(text, f"a user or password before @ holds / or ?, which are %2F and %3F there; {ACCEPTED}")
@@ -58,7 +61,7 @@ def parse_uri(text: str, release: Release) -> SinkUri:
         raise _invalid(text, str(error)) from error
     scheme = parts.scheme.lower()
     remarks = (*_unread(parts), *_remarks(pairs, scheme, release))
-    return SinkUri(scheme, addresses, unquote(parts.path).strip("/"), texts, remarks, text.strip())
+    return SinkUri(scheme, addresses, unquote(parts.path).strip("/"), texts, remarks, text)
 
 
 def without_parameters(uri: str, names: Collection[str]) -> str:

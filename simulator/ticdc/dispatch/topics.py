@@ -9,6 +9,7 @@ import re
 
 from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release
+from simulator.ticdc.changefeed.kafka import require_topic
 from simulator.ticdc.changefeed.protocols import FALLBACK, PROTOCOLS
 
 MAX_LENGTH = 249
@@ -53,7 +54,12 @@ def effective_expression(expression: str, release: Release) -> str:
 
 def validate(expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5) -> None:
     """Raise ChangefeedError for an expression that TiCDC rejects; an empty one is the default topic."""
-    if not expression or release.topic_rules == "none" or is_static(expression) and release.topic_rules == "any":
+    if not expression or release.topic_rules == "none":
+        return
+    if is_static(expression) and release.topic_rules == "any":
+        if not scheme.startswith("pulsar"):
+            # sent as it is written, and not substituted (dispatcher/event_router.go, getTopicDispatcher)
+            require_topic(expression)
         return
     if scheme.startswith("pulsar"):
         _validate_pulsar(expression)

@@ -89,6 +89,9 @@ class Cursor:
         self.parameters = parameters
         """The value of each `?` of a prepared statement. None for every other statement."""
 
+        self.enclosing_queries = 0
+        """The number of parentheses with a query that the next token is in."""
+
         self._tokens = (*tokens, END, END)
         self._words = ["" if token.token_type in NOT_WORDS else token.text.upper() for token in self._tokens]
         self._size = len(tokens)

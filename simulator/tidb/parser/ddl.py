@@ -15,6 +15,7 @@ from typing import NoReturn
 from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
+from simulator.nesting import TOO_DEEP
 from simulator.tidb.parser import databases_and_tables, objects
 from simulator.tidb.parser.alter_table import parse_alter_table
 from simulator.tidb.parser.create_table import parse_create_table
@@ -157,7 +158,7 @@ def parse_errors() -> Iterator[None]:
     except SchemaError as error:
         raise DdlError(str(error), SYNTAX) from None
     except RecursionError:
-        raise DdlError("the statement is nested too deeply", SYNTAX) from None
+        raise DdlError(TOO_DEEP, SYNTAX) from None
 
 
 def parse_statement(text: str, tokens: list[Token], charset: str) -> Statement:

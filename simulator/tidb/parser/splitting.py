@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import DdlError, SchemaError, UserError
 from simulator.files import read_text
+from simulator.nesting import TOO_DEEP, allow_deep_nesting
 from simulator.tidb.parser.cursor import Cursor, Grammar, position
 from simulator.tidb.parser.expressions.operators import parse_bit_node, parse_node, parse_simple_node
 from simulator.tidb.parser.queries.query import parse_subquery
@@ -20,6 +22,9 @@ from simulator.tidb.syntax.expressions import Node
 T = TypeVar("T")
 
 GRAMMAR = Grammar(parse_node, parse_bit_node, parse_simple_node, parse_subquery)
+
+MOST_PARENTHESES = 1_000
+"""Around each other: each takes more than eight of the calls that may nest."""
 
 _OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
 _CLOSING = re.compile(r"\s*\*/")
@@ -74,11 +79,20 @@ def parse_tokens(
 
     `charset` is the client's, `sql_mode` the session's. `parameters` are the values of the `?` of a prepared statement.
     """
+    allow_deep_nesting()
+    if sql.count("(") > MOST_PARENTHESES and _depth(tokens) > MOST_PARENTHESES:
+        raise SchemaError(TOO_DEEP)
     cursor = Cursor(sql, tokens, GRAMMAR, charset, sql_mode, parameters)
     result = parser(cursor)
     if not cursor.at_end():
         cursor.unexpected("the end of the statement")
     return result
+
+
+def _depth(tokens: Sequence[Token]) -> int:
+    """Return how deep parentheses nest."""
+    steps = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+    return max(accumulate(steps.get(token.token_type, 0) for token in tokens), default=0)
 
 
 def split_sql_file(path: Path, database: str) -> Iterator[tuple[str, str]]:

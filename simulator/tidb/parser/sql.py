@@ -10,6 +10,7 @@ from types import MappingProxyType
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, SqlError
+from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.parser import alter_table as alter
 from simulator.tidb.parser import ddl, session
@@ -130,7 +131,7 @@ def parse_errors() -> Iterator[None]:
             raise SqlError(error.number, SQL_STATES[error.number], error.said or str(error)) from None
         raise syntax_error(str(error)) from None
     except RecursionError:
-        raise syntax_error("the statement is nested too deeply") from None
+        raise syntax_error(TOO_DEEP) from None
 
 
 def syntax_error(why: str) -> SqlError:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.errors import DdlError, SqlError
+from simulator.nesting import TOO_DEEP
 from simulator.releases import Release
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
@@ -86,6 +87,8 @@ def _execute(
         return _execute_in_session(statement, text, upstream, now_ms)
     except (SqlError, DdlError) as error:
         return FailedStatement(error, upstream)
+    except RecursionError:
+        return FailedStatement(not_simulated(TOO_DEEP), upstream)
 
 
 ROW_STATEMENTS: Mapping[type, Callable[[Any, Upstream, int], StatementOutcome | FailedStatement]] = MappingProxyType(
@@ -107,6 +110,8 @@ def _execute_ddl(
         outcome = execute_ddl.execute_ddl(statement, text, before.upstream, now_ms)
     except (SqlError, DdlError) as error:
         return FailedStatement(error, before.upstream, before.events)
+    except RecursionError:
+        return FailedStatement(not_simulated(TOO_DEEP), before.upstream, before.events)
     behind = _with_finished_jobs(outcome, now_ms)
     return replace(outcome, upstream=behind, events=(*before.events, *outcome.events))
 

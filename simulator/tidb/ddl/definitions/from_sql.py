@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from simulator.errors import SchemaError
+from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
@@ -44,7 +45,7 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
             if not begins_with(text, tokens, begins_other_statement)
         )
     except RecursionError:
-        raise SchemaError("the statement is nested too deeply") from None
+        raise SchemaError(TOO_DEEP) from None
 
 
 def parse_column_definition(text: str) -> Column:

@@ -13,6 +13,9 @@ MAX_DEPTH = 50
 """Nested calls in one subquery; DuckDB takes a thousand. Names of subquery columns end in a blank, as no column of TiDB
 does."""
 
+MOST_LEVELS = 600
+"""Subqueries around each other. DuckDB's time grows with their square: half a minute for twice as many."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sql:
@@ -95,6 +98,8 @@ def select_query(expressions: Mapping[str, Sql], source: str, mark: str = "", wi
         levels[node] = max((levels[part] for part in node.parts), default=0)
         if node.parts and (uses.get(node, 0) > 1 or depths[node] >= MAX_DEPTH):
             place = levels[node]
+            if place >= MOST_LEVELS:
+                raise RecursionError
             steps += [[]] * (place + 1 - len(steps))
             step_name = f'"{mark}{place}.{len(steps[place])} "'
             steps[place] = [*steps[place], f"{texts[node]} AS {step_name}"]

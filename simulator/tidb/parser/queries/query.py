@@ -15,6 +15,9 @@ from simulator.tidb.parser.expressions.atoms import OPERATORS
 from simulator.tidb.parser.queries.select import ParsedLimit, ParsedSelect, ParsedWith, parse_limit, parse_select
 from simulator.tidb.restore.names import quote_name
 
+MOST_ENCLOSING = 100
+"""Queries around a query. DuckDB plans each with all that it contains, which takes a minute for 300."""
+
 
 @dataclass(frozen=True)
 class ParsedOperand:
@@ -106,8 +109,12 @@ def _parse_set_operator(cursor: Cursor) -> str:
 
 def _parse_parenthesised_query(cursor: Cursor) -> ParsedSelect | ParsedOperation:
     cursor.expect("(")
+    cursor.enclosing_queries += 1
+    if cursor.enclosing_queries > MOST_ENCLOSING:
+        cursor.fail(f"more than {MOST_ENCLOSING} queries are nested here", cursor.next_token())
     query = parse_any_query(cursor)
     cursor.expect(")")
+    cursor.enclosing_queries -= 1
     return query.query if isinstance(query, ParsedOperand) else query
 
 

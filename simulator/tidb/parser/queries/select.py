@@ -31,6 +31,8 @@ from simulator.tidb.restore.names import quote_name, quote_string, restore_table
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 FLAGS = ("SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS")
 
+MOST_ROWS = 1 << 62
+
 
 @dataclass(frozen=True)
 class ParsedSelect:
@@ -110,15 +112,20 @@ def parse_limit(cursor: Cursor) -> ParsedLimit | None:
         count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
         cursor.one_of("ROW", "ROWS")
         cursor.expect("ONLY")
-        return ParsedLimit(f"LIMIT {count}", syntax.Limit(count))
+        return ParsedLimit(f"LIMIT {count}", _limit(count))
     if not cursor.accept("LIMIT"):
         return None
     count = _parse_limit_number(cursor)
     if cursor.word() not in (",", "OFFSET"):
-        return ParsedLimit(f"LIMIT {count}", syntax.Limit(count))
+        return ParsedLimit(f"LIMIT {count}", _limit(count))
     offset_first = cursor.take() == ","
     offset, count = (count, _parse_limit_number(cursor)) if offset_first else (_parse_limit_number(cursor), count)
-    return ParsedLimit(f"LIMIT {offset},{count}", syntax.Limit(count, offset))
+    return ParsedLimit(f"LIMIT {offset},{count}", _limit(count, offset))
+
+
+def _limit(count: int, offset: int = 0) -> syntax.Limit:
+    """Return a limit whose sum has 64 bits: no table has as many rows, and clients write 2^64-1 for none."""
+    return syntax.Limit(min(count, MOST_ROWS), min(offset, MOST_ROWS))
 
 
 def _parse_limit_number(cursor: Cursor) -> int:

@@ -1,0 +1,126 @@
+"""A file of the user is never overwritten: no input of the command, and nothing that ticdc-sim did not write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from simulator.cli import run
+
+PLAN = """
+rows-per-second = 100
+[[table]]
+definition = "CREATE TABLE shop.t (id INT PRIMARY KEY)"
+rows = 2
+mix = {inserts = 1}
+"""
+LOAD = "load plan.toml --console --duration 1ms"
+RUN = "run s.sql --console"
+CONFIGURED = f"{RUN} --config feed.toml"
+
+
+@pytest.fixture(name="folder", autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plan with other names for it, SQL, a changefeed.toml, a scenario, fixtures with their truth, a snapshot."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "plan.toml": PLAN,
+        "s.sql": "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);",
+        "feed.toml": "case-sensitive = true\n",
+        "play.toml": '[[step]]\nsql-file = "s.sql"\n[[step]]\nsnapshot = "before"\n',
+        "before/test.t-schema.sql": "CREATE TABLE t (id INT PRIMARY KEY);",
+        "before/test.t.csv": "id\n1\n",
+        "before/metadata": "Written by: ticdc-sim run\n",
+        "notes.txt": "mine",
+        "empty": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    os.link("plan.toml", "hard.toml")
+    os.symlink("plan.toml", "soft.toml")
+    os.link("before/test.t.csv", "hard.csv")
+    return tmp_path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f"{LOAD} --summary plan.toml", "--summary plan.toml is the plan of this command"),
+        (f"{LOAD} --report ./../{{here}}/plan.toml", "plan.toml is the plan of this command"),
+        (f"{LOAD} --report hard.toml", "--report hard.toml is the plan of this command"),
+        (f"{LOAD} --summary soft.toml", "--summary soft.toml is the plan of this command"),
+        (f"{LOAD} --config feed.toml --report feed.toml", "--report feed.toml is --config of this command"),
+        (f"{RUN} --summary s.sql", "--summary s.sql is the scenario of this command"),
+        (f"{CONFIGURED} --summary feed.toml", "--summary feed.toml is --config of this command"),
+        ("run play.toml --console --summary play.toml", "--summary play.toml is the scenario of this command"),
+        ("run play.toml --console --summary s.sql", "--summary s.sql is a file of SQL of this command"),
+        ("run play.toml --console --summary before/test.t.csv", "is a file of a snapshot, before"),
+        ("run play.toml --console --summary hard.csv", "--summary hard.csv is a file of a snapshot, before"),
+        ("diff before before --console --ddl s.sql --summary s.sql", "is a file of statements of this command"),
+        ("diff before before --fixtures out --truth before", "--truth before is a snapshot of this command"),
+        ("diff before before --fixtures before", "--fixtures before is a snapshot of this command"),
+        (
+            "diff before before --sink-uri kafka://h:1/t?protocol=canal-json --checkpoint before",
+            "--checkpoint before is a snapshot",
+        ),
+        ("diff before before --sink-uri file://{cwd}/before?protocol=csv", "is a snapshot of this command"),
+        ("run play.toml --fixtures .", "holds the scenario"),
+        ("verify before --report before/test.t.csv", "is a file of SOURCE, before"),
+        ("verify before --truth truth --report plan.toml --config plan.toml", "is --config of this command"),
+        ("verify before --after before --report hard.csv", "--report hard.csv is a file of"),
+        ("serve --config feed.toml --data feed.toml", "--data feed.toml is --config of this command"),
+    ],
+)
+def test_no_input_is_overwritten_not_even_by_force(
+    line: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = content(folder)
+    arguments = line.format(here=folder.name, cwd=folder).split()
+    for force in ([], ["--force"])[: 1 if arguments[0] == "serve" else 2]:
+        assert run([*arguments, *force]) == 2
+        (message,) = [said for said in capsys.readouterr().err.splitlines() if said.startswith("ticdc-sim: ")]
+        assert says in message
+    assert content(folder) == before
+
+
+@pytest.mark.parametrize("line", [f"{LOAD} --summary", f"{LOAD} --report", f"{RUN} --summary"])
+def test_a_file_of_somebody_else_is_replaced_by_force_only(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = line.split()
+    assert run([*arguments, "notes.txt"]) == 2
+    assert "notes.txt is a file that ticdc-sim did not write: give another name, or --force" in capsys.readouterr().err
+    assert Path("notes.txt").read_text() == "mine"
+
+    assert run([*arguments, "notes.txt", "--force"]) == 0
+    assert run([*arguments, "notes.txt"]) == 0, "it wrote this one itself"
+    assert run([*arguments, "empty"]) == 0
+    assert run([*arguments, "new"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f"{LOAD} --summary x --report ./x", "--summary and --report are both x"),
+        (f"{LOAD} --summary notes.txt --report notes.txt --force", "--summary and --report are both notes.txt"),
+        ("run s.sql --fixtures out --truth out", "--fixtures and --truth are both out"),
+        ("run s.sql --fixtures out --truth out/truth", "--truth lies in the directory of --fixtures"),
+        ("run s.sql --fixtures out/fixtures --truth out", "--fixtures lies in the directory of --truth"),
+        ("serve --fixtures x --data x", "--fixtures and --data are both x"),
+    ],
+)
+def test_two_outputs_have_two_places(line: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = content(folder)
+    assert run(line.split()) == 2
+    assert says in capsys.readouterr().err and content(folder) == before
+
+
+def test_a_directory_of_data_is_not_one_of_somebody_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--data", "before"]) == 2
+    assert "--data before holds something else (metadata)" in capsys.readouterr().err
+    assert sorted(os.listdir("before")) == ["metadata", "test.t-schema.sql", "test.t.csv"]
