@@ -5,10 +5,12 @@ A path without a scheme does not import fsspec. A file that cannot be opened rai
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import posixpath
 import re
+import stat
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
+from simulator import limits
 from simulator.errors import UserError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/+")
@@ -92,11 +95,41 @@ def list_directory(directory: str) -> list[FileInfo]:
 
 
 def open_file(path: str) -> BinaryIO:
-    """Open a file for reading."""
+    """Open a file for reading. A local one must be regular: others may never end, or never begin."""
     if not is_remote(path):
+        _check_regular(path)
         return open(path, "rb")
     with _driver(path) as (files, inner):
         return cast(BinaryIO, files.open(inner, "rb"))
+
+
+_KINDS = (
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a directory"),
+)
+
+
+def _check_regular(path: str) -> None:
+    """Raise OSError for a directory, a device, a socket or a FIFO."""
+    mode = os.stat(path).st_mode
+    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "")
+    if kind:
+        raise OSError(errno.EINVAL, f"it is no regular file but {kind}", path)
+
+
+def _is_open_pipe(path: Path) -> bool:
+    """Return whether a path is a pipe that this process already has open, as `<(command)` of a shell and /dev/stdin."""
+    try:
+        resolved = path.readlink() if path.is_symlink() and path.parent == Path("/dev") else path
+        return resolved.parent in _DESCRIPTORS and stat.S_ISFIFO(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+_DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
 
 
 def _stat(entry: os.DirEntry[str]) -> tuple[int, str]:
@@ -140,10 +173,20 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
         raise OSError((str(error) or type(error).__name__).splitlines()[0]) from error
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the whole of a local file, or of a pipe that is already open; raise OSError, UserError for one that is too
+    large."""
+    with path.open("rb") if _is_open_pipe(path) else open_file(str(path)) as file:
+        content = file.read(limits.FILE_BYTES + 1)
+    if len(content) > limits.FILE_BYTES:
+        raise UserError(f"{path} is too large: at most {limits.size(limits.FILE_BYTES)} of such a file are read")
+    return content
+
+
 def read_text(path: Path) -> str:
     """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -22,14 +22,20 @@ REPEATS = 10_000
 FAULT_ROWS = 1_000_000
 """Rows that a fault is about."""
 
-FILE_BYTES = 64 << 20
+FILE_BYTES = 16 << 20
 """Bytes of a file that is read as a whole: SQL, a scenario, a plan, changefeed.toml, a schema, truth.json."""
 
-DECOMPRESSED_BYTES = 1 << 30
-"""Bytes of one compressed file that this process reads; Spark reads larger ones."""
-
 LINE_BYTES = 256 << 20
-"""Bytes of a line of fixtures, and of a record of a storage file."""
+"""Bytes of a line of fixtures: of a message in base64 and its decoded events."""
+
+STORED_FILE_BYTES = 1 << 30
+"""Bytes of a file that a storage sink wrote."""
+
+ROW_BYTES = 64 << 20
+"""Bytes of a row in a data file. TiDB's own limit is 6 MiB (txn-entry-size-limit), at most 120 MiB."""
+
+SQL_BYTES = 16 << 20
+"""Bytes of SQL that is parsed at once."""
 
 SQL_NESTING = 10_000
 """Parentheses inside one another in a statement or an expression."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from simulator import limits, releases, tso
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
+from simulator.files import parse_json, read_bytes
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 from simulator.tidb.ddl.catalog import object_key
@@ -90,10 +91,13 @@ def tag_and_architecture(release: Release) -> tuple[str, str]:
 def read(directory: Path) -> TruthMetadata:
     """Read the metadata; raises UserError for a directory that is no truth."""
     try:
-        document = json.loads((directory / FILE).read_text("utf-8"))
-    except OSError:
+        document = parse_json(read_bytes(directory / FILE).decode())
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
         why = f"it has no {FILE}, which --truth of run, diff and load writes"
-        raise UserError(f"{directory} is no truth: {why}") from None
+        raise UserError(
+            f"{directory} is no truth: {why}" if missing else f"{directory / FILE} cannot be read: {error.strerror}"
+        ) from None
     except ValueError as error:
         raise UserError(f"{directory / FILE} is not JSON: {error}") from None
     return _about(directory, document)

@@ -152,7 +152,7 @@ def _difference(name: str, before: str | None, now: str | None) -> str:
 def _read(path: Path, kind: type[CheckpointT]) -> CheckpointT:
     """Read a checkpoint; raises UserError for another file."""
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = json.loads(files.read_bytes(path))
         if document["format"] != FORMAT:
             raise UserError(f"{path} has format {document['format']!r}: this version reads {FORMAT}")
         return kind.from_json(document)

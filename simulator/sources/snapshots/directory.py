@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow as pa
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError
 from simulator.files import FileInfo
-from simulator.sources.snapshots import streams
+from simulator.sources.snapshots import sizes, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
@@ -70,11 +71,13 @@ class Snapshot:
 
     csv: CsvDialect = field(default=CsvDialect())
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """Bytes of all data files and of the rows in memory."""
+        """Bytes of all data files, decompressed as far as `sizes` looks, and of the rows in memory; raise
+        SnapshotError."""
         in_memory: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
-        return in_memory + sum(file.size for table in self.tables for files in table.files.values() for file in files)
+        files = ((file.path, file.size) for table in self.tables for files in table.files.values() for file in files)
+        return in_memory + sizes.decompressed(files)
 
 
 def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Table] = ()) -> Snapshot:
@@ -172,7 +175,7 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 
 
 def _declared(names: tuple[str, str], schema_file: str) -> Table:
-    text = b"".join(streams.blocks(streams.FilePart(schema_file))).decode("utf-8-sig", "replace")
+    text = streams.whole(schema_file).decode("utf-8-sig", "replace")
     try:
         table = create_table(text, names[0])
     except SchemaError as error:
@@ -193,7 +196,7 @@ def _start_ts(metadata: str | None) -> int | None:
     """Return `Pos` of the first block of Dumpling's metadata: with TiDB the TSO of the snapshot."""
     if metadata is None:
         return None
-    text = b"".join(streams.blocks(streams.FilePart(metadata))).decode("utf-8", "replace")
+    text = streams.whole(metadata).decode("utf-8", "replace")
     match = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
     if match is None:
         return None

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import limits
 from simulator.columns.cells import Mask
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import csv_text, sql_text, streams
@@ -90,6 +91,7 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
     filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
     carry, offset = b"", part.start
     for data in _with_end(streams.blocks(part), b"\n"):
+        _check_row(part, offset, carry)
         carry += data
         if skip:
             carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
@@ -119,6 +121,7 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
     for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
+        _check_row(part, 0, data)
         data += block
         start = data[: 1 << 16]
         with _located(part, 0):
@@ -136,6 +139,7 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
     carry, offset, header = b"", part.start, None
     for data in _with_end(streams.blocks(part), b"\n"):
+        _check_row(part, offset, carry)
         carry, progress = hide(carry + data), True
         while progress:
             with _located(part, offset):
@@ -229,6 +233,12 @@ def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
         last = block or last
     if end != b"\n" or not last.endswith(b"\n"):
         yield end
+
+
+def _check_row(part: FilePart, offset: int, unread: bytes) -> None:
+    """Raise SnapshotError if what is read of a row, and does not end, is too long."""
+    if len(unread) > limits.ROW_BYTES:
+        raise _at(part, offset, f"a row that is too long: at most {limits.size(limits.ROW_BYTES)} are accepted")
 
 
 @contextmanager
