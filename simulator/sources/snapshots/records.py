@@ -90,7 +90,7 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
     width = len(names)
     filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
     carry, offset = b"", part.start
-    for data in _with_end(streams.blocks(part), b"\n"):
+    for data in _growing(part, lambda: len(carry)):
         _check_row(part, offset, carry)
         carry += data
         if skip:
@@ -120,7 +120,7 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
 
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
-    for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
+    for block in _growing(replace(part, start=0, end=-1), lambda: len(data)):
         _check_row(part, 0, data)
         data += block
         start = data[: 1 << 16]
@@ -138,7 +138,7 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
     carry, offset, header = b"", part.start, None
-    for data in _with_end(streams.blocks(part), b"\n"):
+    for data in _growing(part, lambda: len(carry)):
         _check_row(part, offset, carry)
         carry, progress = hide(carry + data), True
         while progress:
@@ -223,6 +223,21 @@ def _batch(
             tags = pc.if_else(pa.array(bare[place]), b"n", b"x")
             arrays[index] = pc.binary_join_element_wise(tags, arrays[index], b"")
     return RawRows(tuple(arrays), all(places[index] is not None for index in layout.generated))
+
+
+def _growing(part: FilePart, unread: Callable[[], int]) -> Iterator[bytes]:
+    """Yield the blocks of a part, with an end, joined so that each is as long as what is `unread`: a row of many blocks
+    is looked through few times."""
+    waiting: list[bytes] = []
+    size = 0
+    for block in _with_end(streams.blocks(part), b"\n"):
+        waiting.append(block)
+        size += len(block)
+        if size >= unread():
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
 
 
 def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
