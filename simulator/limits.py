@@ -34,6 +34,9 @@ STORED_FILE_BYTES = 1 << 30
 ROW_BYTES = 64 << 20
 """Bytes of a row in a data file. TiDB's own limit is 6 MiB (txn-entry-size-limit), at most 120 MiB."""
 
+LOADED_BYTES = 256 << 20
+"""Bytes of a client's file for LOAD DATA."""
+
 SQL_BYTES = 16 << 20
 """Bytes of SQL that is parsed at once."""
 
