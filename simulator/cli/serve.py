@@ -101,7 +101,9 @@ async def _serve(server: TiCDCServer, ticdc: TiCDC, stop: signals.StopRequest) -
     try:
         await serving
     except StillRunning:
-        complain(["ticdc-sim: stopped while a statement ran that could not be interrupted: the last watermark is not sent"])
+        complain(
+            ["ticdc-sim: stopped while a statement ran that could not be interrupted: the last watermark is not sent"]
+        )
         sys.stdout.flush()
         os._exit(128 + stop.number)  # its thread would be waited for
 

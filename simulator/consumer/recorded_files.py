@@ -15,14 +15,7 @@ import pyarrow.parquet as pq
 from simulator import limits
 from simulator.consumer.decode.convert_tokens import decode_base64
 from simulator.consumer.frame import RECORD_SCHEMA, record_batch
-from simulator.consumer.records import (
-    COLUMNS,
-    FixtureFile,
-    check_line,
-    check_types,
-    parquet_errors,
-    record_of_line,
-)
+from simulator.consumer.records import COLUMNS, FixtureFile, check_line, check_types, parquet_errors, record_of_line
 from simulator.errors import UserError
 from simulator.files import open_file
 

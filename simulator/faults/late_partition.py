@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator import tso
+from simulator import limits, tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import did_you_mean
 from simulator.faults.active import ActiveFault, EventPiece, FaultContext, moved
-from simulator import limits
 from simulator.faults.fault import FOR_KEY, TOPIC_KEY, number_from
 from simulator.faults.history import Renumbering
 from simulator.faults.kind import IN_TRANSIT, FaultKind

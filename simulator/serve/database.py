@@ -24,8 +24,8 @@ from simulator.serve.clients import Client, ClientTransaction
 from simulator.serve.conflicts import blocking_client, ddl_tables, lock_selected_rows
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.history import SNAPSHOT, History, snapshot_ts
-from simulator.serve.running_statement import RunningStatement
 from simulator.serve.rebase import rebase, rebased_rows
+from simulator.serve.running_statement import RunningStatement
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.sql_engine.changes.load_data import as_insert

@@ -97,7 +97,11 @@ class ClientHandler:
     async def in_turn(self, length: int, parse: Callable[[], Returned]) -> Returned:
         """Return what a function makes of a text: of a long one between two statements, so that other clients are
         answered meanwhile."""
-        return parse() if length < LONG_TEXT else await self._server.call(partial(self._server.database.compute, self.client, parse))
+        return (
+            parse()
+            if length < LONG_TEXT
+            else await self._server.call(partial(self._server.database.compute, self.client, parse))
+        )
 
     async def _with_file(self, statement: LoadData) -> SqlStatement:
         """Return LOAD DATA LOCAL with the rows of the client's file, for which it is asked last."""

@@ -40,6 +40,9 @@ _LOCK = threading.Lock()
 BATCH = 1 << 16
 """Rows that are fetched at a time."""
 
+CELL = 16
+"""Bytes that a value takes beside its text."""
+
 MEMORY = 1 << 30
 """Bytes that a query may hold: TiDB's default of tidb_mem_quota_query."""
 
@@ -131,7 +134,7 @@ def _fetched(connection: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     batches, size = [], 0
     for batch in reader:
         batches.append(batch)
-        size += batch.nbytes
+        size += batch.nbytes + CELL * batch.num_rows * batch.num_columns
         if size > MEMORY:
             raise MemoryExceeded(f"the result has more than {MEMORY:,} bytes")
     return pa.Table.from_batches(batches, reader.schema)
