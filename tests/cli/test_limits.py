@@ -149,9 +149,7 @@ def test_a_compressed_file_counts_decompressed(said: Said, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("suffix, head", [("csv", b""), ("sql", b"INSERT INTO `t` VALUES (1,'")])
-def test_a_row_without_an_end_is_refused(
-    said: Said, monkeypatch: pytest.MonkeyPatch, suffix: str, head: bytes
-) -> None:
+def test_a_row_without_an_end_is_refused(said: Said, monkeypatch: pytest.MonkeyPatch, suffix: str, head: bytes) -> None:
     monkeypatch.setattr(limits, "ROW_BYTES", 1 << 20)
     Path("rows").mkdir()
     Path("rows/a.t-schema.sql").write_text(SCHEMA)
@@ -163,10 +161,7 @@ DEEP = "(" * 1_000_000
 PARENTHESES = {
     "SQL": ("s.sql", f"CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES ({DEEP}1);"),
     "balanced": ("s.sql", f"CREATE TABLE t (id INT PRIMARY KEY); SELECT {DEEP}1{')' * len(DEEP)};"),
-    "a filter": (
-        "f.toml",
-        f'[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-insert-value-expr = "{DEEP}"',
-    ),
+    "a filter": ("f.toml", f'[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-insert-value-expr = "{DEEP}"'),
 }
 
 

@@ -130,14 +130,14 @@ def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
 
 def _fetched(connection: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     """Return the rows of a query. Raises MemoryExceeded before they fill the memory."""
-    reader = connection.sql(text).to_arrow_reader(BATCH)
     batches, size = [], 0
-    for batch in reader:
-        batches.append(batch)
-        size += batch.nbytes + CELL * batch.num_rows * batch.num_columns
-        if size > MEMORY:
-            raise MemoryExceeded(f"the result has more than {MEMORY:,} bytes")
-    return pa.Table.from_batches(batches, reader.schema)
+    with connection.sql(text).to_arrow_reader(BATCH) as reader:
+        for batch in reader:
+            batches.append(batch)
+            size += batch.nbytes + CELL * batch.num_rows * batch.num_columns
+            if size > MEMORY:
+                raise MemoryExceeded(f"the result has more than {MEMORY:,} bytes")
+        return pa.Table.from_batches(batches, reader.schema)
 
 
 def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], pa.Table]) -> pa.Table:
