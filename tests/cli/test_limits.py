@@ -14,6 +14,7 @@ import pytest
 from support.playing import play
 
 from simulator import limits
+from simulator.engines import in_process
 from simulator.sources.snapshots import sizes
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 5);"
@@ -121,27 +122,28 @@ def test_a_pipe_of_the_shell_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     os.close(reading)
 
 
-def test_a_file_that_is_too_large_is_not_read(said: Said) -> None:
+def test_a_file_that_is_too_large_is_not_read(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("big.sql", "big.toml"):
         with Path(name).open("wb") as file:
             file.truncate(100 << 30)
         assert f"{name} is too large: at most 16 MiB" in said("run", name, "--console")
+    monkeypatch.setattr(limits, "LINE_BYTES", 1 << 20)
     Path("fixtures/topic").mkdir(parents=True)
     with Path("fixtures/topic/0.jsonl").open("wb") as file:
-        file.truncate(limits.LINE_BYTES + 1)
-    assert "0.jsonl:1: the line is too long: at most 256 MiB" in said("inspect", "fixtures")
+        file.truncate(100 << 30)
+    assert "0.jsonl:1: the line is too long: at most 1 MiB" in said("inspect", "fixtures")
 
 
 def test_a_compressed_file_counts_decompressed(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("small").mkdir()
     Path("small/a.t-schema.sql").write_text(SCHEMA)
     shutil.copytree("small", "large")
+    monkeypatch.setattr(in_process, "MOST_BYTES", 20 << 20)
     with gzip.open("large/a.t.csv.gz", "wb", 1) as file:
-        for _ in range(300):
-            file.write(b"\0" * (1 << 20))
-    assert Path("large/a.t.csv.gz").stat().st_size < 2 << 20
+        file.write(b"\0" * (30 << 20))
+    assert Path("large/a.t.csv.gz").stat().st_size < 1 << 20
     assert "holds whole snapshots in memory" in said("diff", "small", "large", "--console", "--master", "none")
-    assert sizes.decompressed([("large/a.t.csv.gz", 1)]) == 300 << 20
+    assert sizes.decompressed([("large/a.t.csv.gz", 1)]) == 30 << 20
     with gzip.open("small/a.t-schema.sql.gz", "wb", 1) as file:
         file.write(b"\0" * (17 << 20))
     Path("small/a.t-schema.sql").unlink()
@@ -175,9 +177,9 @@ def test_a_million_parentheses_are_one_error(said: Said, file: str, content: str
 @pytest.mark.parametrize(
     "expression",
     [
-        f"id in ({', '.join(map(str, range(10_000)))})",
-        " or ".join(f"id = {number}" for number in range(10_000)),
-        f"v not in ({', '.join(map(repr, map(str, range(100, 10_100))))})",
+        f"id in ({', '.join(map(str, range(3_000)))})",
+        " or ".join(f"id = {number}" for number in range(3_000)),
+        f"v not in ({', '.join(map(repr, map(str, range(100, 3_100))))})",
     ],
     ids=["IN", "OR", "NOT IN"],
 )
@@ -185,7 +187,7 @@ def test_a_long_list_of_a_filter_takes_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], expression: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("s.sql").write_text(SQL + "INSERT INTO t VALUES (20000, 100), (NULL + 20001, 7);".replace("NULL + ", ""))
+    Path("s.sql").write_text(SQL + "INSERT INTO t VALUES (20000, 100), (20001, 7);")
     Path("f.toml").write_text(
         f'[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-insert-value-expr = "{expression}"'
     )

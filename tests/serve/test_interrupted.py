@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 import pymysql
+import pytest
 
 MAIN = "from simulator.cli import main; main()"
 LONG = "SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.id + b.id + c.id + d.id = -1"
@@ -36,14 +37,17 @@ def started(client: Any, statement: str, numbers: list[int]) -> threading.Thread
     return thread
 
 
+@pytest.mark.slow
 def test_kill_and_sigterm_end_a_statement_that_runs() -> None:
     command = [sys.executable, "-c", MAIN, "serve", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
+    clients: list[Any] = []
     try:
         assert server.stdout is not None
         port = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
         assert port is not None
-        busy, other = connect(int(port[1])), connect(int(port[1]))
+        clients += [connect(int(port[1])), connect(int(port[1]))]
+        busy, other = clients
         busy.query("CREATE TABLE n (id INT PRIMARY KEY)")
         busy.query(f"INSERT INTO n VALUES {', '.join(f'({number})' for number in range(1000))}")
         numbers: list[int] = []
@@ -63,7 +67,9 @@ def test_kill_and_sigterm_end_a_statement_that_runs() -> None:
         assert "stopped; everything up to" in server.stdout.read()
     finally:
         server.kill()
-        server.wait()
+        server.communicate()
+        for client in clients:
+            client.close()
 
 
 def refused(client: Any, statement: str) -> str:
