@@ -6,10 +6,12 @@ A path without a scheme does not import fsspec. A file that cannot be opened rai
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
 import posixpath
 import re
+import stat
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
+from simulator import limits
 from simulator.errors import UserError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/+")
@@ -99,11 +102,41 @@ def list_directory(directory: str) -> list[FileInfo]:
 
 
 def open_file(path: str) -> BinaryIO:
-    """Open a file for reading."""
+    """Open a file for reading. A local one must be regular: others may never end, or never begin."""
     if not is_remote(path):
+        _check_regular(path)
         return open(path, "rb")
     with _driver(path) as (files, inner):
         return cast(BinaryIO, files.open(inner, "rb"))
+
+
+_KINDS = (
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a directory"),
+)
+
+
+def _check_regular(path: str) -> None:
+    """Raise OSError for a directory, a device, a socket or a FIFO."""
+    mode = os.stat(path).st_mode
+    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "")
+    if kind:
+        raise OSError(errno.EINVAL, f"it is no regular file but {kind}", path)
+
+
+def _is_open_pipe(path: Path) -> bool:
+    """Return whether a path is a pipe that this process already has open, as `<(command)` of a shell and /dev/stdin."""
+    try:
+        resolved = path.readlink() if path.is_symlink() and path.parent == Path("/dev") else path
+        return resolved.parent in _DESCRIPTORS and stat.S_ISFIFO(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+_DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
 
 
 def _stat(entry: os.DirEntry[str]) -> tuple[int, str]:
@@ -147,10 +180,20 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
         raise OSError((str(error) or type(error).__name__).splitlines()[0]) from error
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return the whole of a local file, or of a pipe that is already open; raise OSError, UserError for one that is too
+    large."""
+    with path.open("rb") if _is_open_pipe(path) else open_file(str(path)) as file:
+        content = file.read(limits.FILE_BYTES + 1)
+    if len(content) > limits.FILE_BYTES:
+        raise UserError(f"{path} is too large: at most {limits.size(limits.FILE_BYTES)} of such a file are read")
+    return content
+
+
 def read_text(path: Path) -> str:
     """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except ValueError:
@@ -209,20 +252,16 @@ def directory_entries(directory: Path) -> list[Path]:
 STANDARD_INPUT = Path("-")
 """The name of standard input where a file is accepted, too; a file of that name is `./-`."""
 
-STANDARD_INPUT_BYTES = 64 << 20
-
 
 def read_standard_input() -> str:
     """Return standard input as UTF-8, with its line ends, without a byte order mark; raise UserError."""
     try:
-        content = sys.stdin.buffer.read(STANDARD_INPUT_BYTES + 1)
-        if len(content) > STANDARD_INPUT_BYTES:
-            raise UserError(f"standard input is too large: at most {STANDARD_INPUT_BYTES >> 20} MiB of it are read")
-        return content.decode("utf-8-sig")
+        content = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
     except OSError as error:
         raise UserError(f"cannot read standard input: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
+    if len(content) > limits.FILE_BYTES:
+        raise UserError(f"standard input is too large: at most {limits.size(limits.FILE_BYTES)} of it are read")
+    return decode_text(content, "standard input")
 
 
 def parse_toml(text: str) -> dict[str, Any]:

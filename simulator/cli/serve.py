@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import sys
 import time
@@ -19,8 +20,10 @@ from simulator.cli.shell import SINK_URI
 from simulator.cli.user_files import check_places
 from simulator.consumer.event_lines import lines
 from simulator.errors import EncodeError, UserError
+from simulator.files import open_file
 from simulator.quantities import noun
 from simulator.serve.data_directory import DataDirectory
+from simulator.serve.server import StillRunning
 
 KAFKA_TIMEOUT = 10.0
 """Seconds without an acknowledgement after which Kafka counts as gone; TiCDC's default of write-timeout."""
@@ -101,7 +104,14 @@ async def _serve(server: TiCDCServer, ticdc: TiCDC, users: Collection[str], stop
     while not stop.number and not serving.done():
         await asyncio.wait([serving], timeout=0.1)
     server.server.stop()
-    await serving
+    try:
+        await serving
+    except StillRunning:
+        complain(
+            ["ticdc-sim: stopped while a statement ran that could not be interrupted: the last watermark is not sent"]
+        )
+        sys.stdout.flush()
+        os._exit(128 + stop.number)  # its thread would be waited for
 
 
 class _Console:
@@ -134,6 +144,11 @@ def _tls(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
         return None
     if cert is None or key is None:
         raise UserError("--tls-cert and --tls-key belong together: give both")
+    for file in (cert, key):
+        try:
+            open_file(str(file)).close()
+        except OSError as error:
+            raise UserError(f"cannot read {file}: {error.strerror}") from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(cert, key)

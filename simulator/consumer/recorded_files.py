@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
+from simulator import limits
 from simulator.consumer.decode.convert_tokens import decode_base64
 from simulator.consumer.frame import RECORD_SCHEMA, record_batch
-from simulator.consumer.records import COLUMNS, FixtureFile, check_types, parquet_errors, record_of_line
+from simulator.consumer.records import COLUMNS, FixtureFile, check_line, check_types, parquet_errors, record_of_line
 from simulator.errors import UserError
+from simulator.files import open_file
 
 ROWS = 1 << 14
 BYTES = 8 << 20
@@ -41,7 +43,7 @@ def offset_range(shard: FixtureFile) -> tuple[int, int] | None:
     """Return the first offset of a file and the one after the last, if the format tells them."""
     if shard.path.suffix == ".jsonl":
         return None
-    with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+    with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
         ranges = _group_offsets(file)
         known = [each for each in ranges if each is not None]
         return (known[0][0], known[-1][1] + 1) if known and len(known) == len(ranges) else None
@@ -52,7 +54,7 @@ def file_size(shard: FixtureFile) -> dict[str, int]:
     try:
         size = {"size": shard.path.stat().st_size}
         if shard.path.suffix == ".parquet":
-            with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+            with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
                 size["records"] = file.metadata.num_rows
     except OSError as error:
         raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
@@ -60,7 +62,7 @@ def file_size(shard: FixtureFile) -> dict[str, int]:
 
 
 def _parquet(shard: FixtureFile, offsets: Offsets) -> Iterator[pa.RecordBatch]:
-    with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+    with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         names = [name for name in COLUMNS if name in RECORD_SCHEMA.names]
         for batch in _batches(file, names, offsets):
@@ -106,9 +108,10 @@ def _read(file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, 
 
 def _lines(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
     try:
-        with shard.path.open("rb") as file:
+        with open_file(str(shard.path)) as file:
             first_line = 0
             for block in blocks(file):
+                check_line(shard, first_line + 1, len(block) - BLOCK)
                 yield _records(shard, first_line, block)
                 first_line += block.count(b"\n")
     except OSError as error:
@@ -116,17 +119,18 @@ def _lines(shard: FixtureFile) -> Iterator[pa.RecordBatch]:
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Split a file into blocks of whole lines."""
-    rest = b""
+    """Split a file into blocks of whole lines; a line that is too long is not whole."""
+    rest: list[bytes] = []
+    held = 0
     while block := file.read(BLOCK):
         end = block.rfind(b"\n") + 1
-        if end:
-            yield rest + block[:end]
-            rest = block[end:]
-        else:
-            rest += block
-    if rest:
-        yield rest
+        if end or held > limits.LINE_BYTES:
+            yield b"".join([*rest, block[:end]])
+            rest, held = [], 0
+        rest.append(block[end:])
+        held += len(block) - end
+    if held:
+        yield b"".join(rest)
 
 
 def _records(shard: FixtureFile, first_line: int, block: bytes) -> pa.RecordBatch:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from simulator import limits
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
-from simulator.files import directory_entries, parse_error_reason, without_mark
+from simulator.files import directory_entries, open_file, parse_error_reason, without_mark
 from simulator.sinks.files.directory import SCHEMAS
 from simulator.ticdc.changefeed import parse_kafka_uri
 from simulator.ticdc.changefeed.model import Kafka
@@ -102,18 +103,28 @@ def fixture_files(directory: Path) -> list[FixtureFile]:
 def jsonl_records(shard: FixtureFile) -> Iterator[Record]:
     """Yield records of lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
     try:
-        with shard.path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+        with open_file(str(shard.path)) as lines:
+            number = 0
+            while line := lines.readline(limits.LINE_BYTES + 1):
+                number += 1
+                check_line(shard, number, len(line))
                 yield record_of_line(shard, number, line)
     except OSError as error:
         raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
+
+
+def check_line(shard: FixtureFile, number: int, size: int) -> None:
+    """Raise UserError for a line that is too long."""
+    if size > limits.LINE_BYTES:
+        most = limits.size(limits.LINE_BYTES)
+        raise UserError(f"{shard.path}:{number}: the line is too long: at most {most} are accepted")
 
 
 def parquet_records(shard: FixtureFile) -> Iterator[Record]:
     """Yield records of a file with the columns of Spark's Kafka source."""
     import pyarrow.parquet as pq
 
-    with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+    with parquet_errors(shard), open_file(str(shard.path)) as opened, pq.ParquetFile(opened) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         for batch in file.iter_batches(columns=list(COLUMNS)):
             yield from records_of_batch(batch)

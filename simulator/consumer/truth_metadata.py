@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from simulator import releases, tso
+from simulator import limits, releases, tso
 from simulator.consumer import statements as told
 from simulator.consumer.statements import ExpectedStatement
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
@@ -127,6 +127,14 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
                 f"{directory / FILE}: {each.name} is {json.dumps(document[each.name])[:LONG]}, which a run does not "
                 "write: let it write its truth again"
             )
+    for topic, count in document["topics"].items():
+        try:
+            limits.check_partitions(topic, count)
+        except UserError as error:
+            raise UserError(f"{directory / FILE}: {error}") from None
+    for name in ("start_ts", "watermark", "final_watermark"):
+        if document[name] > tso.FOREVER:
+            raise UserError(f"{directory / FILE}: {name} {document[name]} is no TSO: at most {tso.FOREVER} is")
     try:
         releases.find(document["release"], document["architecture"])
     except UserError as error:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from simulator import limits
 from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.errors import UserError
 from simulator.faults.active import ActiveFault, EventPiece, moved
-from simulator.faults.fault import FOR_KEY, FROM_1, PARTITIONS_KEY, to_positive
+from simulator.faults.fault import FOR_KEY, PARTITIONS_KEY, number_from
 from simulator.faults.kind import KAFKA, STORAGE, FaultKind, refuse_without_watermarks, release_and_protocol
 from simulator.faults.restarts import restart_events
 from simulator.settings import Key
@@ -115,7 +116,7 @@ REPEAT_WATERMARK = FaultKind(
     says="The last watermark comes again, in every partition.",
     source="tiflow#12595; ticdc: downstreamadapter/sink/kafka/sink.go AddCheckpointTs (no guard)",
     active=RepeatWatermark,
-    keys={"times": Key("times", to_positive, FROM_1, "How often; once where unsaid.")},
+    keys={"times": Key("times", *number_from(1, limits.REPEATS), "How often; once where unsaid.")},
     refuse=refuse_without_watermarks,
 )
 

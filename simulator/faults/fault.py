@@ -5,29 +5,24 @@ The times of a fault lie between all events before and after it. A key is parsed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import tso
+from simulator import limits, tso
 from simulator.errors import UserError, mask_secrets
-from simulator.settings import DURATION, TEXT, Key, to_duration_ms, to_text
+from simulator.settings import DURATION, TEXT, Key, to_count, to_duration_ms, to_text
 
 
-def to_nonnegative(value: object) -> int:
-    return _at_least(0, value)
+def number_from(least: int, most: int) -> tuple[Callable[[object], int], Mapping[str, Any]]:
+    """Return a parser of whole numbers in that range, which raises UserError, and the JSON Schema of these numbers."""
+    to_number = to_count(least, most)
 
+    def parse(value: object) -> int:
+        is_text = isinstance(value, str) and value.isdecimal() and len(value) < DIGITS
+        return to_number(int(str(value)) if is_text else value)
 
-def to_positive(value: object) -> int:
-    return _at_least(1, value)
-
-
-def _at_least(least: int, value: object) -> int:
-    """Parse a number; raise UserError."""
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if not isinstance(number, int) or isinstance(number, bool) or number < least:
-        raise UserError(f"expected a whole number from {least} on, got {mask_secrets(repr(value))}")
-    return number
+    return parse, {"type": "integer", "minimum": least, "maximum": most}
 
 
 def to_table(value: object) -> tuple[str, str]:
@@ -38,8 +33,9 @@ def to_table(value: object) -> tuple[str, str]:
     return schema, name
 
 
-FROM_0: Mapping[str, Any] = {"type": "integer", "minimum": 0}
-FROM_1: Mapping[str, Any] = {"type": "integer", "minimum": 1}
+DIGITS = 20
+"""From so many on, a number in a text is none that a fault takes."""
+
 
 BACK_KEY = Key(
     "back_ms",
@@ -50,7 +46,7 @@ BACK_KEY = Key(
 )
 """No watermark is sent for that long before the fault."""
 
-AFTER_ROWS_KEY = Key("after_rows", to_positive, FROM_1, "How many rows are sent before it.")
+AFTER_ROWS_KEY = Key("after_rows", *number_from(1, limits.FAULT_ROWS), "How many rows are sent before it.")
 """The fault comes among the rows of a transaction."""
 
 FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
@@ -60,7 +56,7 @@ TABLE_KEY = Key("table", to_table, TEXT, "The table whose rows it is about, such
 """The table must exist when the fault begins."""
 
 TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
-PARTITIONS_KEY = Key("partitions", to_positive, FROM_1, "How many partitions.")
+PARTITIONS_KEY = Key("partitions", *number_from(1, limits.PARTITIONS), "How many partitions.")
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator import tso
+from simulator import limits, tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.errors import did_you_mean
 from simulator.faults.active import ActiveFault, EventPiece, FaultContext, moved
-from simulator.faults.fault import FOR_KEY, FROM_0, TOPIC_KEY, to_nonnegative
+from simulator.faults.fault import FOR_KEY, TOPIC_KEY, number_from
 from simulator.faults.history import Renumbering
 from simulator.faults.kind import IN_TRANSIT, FaultKind
 from simulator.settings import DURATION, Key, to_duration_ms
@@ -86,7 +86,7 @@ LATE_PARTITION = FaultKind(
     source="tiflow#5598",
     active=LatePartition,
     keys={
-        "partition": Key("partition", to_nonnegative, FROM_0, "Which one, from 0."),
+        "partition": Key("partition", *number_from(0, limits.PARTITIONS - 1), "Which one, from 0."),
         "by": Key("by_ms", to_duration_ms, DURATION, "How much later in simulated time."),
         "topic": TOPIC_KEY,
         "for": FOR_KEY,

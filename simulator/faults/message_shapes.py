@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from simulator import limits
 from simulator.columns.cells import Mask
 from simulator.faults.active import ActiveFault, FaultContext, matching_rows
-from simulator.faults.fault import FOR_KEY, FROM_1, TABLE_KEY, to_positive
+from simulator.faults.fault import FOR_KEY, TABLE_KEY, number_from
 from simulator.faults.kind import FaultKind, release_and_protocol
 from simulator.settings import Key
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.flush import Flush
 from simulator.ticdc.rules import ChangefeedRules
 
-EVENTS_KEY = Key("events", to_positive, FROM_1, "Rows in a message at most.")
-ROWS_KEY = Key("rows", to_positive, FROM_1, "How many of the next rows; 1 where unsaid.")
+EVENTS_KEY = Key("events", *number_from(1, limits.FAULT_ROWS), "Rows in a message at most.")
+ROWS_KEY = Key("rows", *number_from(1, limits.FAULT_ROWS), "How many of the next rows; 1 where unsaid.")
 
 
 class SmallBatches(ActiveFault):

@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simulator import limits
 from simulator.faults.active import ActiveFault
-from simulator.faults.fault import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_nonnegative
+from simulator.faults.fault import PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, number_from
 from simulator.faults.kind import FaultKind, release_and_protocol
 from simulator.settings import TEXT, Key, to_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
 COLUMN_KEY = Key("column", to_text, TEXT, "The text column that is filled.")
-EXTRA_KEY = Key("extra", to_nonnegative, FROM_0, "How many bytes above max-message-bytes; 0 where unsaid.")
+EXTRA_KEY = Key("extra", *number_from(0, limits.FILE_BYTES), "How many bytes above max-message-bytes; 0 where unsaid.")
 WHERE_KEY = Key("where", to_text, TEXT, "A condition of SQL that the row meets; any row where unsaid.")
 
 

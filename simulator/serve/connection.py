@@ -20,6 +20,7 @@ from mysql_mimic.session import BaseSession
 from mysql_mimic.stream import ConnectionClosed
 from mysql_mimic.types import Capabilities, ServerStatus
 
+from simulator import limits
 from simulator.errors import DdlError, SimulatorError, SqlError
 from simulator.serve import wire
 from simulator.serve.answers import CURSOR, LAST_ROW, MORE, NO_FLAGS, Answers
@@ -153,8 +154,16 @@ class ClientConnection(Connection):
         """Return a file of the client, which sends it in packets up to an empty one."""
         await self.stream.write(b"\xfb" + path.encode())
         parts = []
+        left = limits.LOADED_BYTES
         while part := await self.stream.read():
-            parts.append(part)
+            left -= len(part)
+            if left >= 0:
+                parts.append(part)
+            else:
+                parts.clear()
+        if left < 0:
+            most = limits.size(limits.LOADED_BYTES)
+            raise SqlError(1105, "HY000", f"LOAD DATA: the file is too large: at most {most} are accepted")
         return b"".join(parts)
 
     async def handle_change_user(self, data: bytes) -> None:
@@ -215,7 +224,8 @@ class ClientConnection(Connection):
 
     async def handle_query(self, data: bytes) -> None:
         async with self._errors_answered():
-            statements = self._split(query_text(data))
+            text = query_text(data)
+            statements = await self.handler.in_turn(len(text), lambda: self._split(text))
             for each in statements[:-1]:
                 await self._answer(*await self.handler.run_text(each, self._sql_mode), MORE)
             await self._answer(*await self.handler.run_text(statements[-1], self._sql_mode), NO_FLAGS)
@@ -233,7 +243,7 @@ class ClientConnection(Connection):
     async def handle_stmt_prepare(self, data: bytes) -> None:
         async with self._errors_answered():
             text, modes = query_text(data).rstrip().rstrip(";"), self._sql_mode
-            statement, count = parse_prepared(text, modes)
+            statement, count = await self.handler.in_turn(len(text), lambda: parse_prepared(text, modes))
             columns = await self.handler.columns_of_prepared(statement)
             number = next(self.prepared_stmt_seq) + 1
             self.prepared_stmts[number] = ServerStatement(number, text, count, sql_mode=modes)

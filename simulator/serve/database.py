@@ -5,15 +5,17 @@ locked by another open transaction, the statement has no effect and runs again w
 in a transaction sees the rows committed at BEGIN. (tidb pkg/sessiontxn/isolation: pessimistic transactions with
 REPEATABLE READ, TiDB's default, and READ COMMITTED)
 
-One thread at a time may call a method.
+One thread at a time may call a method, but for `connect`.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
 from simulator.run.open_changefeed import OpenChangefeed
@@ -23,6 +25,7 @@ from simulator.serve.conflicts import blocking_client, ddl_tables, lock_selected
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.history import SNAPSHOT, History, snapshot_ts
 from simulator.serve.rebase import rebase, rebased_rows
+from simulator.serve.running_statement import RunningStatement
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.sql_engine.changes.load_data import as_insert
@@ -47,6 +50,8 @@ from simulator.tidb.sql_engine.storage.state import (
 )
 from simulator.tidb.sql_engine.system_tables.server import own_process
 from simulator.tidb.syntax.load_data import LoadData
+
+Returned = TypeVar("Returned")
 
 Events = Sequence[CommittedTransaction | CompletedDdl]
 
@@ -79,7 +84,10 @@ class Database:
         commits. While the changefeed cannot send, commits wait, or are refused if it `refuses` them.
         """
         self.changefeed = changefeed
-        self.clients: dict[int, Client] = {}
+        self.clients: Mapping[int, Client] = {}
+        """The clients by number; replaced, so that it may be read while one connects."""
+
+        self._connecting = threading.Lock()
         self.history = History()
         self._clock = clock
         self._data = data
@@ -93,6 +101,7 @@ class Database:
 
         self._global_settings: Mapping[str, str] = {} if data is None else data.global_settings
 
+        self.running = RunningStatement()
         self._last_number = 0
 
     @property
@@ -101,9 +110,11 @@ class Database:
         return self.changefeed.upstream()
 
     def connect(self) -> Client:
-        self._last_number += 1
-        client = Client(self._last_number, self.new_session(self._last_number))
-        self.clients[client.number] = client
+        """Return a new client. Unlike the other methods it may be called while a statement runs."""
+        with self._connecting:
+            self._last_number += 1
+            client = Client(self._last_number, self.new_session(self._last_number))
+            self.clients = {**self.clients, client.number: client}
         return client
 
     def new_session(self, number: int) -> SqlSession:
@@ -113,12 +124,18 @@ class Database:
     def disconnect(self, client: Client) -> None:
         """Roll the client's transaction back."""
         self.roll_back(client)
-        self.clients.pop(client.number, None)
+        with self._connecting:
+            self.clients = {number: other for number, other in self.clients.items() if other is not client}
 
     def reset(self, client: Client, database: str) -> None:
         """Give the client a new session in the same database."""
         self.roll_back(client)
         client.session = replace(self.new_session(client.number), database=database, user=client.session.user)
+
+    def compute(self, client: Client, function: Callable[[], Returned]) -> Returned:
+        """Return what a function returns, which KILL may interrupt. Raises SqlError 1317 then."""
+        with self.running.of(client.number):
+            return function()
 
     def columns_of_prepared(self, client: Client, statement: syntax.SqlStatement) -> Sequence[ResultColumn]:
         """Return the columns of a statement's result; none if it returns no rows. Raises the SqlError that TiDB raises
@@ -158,7 +175,8 @@ class Database:
             return FailedStatement(error, self._own_upstream(client))
         if "processlist" in text.lower():
             upstream = replace(upstream, processes=tuple(map(self._process, self.clients.values())))
-        outcome = execute(statement, text, upstream, now_ms)
+        with self.running.of(client.number):
+            outcome = execute(statement, text, upstream, now_ms)
         holder = self._holder(client, statement, upstream, outcome, now_ms)
         if holder is not None:
             return Blocked(holder)

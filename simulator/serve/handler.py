@@ -30,6 +30,9 @@ LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout"
 LOCK_WAIT_SECONDS = 50.0
 """TiDB's default of innodb_lock_wait_timeout."""
 
+LONG_TEXT = 1 << 14
+"""Characters of a statement that takes long to parse."""
+
 WAIT_FOR_KAFKA_SECONDS = 0.1
 """After which a commit is tried again while the changefeed cannot send."""
 
@@ -87,9 +90,18 @@ class ClientHandler:
         if kill:
             await self._kill(int(kill[2]), (kill[1] or "").upper() == "QUERY")
             return None, StatementOutcome(self._server.database.committed)
-        statement = parse_sql(text, modes)
+        statement = await self.in_turn(len(text), partial(parse_sql, text, modes))
         rows = await self._with_file(statement) if isinstance(statement, LoadData) else statement
         return statement, await self.run(rows, text)
+
+    async def in_turn(self, length: int, parse: Callable[[], Returned]) -> Returned:
+        """Return what a function makes of a text: of a long one between two statements, so that other clients are
+        answered meanwhile."""
+        return (
+            parse()
+            if length < LONG_TEXT
+            else await self._server.call(partial(self._server.database.compute, self.client, parse))
+        )
 
     async def _with_file(self, statement: LoadData) -> SqlStatement:
         """Return LOAD DATA LOCAL with the rows of the client's file, for which it is asked last."""

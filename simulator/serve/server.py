@@ -10,6 +10,7 @@ import asyncio
 import logging
 import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ssl import SSLContext
@@ -38,6 +39,14 @@ TICK_SECONDS = 1.0
 DELIVERY_SECONDS = 0.05
 """How long messages wait for those of later commits: together they cost less. In TiCDC a commit waits for a resolved ts,
 which takes longer."""
+
+
+INTERRUPTED_SECONDS = 3.0
+"""How long the end of the server waits for a statement that it has interrupted."""
+
+
+class StillRunning(BaseException):
+    """A statement goes on although it was interrupted, so that its thread cannot be joined."""
 
 
 class Server:
@@ -95,7 +104,9 @@ class Server:
         connection = self.connections.get(number)
         if connection is None:
             return False
-        connection.kill(KillKind.QUERY if query_only else KillKind.CONNECTION)
+        runs = self.database.running.interrupt(number)
+        if not query_only or not runs:
+            connection.kill(KillKind.QUERY if query_only else KillKind.CONNECTION)
         return True
 
     def committed(self) -> None:
@@ -153,10 +164,21 @@ class Server:
                     running.cancel()
             for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._interrupt(asyncio.gather(*self._tasks, return_exceptions=True))
             self._loop = None
         if self._error is not None:
             raise self._error
+
+    async def _interrupt(self, ending: asyncio.Future[Any]) -> None:
+        """Interrupt statements until all clients are gone. Raises StillRunning if one goes on."""
+        last, since = 0, time.monotonic()
+        while not ending.done():
+            number = self.database.running.interrupt()
+            if number != last:
+                last, since = number, time.monotonic()
+            if number and time.monotonic() - since > INTERRUPTED_SECONDS:
+                raise StillRunning
+            await asyncio.wait([ending], timeout=0.05)
 
     def stop(self) -> None:
         """Let `serve` return; may be called in any thread, and by a signal handler."""
@@ -190,7 +212,7 @@ class Server:
 
     async def _converse(self, stream: ClientStream, host: str) -> None:
         """Answer a client until it disconnects."""
-        client = await self.call(self.database.connect)
+        client = self.database.connect()
         handler = ClientHandler(self, client)
         connection = ClientConnection(stream, handler, self._users, self._ssl, self._version, host)
         connection.connection_id = client.number
@@ -230,7 +252,7 @@ class Server:
             self._loop_thread.join()
             self._loop_thread = None
         if self._thread is not None:
-            self._thread.shutdown()
+            self._thread.shutdown(wait=not self.database.running.interrupt())
 
     def __enter__(self) -> Self:
         return self

@@ -16,8 +16,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
+from simulator import limits
 from simulator.errors import UserError, uri_without_secrets
-from simulator.files import file_system, has_driver
+from simulator.files import file_system, has_driver, open_file
 
 ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
 
@@ -81,6 +82,8 @@ class ExternalStorage:
 
     def read(self, name: str, length: int | None = None) -> bytes | None:
         """Return the content of a file or its first bytes; None if there is no such file."""
+        if self._is_local:
+            _check_local(self._path(name))
         try:
             data: bytes = self._driver.cat_file(self._path(name), end=length)
         except FileNotFoundError:
@@ -124,6 +127,17 @@ class ExternalStorage:
         if self._driver.exists(new):
             self._driver.rm_file(new)
         self._driver.mv(old, new)
+
+
+def _check_local(path: str) -> None:
+    """Raise OSError for what is no regular file, ValueError for a file that is too large; nothing for a missing one."""
+    try:
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        return
+    if size > limits.STORED_FILE_BYTES:
+        raise ValueError(f"it has {size:,} bytes: at most {limits.size(limits.STORED_FILE_BYTES)} are accepted")
 
 
 def reason(error: Exception) -> str:

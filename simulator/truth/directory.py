@@ -15,6 +15,7 @@ from simulator.consumer import truth_metadata as truth_about
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
 from simulator.errors import UserError, mask_secrets
+from simulator.files import read_bytes
 from simulator.releases import Release
 from simulator.signals import defer_signals
 from simulator.sinks.files import staging
@@ -43,8 +44,8 @@ def check(directory: Path, format: str = FORMATS[0]) -> None:
 
 def _is_ours(directory: Path) -> bool:
     try:
-        lines = (directory / "metadata").read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = read_bytes(directory / "metadata").decode().splitlines()
+    except (OSError, UnicodeDecodeError, UserError):
         return False
     return any(line.startswith(OURS) for line in lines)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from simulator import files
+from simulator import limits
 from simulator.cli.command_line import commands, run
 from simulator.cli.help_page import EVERYWHERE, SECTIONS
 
@@ -184,7 +184,7 @@ def test_a_mistake_in_piped_sql_names_standard_input(
 
 
 def test_piped_sql_has_a_limit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "STANDARD_INPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(limits, "FILE_BYTES", 1 << 20)
     typed("-" * (1 << 20) + "-", False, monkeypatch)
 
     assert run(["run", "-", "--console"]) == 2

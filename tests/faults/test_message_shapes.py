@@ -71,7 +71,7 @@ def test_batches_of_one_table_alone_are_cut_and_only_for_as_long_as_it_lasts() -
     [
         (CANAL, 2, "TiCDC v8.5.3 with Canal-JSON puts each row into a message of its own"),
         (OPEN, 17, "events = 17 is above max-batch-size = 16"),
-        (OPEN, 0, "expected a whole number from 1 on, got 0"),
+        (OPEN, 0, "expected a whole number from 1 to 1,000,000, got 0"),
     ],
 )
 def test_batches_that_there_cannot_be_are_refused(uri: str, events: int, why: str) -> None:

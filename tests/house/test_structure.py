@@ -18,6 +18,7 @@ import pytest
 
 FLOW = (
     "errors",
+    "limits",
     "nesting",
     "quantities",
     "signals",

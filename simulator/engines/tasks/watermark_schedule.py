@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator import limits
+
 
 @dataclass(frozen=True)
 class WatermarkSchedule:
@@ -21,6 +23,10 @@ class WatermarkSchedule:
 
     final: bool = True
     """Whether there is a watermark at the end regardless of the interval."""
+
+    def __post_init__(self) -> None:
+        """Raise UserError for more watermarks than a run may have."""
+        limits.check_watermarks(len(self.watermark_numbers()), self.resolved_interval_ms)
 
     def watermark_numbers(self) -> range:
         """Return the numbers, from 1, of watermarks between start and end that are still to be sent, without one at

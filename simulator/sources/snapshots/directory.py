@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow as pa
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.files import FileInfo
-from simulator.sources.snapshots import dump_file, streams
+from simulator.sources.snapshots import dump_file, sizes, streams
 from simulator.sources.snapshots.charsets import UTF8, as_utf8
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.streams import FilePart
@@ -83,11 +84,14 @@ class Snapshot:
 
     csv: CsvDialect = field(default=CsvDialect())
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """Bytes of all data files and of the rows in memory."""
+        """Bytes of all data files, decompressed as far as `sizes` looks, and of the rows in memory; raise
+        SnapshotError."""
         in_memory: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
-        return in_memory + sum(file.bytes for table in self.tables for files in table.files.values() for file in files)
+        held = [file for table in self.tables for files in table.files.values() for file in files]
+        areas = sum(file.bytes for file in held if file.area is not None)
+        return in_memory + areas + sizes.decompressed((file.path, file.size) for file in held if file.area is None)
 
 
 def open(
@@ -209,7 +213,7 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 
 
 def _declared(names: tuple[str, str], schema_file: str, charset: str) -> Table:
-    data = b"".join(streams.blocks(FilePart(schema_file)))
+    data = streams.whole(schema_file)
     try:
         text = files.decode_text(data, schema_file)  # whatever the rows are in
     except UserError as error:
@@ -236,7 +240,7 @@ def _start_ts(metadata: str | None) -> int | None:
     """Return `Pos` of the first block of Dumpling's metadata: with TiDB the TSO of the snapshot."""
     if metadata is None:
         return None
-    text = b"".join(streams.blocks(FilePart(metadata))).decode("utf-8", "replace")
+    text = streams.whole(metadata).decode("utf-8", "replace")
     match = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
     log = re.search(r"^\s*Log:\s*(\S+)\s*$", text, re.MULTILINE)
     if match is None or log is not None and log[1] != "tidb-binlog":  # of MySQL, it is a place in a binlog

@@ -28,6 +28,9 @@ ROWS = 16_384
 BYTES = 32 << 20
 """Approximate maximum bytes of a batch."""
 
+CELL = 4
+"""Bytes of a value at least, though a page of equal values takes next to none on disk."""
+
 _BUFFER = 1 << 20
 """Bytes that are read at a time from a column of a large row group."""
 
@@ -48,6 +51,13 @@ def cut(part: FilePart, room: int) -> list[tuple[int, FilePart]]:
             parts.append((int(size), replace(part, start=start, end=index + 1)))
             start, size = index + 1, 0.0
     return parts
+
+
+def size_in_memory(part: FilePart) -> int:
+    """Return the bytes of all values of a file as far as the footer tells, at least CELL for each; raise SnapshotError."""
+    with _opened(part) as file:
+        groups = [file.metadata.row_group(index) for index in range(file.num_row_groups)]
+        return sum(max(group.total_byte_size, group.num_rows * group.num_columns * CELL) for group in groups)
 
 
 def batches(part: FilePart, table: Table) -> Iterator[RawRows]:

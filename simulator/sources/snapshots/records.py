@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator import files
+from simulator import files, limits
 from simulator.columns.cells import Mask
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import charsets, csv_text, sql_text, streams
@@ -95,7 +95,8 @@ def csv_batches(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escap
     filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
     offset, blocks = streams.text(part)
     carry = b""
-    for data in _with_end(blocks, b"\n"):
+    for data in _growing(blocks, lambda: len(carry)):
+        _check_row(part, offset, carry)
         carry += data
         if skip:
             carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
@@ -127,7 +128,8 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
 
 def _head(part: FilePart, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
-    for block in _with_end(streams.text(replace(part, start=0, end=-1))[1], b"\n"):
+    for block in _growing(streams.text(replace(part, start=0, end=-1))[1], lambda: len(data)):
+        _check_row(part, 0, data)
         data += block
         start = data[: 1 << 16]
         with _located(part, 0):
@@ -145,7 +147,8 @@ def sql_batches(part: FilePart, layout: RecordLayout) -> Iterator[RawRows]:
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
     offset, blocks = streams.text(part)
     carry, header = b"", None
-    for data in _with_end(blocks, b"\n"):
+    for data in _growing(blocks, lambda: len(carry)):
+        _check_row(part, offset, carry)
         carry, progress = hide(carry + data), True
         while progress:
             with _located(part, offset):
@@ -253,6 +256,21 @@ def _bytes(values: pa.Array, hexed: Mask | None, name: str, part: FilePart) -> p
     return made if hexed is None else pc.if_else(pa.array(hexed), values, made)
 
 
+def _growing(blocks: Iterator[bytes], unread: Callable[[], int]) -> Iterator[bytes]:
+    """Yield the blocks of a file, with an end, joined so that each is as long as what is `unread`: a row of many blocks
+    is looked through few times."""
+    waiting: list[bytes] = []
+    size = 0
+    for block in _with_end(blocks, b"\n"):
+        waiting.append(block)
+        size += len(block)
+        if size >= unread():
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
 def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
     """Yield the blocks, and an end for the last record if it has none."""
     last = b"\n"
@@ -261,6 +279,12 @@ def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
         last = block or last
     if end != b"\n" or not last.endswith(b"\n"):
         yield end
+
+
+def _check_row(part: FilePart, offset: int, unread: bytes) -> None:
+    """Raise SnapshotError if what is read of a row, and does not end, is too long."""
+    if len(unread) > limits.ROW_BYTES:
+        raise error_at(part, offset, f"a row that is too long: at most {limits.size(limits.ROW_BYTES)} are accepted")
 
 
 @contextmanager

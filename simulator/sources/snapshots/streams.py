@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from crc32c import crc32c
 
-from simulator import files
+from simulator import files, limits
 from simulator.errors import SnapshotError
 from simulator.quantities import counted, noun
 from simulator.sources.snapshots import charsets, quoting
@@ -101,7 +101,8 @@ def unreadable(part: FilePart, error: Exception) -> SnapshotError:
             f"{part.path}: no such file on the machine of this task ({socket.gethostname()}): every "
             "machine that reads must see the file under the same path"
         )
-    return SnapshotError(f"{part.path}: cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return SnapshotError(f"{part.path}: cannot be read: {text.splitlines()[0]}")
 
 
 def blocks(part: FilePart) -> Iterator[bytes]:
@@ -154,6 +155,19 @@ def _stored(part: FilePart, start: int, end: int) -> Iterator[bytes]:
                         yield block
     except (OSError, pa.ArrowException) as error:
         raise unreadable(part, error) from error
+
+
+def whole(path: str) -> bytes:
+    """Return a whole file, decompressed; raise SnapshotError for one that is too large."""
+    content: list[bytes] = []
+    left = limits.FILE_BYTES
+    for block in blocks(FilePart(path)):
+        content.append(block)
+        left -= len(block)
+        if left < 0:
+            most = limits.size(limits.FILE_BYTES)
+            raise SnapshotError(f"{path}: it is too large: at most {most} of such a file are read")
+    return b"".join(content)
 
 
 def _plain(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from simulator import limits
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc.changefeed import go, security
@@ -46,6 +47,8 @@ def kafka(settings: ChangefeedSettings) -> Kafka:
     if isinstance(partitions, int) and partitions <= 0:
         text = f"invalid partition num {partitions}; 1 or more is accepted"
         raise ChangefeedError(text, _code(release, "CDC:ErrKafkaInvalidPartitionNum"))
+    if isinstance(partitions, int) and partitions > limits.PARTITIONS:
+        raise ChangefeedError(f"partition-num {partitions}: at most {limits.PARTITIONS:,} are accepted by ticdc-sim")
     factor = settings.number("replication-factor", 1)
     if release.refuses_zero_timeouts and factor <= 0:
         raise ChangefeedError(f"invalid replication-factor {factor}; 1 or more is accepted", INVALID)

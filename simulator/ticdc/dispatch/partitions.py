@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import limits
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import Crcs, crc32
 from simulator.errors import UserError
@@ -111,6 +112,16 @@ class Destinations:
 
     begins: tuple[int, ...] = ()
     """Number of partitions of each topic before it grows; empty if none does."""
+
+    def __post_init__(self) -> None:
+        """Raise UserError for too many partitions."""
+        for topic, count in zip(self.topics, self.counts, strict=True):
+            limits.check_partitions(topic, count)
+        if self.total > limits.ALL_PARTITIONS:
+            raise UserError(
+                f"{len(self.topics):,} topics with {self.total:,} partitions in all: at most "
+                f"{limits.ALL_PARTITIONS:,} are accepted"
+            )
 
     @staticmethod
     def growing(

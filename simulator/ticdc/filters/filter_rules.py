@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, UserError
+from simulator.files import read_bytes
 from simulator.ticdc.filters import patterns
 
 Rule = TypeVar("Rule")
@@ -155,7 +156,9 @@ def _read_rule_file(name: str, origin: str, may_import: bool) -> Iterator[tuple[
     if not may_import:
         raise ValueError(f"at {origin}: importing filter files recursively is not allowed")
     try:
-        lines = Path(name).read_text("utf-8").split("\n")
+        lines = read_bytes(Path(name)).decode().split("\n")
+    except UserError as error:
+        raise ValueError(f"at {origin}: cannot read filter file: {error}") from error
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ValueError(f"at {origin}: cannot open filter file: open {name}: {why}") from error

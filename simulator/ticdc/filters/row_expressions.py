@@ -160,6 +160,7 @@ def check_expressions(filters: EventFilters, tables: Sequence[Table]) -> None:
                     check_expression(expression, table)
 
 
+@functools.lru_cache(256)
 def check_expression(expression: str, table: Table) -> None:
     """Raise ChangefeedError for an expression that TiCDC or the simulator does not accept for a table.
 

@@ -18,6 +18,7 @@ from simulator.tidb.expressions.functions.registry import FUNCTIONS
 from simulator.tidb.expressions.operators.arithmetic import calculate, negate
 from simulator.tidb.expressions.operators.casts import cast, cast_to_column
 from simulator.tidb.expressions.operators.comparisons import OPERATORS, between, comparison
+from simulator.tidb.expressions.operators.equalities import merge_equalities
 from simulator.tidb.expressions.operators.texts import like, regexp
 from simulator.tidb.expressions.sql.graph import Sql, join, sql, text
 from simulator.tidb.expressions.trees import find_column, parse_expression, strip_parentheses
@@ -145,7 +146,8 @@ def _binary(node: syntax.Binary, scope: TranslationScope) -> Value:
     for operator, links in itertools.groupby(reversed(chain), lambda link: link[0]):
         others = [translate(right, scope) for _, right in links]
         if operator in ("AND", "OR"):
-            value = boolean(join(operator, [as_boolean(part) for part in (value, *others)]))
+            parts = [as_boolean(part) for part in (value, *others)]
+            value = boolean(join(operator, merge_equalities(parts) if operator == "OR" else parts))
         else:
             signed = operator == "-" and scope.subtracts_signed()
             if operator in OPERATORS and any(part.kind in MOMENT_KINDS for part in (value, *others)):
@@ -233,7 +235,11 @@ def _in(node: syntax.In, scope: TranslationScope) -> Value:
     ):
         first, *rest = with_explicit_collation(derive_collation("in", together).collation, together)
         values, others = [first], [[value] for value in rest]
-    result = join("OR", [compare_rows("=", values, other) for other in others])
+    if len(values) == 1 and all(len(other) == 1 for other in others):
+        equalities = merge_equalities(comparison("=", *values, *other) for other in others)
+    else:
+        equalities = [compare_rows("=", values, other) for other in others]
+    result = join("OR", equalities)
     return boolean(sql("NOT {}", result) if node.negated else result)
 
 

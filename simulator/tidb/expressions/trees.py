@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields as members_of
 from dataclasses import replace
+from functools import lru_cache
 
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
@@ -16,6 +17,7 @@ from simulator.tidb.parser.splitting import parse_tokens
 from simulator.tidb.parser.tokens import tokenize
 
 
+@lru_cache(64)
 def parse_expression(expression: str) -> syntax.Node:
     """Parse an expression. Raises SchemaError."""
     try:

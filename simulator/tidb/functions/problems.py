@@ -15,6 +15,15 @@ class FunctionProblem(Exception):
         self.number, self.text, self.kind, self.value = number, text, kind, value
 
 
+MAX_ALLOWED_PACKET = 64 << 20
+"""Bytes of the longest text that a function returns: the default of the system variable of that name."""
+
+
+def packet_overflow(name: str) -> str:
+    """Return the text of 1301 (tidb pkg/errno/errname.go, ErrWarnAllowedPacketOverflowed)."""
+    return f"Result of {name}() was larger than max_allowed_packet ({MAX_ALLOWED_PACKET}) - truncated"
+
+
 def incorrect_value(shown: str, value: str | None = None) -> FunctionProblem:
     return FunctionProblem(1292, f"Incorrect datetime value: '{shown}'", "T", value)
 

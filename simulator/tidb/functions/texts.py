@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.tidb.collations import compare
 from simulator.tidb.collations.weights import WEIGHTS
-from simulator.tidb.functions.problems import FunctionProblem
+from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, FunctionProblem, packet_overflow
 
 _EXACTLY = Context(prec=400)
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -278,11 +278,14 @@ def uncompress(text: str) -> str:
     if not text:
         return text
     data = text.encode("latin-1")
+    decompressor, result = zlib.decompressobj(), None
     try:
-        result = zlib.decompress(data[4:]) if len(data) > 4 else None
+        result = decompressor.decompress(data[4:], MAX_ALLOWED_PACKET + 1)
     except zlib.error:
-        result = None
-    if result is None or int.from_bytes(data[:4], "little") < len(result):
+        pass
+    if result is not None and len(result) > MAX_ALLOWED_PACKET:
+        raise FunctionProblem(1301, packet_overflow("uncompress"), "T")
+    if result is None or not decompressor.eof or int.from_bytes(data[:4], "little") < len(result):
         raise FunctionProblem(1259, "ZLIB: Input data corrupted", "W")
     return result.decode("latin-1")
 

@@ -11,6 +11,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from simulator import limits
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import NOT_WORDS, PHRASES, position
 
@@ -26,6 +27,11 @@ SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->
 """TiDB's symbols of several characters. sqlglot has those of other dialects too."""
 
 SUM = re.compile(r"([0-9.]+e[+-]?[0-9]+)[+-]", re.IGNORECASE)
+BRACKETS = re.compile(
+    r"""[()]|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|--\s[^\n]*+|\#[^\n]*+|/\*(?![!T]).*?\*/""", re.DOTALL
+)
+"""A parenthesis, or a text, a name or a comment that may hold some."""
+
 PHRASE_ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
 MYSQL = MySQL()
 
@@ -59,6 +65,7 @@ def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
     Raises SchemaError for an unclosed quote or comment, and for a text that is not valid Unicode.
     """
     check_unicode(sql)
+    check_size(sql)
     tokenizer = (WithoutEscapes if "NO_BACKSLASH_ESCAPES" in sql_mode else Tokenizer)(MYSQL)
     try:
         return join_phrases(open_comments(sql, split_number_sums(sql, tokenizer.tokenize(sql))))
@@ -109,6 +116,23 @@ def check_unicode(sql: str) -> None:
         sql.encode()
     except UnicodeEncodeError as error:
         raise SchemaError(f"{position(sql, error.start)}: {sql[error.start]!r} is not valid Unicode") from None
+
+
+def check_size(sql: str) -> None:
+    """Raise SchemaError for a text that is too long, or whose parentheses are nested too deeply."""
+    if len(sql) > limits.SQL_BYTES:
+        most = limits.size(limits.SQL_BYTES)
+        raise SchemaError(f"the SQL is too long, with {len(sql):,} characters: at most {most} are accepted")
+    if sql.count("(") <= limits.SQL_NESTING:
+        return
+    depth = 0
+    for found in BRACKETS.finditer(sql):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if depth > limits.SQL_NESTING:
+            raise SchemaError(
+                f"{position(sql, found.start())}: parentheses are nested too deeply: at most "
+                f"{limits.SQL_NESTING:,} levels are accepted"
+            )
 
 
 def open_comments(sql: str, tokens: list[Token]) -> list[Token]:

@@ -78,7 +78,14 @@ ERRORS = MappingProxyType(
             "HY000",
             "Recursive query aborted after {} iterations. Try increasing @@cte_max_recursion_depth to a larger value",
         ),
+        1317: ("70100", "Query execution was interrupted"),
+        8175: (
+            "HY000",
+            "Your query has been cancelled due to exceeding the allowed memory limit for a single SQL query. Please try"
+            " narrowing your query scope or increase the tidb_mem_quota_query limit and try again.[conn={}]",
+        ),
         # values
+        8025: ("HY000", "entry too large, the max entry size is {}, the size of data is {}"),
         1048: ("23000", "Column '{}' cannot be null"),
         1138: ("22004", "Invalid use of NULL value"),
         1264: ("22003", "Out of range value for column '{}' at row {}"),

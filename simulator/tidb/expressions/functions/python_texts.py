@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.operators.texts import as_blob, as_bytes, is_exact, legacy_charset
-from simulator.tidb.expressions.sql.graph import Sql, sql, text
+from simulator.tidb.expressions.sql.graph import TRUE, Sql, sql, text
+from simulator.tidb.expressions.sql.problems import TRUNCATED, problem_where
 from simulator.tidb.expressions.sql.python_functions import python_call
 from simulator.tidb.expressions.values.collations import derive_collation, value_collation
 from simulator.tidb.expressions.values.value import (
@@ -24,8 +25,11 @@ from simulator.tidb.expressions.values.value import (
     integer_from_text,
     string,
 )
+from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
 from simulator.tidb.functions.regexps import BINARY_COLLATION
 from simulator.tidb.model.charsets import CHARSETS
+
+NULL_TEXT = sql("NULL::VARCHAR")
 
 
 def bit_to_bytes(value: Value) -> Value:
@@ -186,12 +190,15 @@ def _coercibility(value: Value) -> Value:
 def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
     """Return WEIGHT_STRING: the sort key of a text, NULL for numbers."""
     if value.kind in NUMERIC_KINDS and not value.is_year or value.kind == "null":
-        return byte_string(sql("NULL::VARCHAR"))
+        return byte_string(NULL_TEXT)
     result = as_text(value)
     if kind is not None and size is not None:
         fill = "' '" if kind.constant == "CHAR" else "chr(0)"
         result = as_bytes(value) if kind.constant == "BINARY" else result
-        result = sql(f"rpad({{}}, {int(size.constant or 0)}, {fill})", result)
+        width = int(size.constant or 0)
+        if width > MAX_ALLOWED_PACKET:
+            return byte_string(problem_where(NULL_TEXT, TRUE, TRUNCATED, f"1301 {packet_overflow('weight_string')}"))
+        result = sql(f"rpad({{}}, {width}, {fill})", result)
         if kind.constant == "BINARY":
             return byte_string(result)
     name = _collation(value) if value.kind == "string" else "utf8mb4_bin"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from simulator.tidb.expressions.functions.choices import is_not_null
 from simulator.tidb.expressions.functions.python_texts import byte_string, change_case, strings, unify_texts
@@ -19,6 +20,7 @@ from simulator.tidb.expressions.operators.texts import (
     unify_bytes,
 )
 from simulator.tidb.expressions.sql.graph import NULL, Sql, case, join, sql, text, when
+from simulator.tidb.expressions.sql.problems import TRUNCATED, problem_where
 from simulator.tidb.expressions.values.collations import derive_collation
 from simulator.tidb.expressions.values.value import (
     NUMERIC_KINDS,
@@ -33,23 +35,66 @@ from simulator.tidb.expressions.values.value import (
     real,
     string,
 )
+from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
 
 lower = change_case("lower")
 
-MAX_LENGTH = 64 * 2**20
-"""Characters of the longest result: TiDB's max_allowed_packet. A longer result is NULL."""
+MAX_LENGTH = MAX_ALLOWED_PACKET
+FEW = 10
+"""Columns and literals whose texts are together shorter than that: a row has 6 MiB at most."""
+
+MAX_BYTES_OF_CHARACTER = 4
+"""LPAD and RPAD count so many for each character (tidb pkg/expression/builtin_string.go, builtinLpadUTF8Sig)."""
+
+
+def _limited(name: str, size: Sql, result: Callable[..., Sql], *parts: Sql) -> Sql:
+    """Return a text of that size, made of parts; NULL with 1301 if it is larger than max_allowed_packet.
+
+    The parts are NULL then, because DuckDB computes branches of constants before it chooses one.
+    """
+    fits = sql(f"{{}} <= {MAX_LENGTH}", size)
+    made = when(fits, result(*(when(fits, part) for part in parts)))
+    return problem_where(made, sql(f"{{}} > {MAX_LENGTH}", size), TRUNCATED, f"1301 {packet_overflow(name)}")
+
+
+def _size(*parts: Sql) -> Sql:
+    return join("+", [sql("coalesce(strlen({}), 0)::BIGINT", part) for part in parts])
+
+
+def _is_short(values: Sequence[Value]) -> bool:
+    return len(values) <= FEW and all(value.is_column or value.constant is not None for value in values)
 
 
 def _concat(*values: Value) -> Value:
     texts = unify_texts(values)
-    return string(join("||", [as_text(value) for value in texts]), *strings(texts))
+    parts = [as_text(value) for value in texts]
+    if _is_short(values):
+        return string(join("||", parts), *strings(texts))
+    return string(_limited("concat", _size(*parts), lambda *parts: join("||", [*parts]), *parts), *strings(texts))
 
 
 def _concat_ws(separator: Value, *values: Value) -> Value:
     texts = unify_texts((separator, *values))
     glue, *parts = (as_text(value) for value in texts)
-    glued = join("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
-    return string(sql("substring({}, length({}) + 1)", glued, glue), *strings(texts))
+
+    def joined(glue: Sql, *parts: Sql) -> Sql:
+        glued = join("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
+        return sql("substring({}, length({}) + 1)", glued, glue)
+
+    if _is_short((separator, *values)):
+        return string(joined(glue, *parts), *strings(texts))
+    return string(_limited("concat_ws", _size(*parts, *[glue] * len(parts)), joined, glue, *parts), *strings(texts))
+
+
+def _replace(value: Value, old: Value, new: Value) -> Value:
+    """Return REPLACE. The exact size of the result is computed only if it may be large."""
+    result, part, other = (as_text(each) for each in (value, old, new))
+    least = sql("greatest(strlen({}), 1)", part)
+    most = sql("strlen({})::BIGINT * (1 + strlen({}) // {})", result, other, least)
+    found = sql("(strlen({}) - strlen(replace({}, {}, ''))) // {}", result, result, part, least)
+    exact = sql("strlen({}) + {}::BIGINT * (strlen({}) - strlen({}))", result, found, other, part)
+    size = when(sql(f"{{}} <= {MAX_LENGTH}", most), most, exact)
+    return string(_limited("replace", size, partial(sql, "replace({}, {}, {})"), result, part, other), value)
 
 
 def _text_function(template: str) -> Callable[..., Value]:
@@ -97,22 +142,26 @@ def _reverse(value: Value) -> Value:
     return string(when(is_not_null(value), sql("array_to_string({}, '')", characters)), value)
 
 
-def _repeat(value: Value, count: Value) -> Value:
+def _repeat(value: Value, count: Value, name: str = "repeat") -> Value:
     result, number = as_text(value), as_int32(count)
-    fits = sql(f"strlen({{}}) * {{}} <= {MAX_LENGTH}", result, number)
-    return string(when(fits, sql("repeat({}, greatest({}, 0))", result, number)), value)
+    size = sql("strlen({})::BIGINT * {}", result, number)
+    return string(_limited(name, size, partial(sql, "repeat({}, greatest({}, 0))"), result, number), value)
 
 
 def _pad(function: str) -> Callable[[Value, Value, Value], Value]:
     """Return LPAD or RPAD; NULL for a negative length or an empty fill."""
 
     def padded(value: Value, length: Value, fill: Value) -> Value:
-        result, size, more = as_text(value), as_int32(length), as_text(fill)
+        result, wanted, more = as_text(value), as_int32(length), as_text(fill)
+        bytes = wanted if value.is_binary else sql(f"{{}}::BIGINT * {MAX_BYTES_OF_CHARACTER}", wanted)
+        return string(_limited(function, bytes, filled, result, wanted, more), value)
+
+    def filled(result: Sql, size: Sql, more: Sql) -> Sql:
         cut = sql("left({}, {})", result, size)
         longer = sql(f"{function}({{}}, {{}}::INTEGER, nullif({{}}, ''))", result, size, more)
-        valid = sql(f"{{}} BETWEEN 0 AND {MAX_LENGTH} AND {{}} IS NOT NULL", size, more)
+        valid = sql("{} >= 0 AND {} IS NOT NULL", size, more)
         enough = sql("{} AND {} <= length({})", valid, size, result)
-        return string(case([(enough, cut), (valid, longer)]), value)
+        return case([(enough, cut), (valid, longer)])
 
     return padded
 
@@ -180,8 +229,12 @@ def _ascii(value: Value) -> Value:
 
 
 def _hex(value: Value) -> Value:
-    result = as_bits(value) if value.kind in NUMERIC_KINDS else as_blob(value)
-    return string(sql("hex({})", result))
+    if value.kind in NUMERIC_KINDS:
+        return string(sql("hex({})", as_bits(value)))
+    result = as_blob(value)
+    if _is_short((value,)):
+        return string(sql("hex({})", result))
+    return string(_limited("hex", sql("octet_length({}) * 2", result), partial(sql, "hex({})"), result))
 
 
 def _unhex(value: Value) -> Value:
@@ -228,11 +281,11 @@ TEXT_FUNCTIONS: dict[str, Function] = {
     "SUBSTR": Function(2, 3, _substring),
     "MID": Function(3, 3, _substring),
     "SUBSTRING_INDEX": Function(3, 3, _substring_index),
-    "REPLACE": Function(3, 3, _text_function("replace({}, {}, {})")),
+    "REPLACE": Function(3, 3, _replace),
     "TRANSLATE": Function(3, 3, _text_function("translate({}, {}, {})")),
     "REVERSE": Function(1, 1, _reverse),
     "REPEAT": Function(2, 2, _repeat),
-    "SPACE": Function(1, 1, lambda value: _repeat(string(text(" ")), value)),
+    "SPACE": Function(1, 1, lambda value: _repeat(string(text(" ")), value, "space")),
     "LPAD": Function(3, 3, _pad("lpad")),
     "RPAD": Function(3, 3, _pad("rpad")),
     "INSTR": Function(2, 2, lambda value, part: _locate(part, value)),

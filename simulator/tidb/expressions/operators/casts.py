@@ -11,7 +11,7 @@ from simulator.tidb.expressions.operators.comparisons import as_duration, as_mom
 from simulator.tidb.expressions.operators.texts import as_blob, as_bytes
 from simulator.tidb.expressions.sql import wide_decimals
 from simulator.tidb.expressions.sql.conversions import text_to_decimal
-from simulator.tidb.expressions.sql.graph import Sql, sql, when
+from simulator.tidb.expressions.sql.graph import TRUE, Sql, sql, when
 from simulator.tidb.expressions.sql.moments import duration_text, round_duration, round_moment
 from simulator.tidb.expressions.sql.problems import TRUNCATED, problem_where
 from simulator.tidb.expressions.sql.wide_decimals import MAX_DIGITS, MAX_SCALE
@@ -32,6 +32,7 @@ from simulator.tidb.expressions.values.value import (
     wide,
     with_shown_digits,
 )
+from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, packet_overflow
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS
@@ -107,6 +108,10 @@ def _moment(value: Value, name: str, digits: int) -> Value:
     return Value(round_moment(moment, digits), "datetime", scale=digits)
 
 
+def _too_wide() -> Sql:
+    return problem_where(sql("NULL::VARCHAR"), TRUE, TRUNCATED, f"1301 {packet_overflow('cast_as_binary')}")
+
+
 def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
     """Cast to CHAR, BINARY, JSON or YEAR."""
     if name == "JSON":
@@ -120,7 +125,8 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
         most, length = sizes[0], sql("length({})", result)
         cut = sql(f"left({{}}, {most})", result)
         if name == "BINARY":
-            cut = sql(f"rpad({{}}, {most}, chr(0))", cut)
+            fits = most <= MAX_ALLOWED_PACKET
+            cut = sql(f"rpad({{}}, {most}, chr(0))", cut) if fits else _too_wide()
         result = problem_where(
             cut,
             sql(f"{{}} > {most}", length),

@@ -12,6 +12,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,8 +37,26 @@ _LOCK = threading.Lock()
 """A connection does one thing at a time."""
 
 
+BATCH = 1 << 16
+"""Rows that are fetched at a time."""
+
+CELL = 16
+"""Bytes that a value takes beside its text."""
+
+MEMORY = 1 << 30
+"""Bytes that a query may hold: TiDB's default of tidb_mem_quota_query."""
+
+
 class EvaluationError(Exception):
     """An expression that DuckDB cannot compute; the text is DuckDB's first line."""
+
+
+class MemoryExceeded(EvaluationError):
+    """A query that needs more than MEMORY."""
+
+
+class Interrupted(EvaluationError):
+    """A query that `interrupt` has ended."""
 
 
 @functools.cache
@@ -49,6 +68,7 @@ def _database() -> duckdb.DuckDBPyConnection:
         ":memory:",
         config={
             "threads": "1",
+            "memory_limit": f"{MEMORY}B",
             "enable_external_access": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
@@ -96,12 +116,54 @@ def run_query(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         for name, table in tables.items():
             connection.register(name, table)
         try:
-            return connection.sql(text).to_arrow_table()
+            return _interruptible(connection, lambda: _fetched(connection, text))
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            raise MemoryExceeded(str(error).splitlines()[0]) from None
+        except duckdb.InterruptException as error:
+            raise Interrupted(str(error).splitlines()[0]) from None
         except duckdb.Error as error:
             raise EvaluationError(str(error).splitlines()[0]) from None
         finally:
             for name in tables:
                 connection.unregister(name)
+
+
+def _fetched(connection: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
+    """Return the rows of a query. Raises MemoryExceeded before they fill the memory."""
+    batches, size = [], 0
+    with connection.sql(text).to_arrow_reader(BATCH) as reader:
+        for batch in reader:
+            batches.append(batch)
+            size += batch.nbytes + CELL * batch.num_rows * batch.num_columns
+            if size > MEMORY:
+                raise MemoryExceeded(f"the result has more than {MEMORY:,} bytes")
+        return pa.Table.from_batches(batches, reader.schema)
+
+
+def _interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], pa.Table]) -> pa.Table:
+    """Return the result of work with the connection, which a signal ends: the main thread, where Python handles
+    signals, waits for another one that works."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    working = _worker().submit(work)
+    try:
+        return working.result()
+    except BaseException:
+        while not working.done():
+            connection.interrupt()
+            wait([working], 0.1)
+        raise
+
+
+@functools.cache
+def _worker() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "ticdc-sim-duckdb")
+
+
+def interrupt() -> None:
+    """End the query that runs, if one does, with Interrupted; may be called in any thread."""
+    if _database.cache_info().currsize:
+        _database().interrupt()
 
 
 @functools.lru_cache(256)

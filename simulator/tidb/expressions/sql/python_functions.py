@@ -7,7 +7,7 @@ import pyarrow as pa
 from simulator.tidb.expressions.sql.graph import Sql, sql, text, when
 from simulator.tidb.expressions.sql.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
 from simulator.tidb.functions import PYTHON_FUNCTIONS, call_function
-from simulator.tidb.functions.problems import FunctionProblem
+from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, FunctionProblem, packet_overflow
 
 KINDS_BY_LETTER = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
 """Kinds of problems by the letters of `functions.problems`."""
@@ -41,6 +41,9 @@ def run_calls(calls: pa.Array) -> pa.Array:
 
 def _result(name: str, *arguments: str | None) -> dict[str, str | None]:
     try:
-        return {"value": call_function(name, arguments), "problem": None}
+        value = call_function(name, arguments)
+        if value is not None and len(value) > MAX_ALLOWED_PACKET:
+            raise FunctionProblem(1301, packet_overflow(name), "T")
+        return {"value": value, "problem": None}
     except FunctionProblem as problem:
         return {"value": problem.value, "problem": f"{problem.kind}{problem.number} {problem.text}"}

@@ -45,6 +45,7 @@ from simulator.tidb.sql_engine.storage.names import (
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, key_columns
 from simulator.tidb.sql_engine.storage.rows import (
     KeyedRows,
+    check_entries,
     key_rows,
     no_partition_error,
     put_rows,
@@ -305,5 +306,6 @@ def is_default(value: Node) -> bool:
 def rekey_rows(table: Table, old: KeyedRows, texts: Mapping[str, pa.Array]) -> KeyedRows:
     """Return changed rows with their keys. Keys are kept if their columns are unchanged."""
     if all(texts[name] is old.texts[name] for name in key_columns(table)):
+        check_entries(table, texts)
         return replace(old, texts={column.name: texts[column.name] for column in visible_columns(table)})
     return key_rows(table, texts, old.row_ids)

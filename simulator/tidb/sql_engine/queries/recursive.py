@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from simulator.tidb import syntax
 from simulator.tidb.expressions.operators.texts import as_blob
+from simulator.tidb.expressions.sql.evaluate import MEMORY
 from simulator.tidb.expressions.sql.graph import Sql, quote, sql
 from simulator.tidb.expressions.translate import KnownValue, translate
 from simulator.tidb.expressions.trees import strip_parentheses
@@ -208,6 +209,8 @@ def _run_levels(
         if levels.distinct:
             level_rows = _new_rows(all_rows, level_rows, level_table)
         all_rows = pa.concat_tables([all_rows, level_rows])
+        if all_rows.nbytes > MEMORY:
+            raise sql_error(8175, evaluation.upstream.session.connection_id)
     return all_rows.combine_chunks()
 
 

@@ -16,7 +16,7 @@ from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.expressions.operators.comparisons import comparison, comparison_operands
-from simulator.tidb.expressions.sql.evaluate import EvaluationError, as_strings, run_query
+from simulator.tidb.expressions.sql.evaluate import EvaluationError, Interrupted, MemoryExceeded, as_strings, run_query
 from simulator.tidb.expressions.sql.graph import Sql, quote, select_query, sql
 from simulator.tidb.expressions.sql.problems import (
     ALWAYS,
@@ -166,6 +166,10 @@ class StatementEvaluation:
                 if quote(name) in text
             }
             return run_query(text, tables)
+        except MemoryExceeded:
+            raise sql_error(8175, self.upstream.session.connection_id) from None
+        except Interrupted:
+            raise sql_error(1317) from None
         except EvaluationError as error:
             raise _sql_error_of(str(error)) from None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -64,7 +65,7 @@ _KEYED: WeakKeyDictionary[StoredRows, StoredRows] = WeakKeyDictionary()
 
 def _row_keys(stored: StoredRows, table: Table) -> RowKeys:
     cells = stored.cells.combine_chunks()
-    rows = key_rows(table, column_arrays(cells), stored.row_ids)
+    rows = _with_keys(table, column_arrays(cells), stored.row_ids)
     above = pc.less(rows.handles.slice(1), rows.handles.slice(0, max(len(rows) - 1, 0)))
     if pc.any(above, min_count=0).as_py():
         rows = take_rows(rows, pc.sort_indices(rows.handles))
@@ -84,11 +85,19 @@ def _binary_array(column: pa.ChunkedArray) -> pa.Array:
 def key_rows(
     table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array | None, ordinals: pa.Array | None = None
 ) -> KeyedRows:
-    """Return rows with their keys.
+    """Return rows that a statement writes, with their keys.
 
     `texts` has the visible columns, and may have virtual ones. `row_ids` are needed for a table without a clustered
-    key. `ordinals` of partitions are computed unless given. Raises SqlError 1526 for a row that fits no partition.
+    key. `ordinals` of partitions are computed unless given. Raises SqlError 1526 for a row that fits no partition, 8025
+    for one that is too large.
     """
+    check_entries(table, texts)
+    return _with_keys(table, texts, row_ids, ordinals)
+
+
+def _with_keys(
+    table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array | None, ordinals: pa.Array | None = None
+) -> KeyedRows:
     if ordinals is None and table.partitioning is not None:
         ordinals = locate_partitions(table, texts)
     handles = row_keys.encode_handles(table, texts, row_ids, ordinals)
@@ -101,6 +110,21 @@ def key_rows(
     }
     visible = {column.name: texts[column.name] for column in visible_columns(table)}
     return KeyedRows(visible, row_ids, handles, keys)
+
+
+ENTRY_SIZE_LIMIT = 6 << 20
+"""Bytes of a row in TiKV: TiDB's default of txn-entry-size-limit."""
+
+
+def check_entries(table: Table, texts: Mapping[str, pa.Array]) -> None:
+    """Raise SqlError 8025 for a row that TiKV does not take, as far as the texts of its values tell."""
+    visible = [texts[column.name] for column in visible_columns(table)]
+    if sum(cells.nbytes for cells in visible) <= ENTRY_SIZE_LIMIT:
+        return
+    sizes = reduce(pc.add, (pc.fill_null(pc.binary_length(cells), 0).cast(pa.int64()) for cells in visible))
+    largest = pc.max(sizes).as_py() or 0
+    if largest > ENTRY_SIZE_LIMIT:
+        raise sql_error(8025, ENTRY_SIZE_LIMIT, largest)
 
 
 def locate_partitions(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
