@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 from support.mutant_forms import form_of
-from support.mutant_streams import COLUMNS, Protocol, Recorded, record, rows_story, statements_story, verdict, write
+from support.mutant_streams import Protocol, Recorded, record, rows_story, statements_story, verdict, write
 from support.mutants import (
     Mutant,
     Mutation,
@@ -28,7 +28,7 @@ PROTOCOLS = {
     "open-protocol": Protocol("open-protocol", "&max-batch-size=1"),
     "canal-json": Protocol("canal-json"),
     "canal-json with the extension": Protocol("canal-json", "&enable-tidb-extension=true"),
-    "debezium": Protocol("debezium"),
+    "debezium": Protocol("debezium", emptying=False),
     "debezium of the new architecture": Protocol("debezium", "&enable-tidb-extension=true", "v26.3.4", "new"),
     "debezium-avro": Protocol(
         "debezium-avro",
@@ -86,7 +86,7 @@ ALLOWED = (
         "a partition may have fewer watermarks than another one, or have them later, as TiCDC ends while it sends them; "
         "and that of a statement's commit-ts may come before it",
     ),
-    Allowed(ANY, ROWS, "", "(the last )?one (earlier|later)", "rows of different keys have no order in a transaction"),
+    Allowed(ANY, ROWS, "", "(the last )?(one (earlier|later)|at the end)", "rows of different keys have no order"),
     Allowed(
         ANY, "DDL .*", "", "(the last )?one (earlier|later)", "a watermark of its commit-ts may come before or after it"
     ),
@@ -118,7 +118,7 @@ def test_each_mutant_is_told(name: str, tmp_path: Path, request: pytest.FixtureR
 def survivors(protocol: Protocol, home: Path, every: bool) -> Iterator[tuple[Mutation, str]]:
     """The mutations that `verify` calls right, or with which it crashes."""
     yield from _survivors(record(rows_story(COPIES, not protocol.registry), protocol, home / "rows"), protocol, every)
-    statements = record(statements_story(protocol.renamed_rows), protocol, home / "statements")
+    statements = record(statements_story(protocol.renamed_rows, protocol.emptying), protocol, home / "statements")
     yield from _survivors(statements, protocol, every)
 
 
@@ -126,8 +126,9 @@ def _survivors(recorded: Recorded, protocol: Protocol, every: bool) -> Iterator[
     assert verdict(recorded.messages, recorded) == RIGHT
     form = form_of(protocol.form, recorded.schemas)
     known = known_messages(recorded, protocol)
-    mutants = [*field_mutants(known, form), *message_mutants(known), *stream_mutants(known, form)]
-    together = some_together(mutants, every)
+    fields = field_mutants(known, form) if every else field_mutants(known, form, ALIKE)
+    mutants = [*fields, *message_mutants(known), *stream_mutants(known, form)]
+    together = [mutant for mutant in mutants if mutant.of_row]
     told = {id(mutant) for mutant in found_together(together, recorded, known)}
     alone = [mutant for mutant in mutants if not mutant.of_row]
     for mutant in (
@@ -149,19 +150,6 @@ def _verdict(mutant: Mutant, recorded: Recorded) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return found if found == RIGHT else ""
-
-
-def some_together(mutants: Iterable[Mutant], every: bool) -> list[Mutant]:
-    """Mutants that may share a stream: of those that differ in the column alone, some."""
-    groups = dict[Mutation, list[Mutant]]()
-    for mutant in mutants:
-        if mutant.of_row:
-            groups.setdefault(replace(mutant.mutation, path=of_any_column(mutant.mutation.path)), []).append(mutant)
-    return [mutant for group in groups.values() for mutant in (group if every else chosen(group, ALIKE))]
-
-
-def of_any_column(path: str) -> str:
-    return ".".join("*" if step in COLUMNS else step for step in path.split("."))
 
 
 def chosen(mutants: list[Mutant], count: int, of: str = "") -> list[Mutant]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +100,14 @@ ALTER DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 """Every kind of statement, and rows around them."""
 
 
-def statements_story(renamed_rows: bool) -> str:
-    return STATEMENTS if renamed_rows else STATEMENTS.replace("INSERT INTO away VALUES (4, 'd');\n", "")
+RENAMED_ROWS = "INSERT INTO away VALUES (4, 'd');\n"
+EMPTYING = re.compile(r"TRUNCATE .*\n|DROP TABLE .*\n.*\n.*\n")
+"""The statements that take rows away, with the table that is created anew."""
+
+
+def statements_story(renamed_rows: bool, emptying: bool = True) -> str:
+    story = STATEMENTS if renamed_rows else STATEMENTS.replace(RENAMED_ROWS, "")
+    return story if emptying else EMPTYING.sub("", story)
 
 
 @dataclass(frozen=True)
@@ -131,6 +138,9 @@ class Protocol:
     registry: bool = False
     renamed_rows: bool = True
     """Whether a renamed table may have rows."""
+
+    emptying: bool = True
+    """Whether statements are sent that take rows out of tables."""
 
     @property
     def form(self) -> str:

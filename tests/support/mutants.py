@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
+from zlib import crc32
 
 from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.consumer.message_reader import MessageReader
@@ -14,7 +16,7 @@ from simulator.consumer.verify.verification import Verification
 from simulator.sinks.memory import Message as Sent
 from support.field_changes import FieldChange, changed, field_changes, generic, member
 from support.mutant_forms import Form, Tree, form_of
-from support.mutant_streams import TOPIC, Message, Protocol, Recorded, Stream, verified
+from support.mutant_streams import COLUMNS, TOPIC, Message, Protocol, Recorded, Stream, verified
 
 Place = tuple[int, int]
 """Partition and offset."""
@@ -116,16 +118,34 @@ def statement_kind(text: str) -> str:
     return f"DDL {' '.join(words[: 3 if words[0] == 'ALTER' else 2])}"
 
 
-def field_mutants(known: Iterable[Known], form: Form, every: bool = False) -> Iterator[Mutant]:
-    """A mutant for each kind of message, path and change; with `every`, for each message."""
-    seen = set[tuple[Mutation, bool]]()
+def field_mutants(known: Iterable[Known], form: Form, alike: int = 1 << 30) -> Iterator[Mutant]:
+    """Mutants for each kind of message, path and change: of those that differ in the column of `kinds` alone, so many."""
+    groups = dict[Mutation, dict[Mutation, list[Mutant]]]()
     for each in known:
         for change in field_changes(each.tree):
-            mutation, replaced = Mutation(each.kind, generic(change.path), change.what), partial(_field, form, change)
-            group = mutation, change.what == "filled"
-            if (every or group not in seen) and replaced(each) is not None:
-                seen.add(group)
-                yield Mutant(mutation, each, replaced)
+            mutation = Mutation(each.kind, generic(change.path), change.what)
+            group = groups.setdefault(replace(mutation, path=of_any_column(mutation.path)), {})
+            some = group.setdefault(mutation, [])
+            if len(some) < MOST:
+                some.append(Mutant(mutation, each, partial(_field, form, change)))
+    for group in groups.values():
+        possible = (
+            _possible(group[mutation]) for mutation in sorted(group, key=lambda each: crc32(str(each).encode()))
+        )
+        yield from islice((mutant for mutant in possible if mutant is not None), alike)
+
+
+MOST = 40
+"""Messages of which one is looked for that can have a change."""
+
+
+def _possible(mutants: Iterable[Mutant]) -> Mutant | None:
+    """The first of the mutants whose message can have the change."""
+    return next((each for each in mutants if each.replaced and each.known and each.replaced(each.known)), None)
+
+
+def of_any_column(path: str) -> str:
+    return ".".join("*" if step in COLUMNS else step for step in path.split("."))
 
 
 UNWRITABLE = (TypeError, ValueError, LookupError, AttributeError, OverflowError, struct.error)

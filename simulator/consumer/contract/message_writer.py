@@ -21,7 +21,7 @@ from simulator.consumer.replay.normalize import normalize_images
 from simulator.releases import Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges
+from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.dispatch import route, router
 from simulator.tidb.model.table import Table, visible_columns
@@ -96,6 +96,14 @@ class MessageWriter:
         codec, options = CODECS[self.options.protocol], self.options
         entry = codec.watermark(ts, options, self.release)
         return None if entry is None else codec.message(entry, options, self.release)
+
+    def bootstrap(self, table: Table, ts: int) -> tuple[bytes | None, bytes]:
+        """Return key and value of the message with a table's schema, in a protocol that has one."""
+        codec, options = CODECS[self.options.protocol], self.options
+        assert codec.bootstrap is not None
+        return codec.message(
+            codec.bootstrap(TableInfo(table, SOME_ID, SOME_ID), ts, options, self.release), options, self.release
+        )
 
     def like_null(self, table: Table) -> Mapping[str, str]:
         """Return what messages do not distinguish from NULL, as `replay.normalize.LikeNull` does."""

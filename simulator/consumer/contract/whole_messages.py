@@ -16,12 +16,14 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import DDL, WATERMARK, Ints
+from simulator.consumer import statements
 from simulator.consumer.compare.events import ComparedEvent, StreamMessage, events_of
 from simulator.consumer.compare.pairs import first_difference
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.message_writer import MessageWriter, RewrittenRows
 from simulator.consumer.contract.placement import TableDefinitions
 from simulator.consumer.contract.stream_spec import StreamSpec
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.decode import DECODERS, LOST
 from simulator.consumer.frame import Layout
 from simulator.errors import SimulatorError
@@ -37,8 +39,6 @@ ALL_ONE_BY_ONE, PART_ONE_BY_ONE = 1 << 12, 256
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
 """What is not compared (`compare.events.IGNORABLE`): messages do not determine it."""
 
-IGNORED_OF_STATEMENTS = IGNORED - {"ids"}
-
 
 class WholeMessages:
     """Compares the messages of one partition, batch by batch."""
@@ -46,10 +46,14 @@ class WholeMessages:
     def __init__(self, spec: StreamSpec, writer: MessageWriter) -> None:
         self._spec, self._writer = spec, writer
         self._definitions = TableDefinitions(spec)
-        columns = DECODERS[spec.protocol].columns
-        self._columns, self._batches = columns, CODECS[spec.protocol].batches
+        self._codec, columns = CODECS[spec.protocol], DECODERS[spec.protocol].columns
+        self._columns, self._batches = columns, self._codec.batches
         self._all, self._part = (ALL, PART) if columns else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)
-        self._spelled = {name.lower(): name for name in (f"{each.schema}.{each.name}" for each in spec.all_tables)}
+        tables = [(f"{table.schema}.{table.name}", table) for table in spec.all_tables]
+        self._spelled = {name.lower(): name for name, _ in tables}
+        self._partitioned = {name for name, table in tables if table.partitioning is not None}
+        self._times = None if spec.statements is None else np.unique([ts for ts, _ in spec.later]).astype(np.int64)
+        self._ids: dict[tuple[str, int, str], int] = {}
         self._rows = self.compared = 0
         self._statements: dict[int, list[tuple[str, str]]] = {}
         for each in spec.statements or ():
@@ -63,6 +67,8 @@ class WholeMessages:
         """Compare the messages of a batch, which was decoded from these records."""
         self._take_rows(events, records)
         self._take_control_events(events, records)
+        if self._codec.bootstrap is not None:
+            self._take_bootstraps(events, records)
 
     def _take_rows(self, events: EventArrays, records: pa.RecordBatch) -> None:
         rows = events.rows
@@ -147,8 +153,23 @@ class WholeMessages:
                 yield int(at[number]), "it has not the members that TiCDC writes"
                 continue
             pair = (_without_lost_bytes(each) for each in (actual[numbers[number]], expected[0]))
-            if what := first_difference(*pair):
+            if what := first_difference(*pair) or self._other_ids(events, int(at[number]), actual[numbers[number]]):
                 yield int(at[number]), f"{what} (as it is → as TiCDC writes it)"
+
+    def _other_ids(self, events: EventArrays, at: int, event: ComparedEvent) -> str:
+        """Return which id of a row is not that of an earlier row of its table; empty for none.
+
+        Between two statements a table has one id and one version. The partitions of a table have ids of their own.
+        """
+        name = events.name(at)
+        if self._times is None or name in self._partitioned:
+            return ""
+        epoch = int(np.searchsorted(self._times, events.ts[at]))
+        for member, number in event.ids:
+            first = self._ids.setdefault((name, epoch, member), number)
+            if first != number:
+                return f"{member}: {number} → {first}"
+        return ""
 
     def _unequal(self, records: pa.RecordBatch, places: Ints, numbers: Ints, keys: pa.Array, values: pa.Array) -> Ints:
         """Return which of the messages may differ, by columns if the protocol allows it."""
@@ -157,12 +178,12 @@ class WholeMessages:
         there, which = np.unique(places, return_inverse=True)
         sent = self._columns.events(*(records.column(name).take(pa.array(there)) for name in ("key", "value")))
         made = self._columns.events(keys, values)
-        if len(made.texts) != len(places):
+        if len(made.texts) != len(places) or not len(sent.texts):
             return np.arange(len(places))
         wide = int(sent.number.max(initial=0)) + 1
         codes, wanted = sent.record * wide + sent.number, which * wide + numbers
         found = np.searchsorted(codes, wanted)
-        known = (found < len(codes)) & (codes[np.minimum(found, max(0, len(codes) - 1))] == wanted)
+        known = (found < len(codes)) & (codes[np.minimum(found, len(codes) - 1)] == wanted)
         texts = sent.texts.take(pa.array(np.where(known, found, 0)))
         mask = self._columns.without_build_time
         equal = np.asarray(pc.fill_null(pc.equal(mask(texts), mask(made.texts)), False))
@@ -200,7 +221,7 @@ class WholeMessages:
 
     def _compare_statement(self, events: EventArrays, at: int, ts: int, key: bytes | None, value: bytes | None) -> None:
         number = int(events.batch.column("number")[at].as_py())
-        actual = self._events(key, value, events, ignored=IGNORED_OF_STATEMENTS)
+        actual = self._events(key, value, events, ignored=statements.IGNORED)
         if len(actual) <= number:
             return
         texts = self._statements[ts]
@@ -213,6 +234,25 @@ class WholeMessages:
         events.report(
             "message-different", np.array([at]), lambda _: f"DDL at {ts}: {what} (as it is → as it was sent)", False
         )
+
+    def _take_bootstraps(self, events: EventArrays, records: pa.RecordBatch) -> None:
+        """Compare the messages that only tell the schema of a table, and are no events."""
+        offsets = np.asarray(records.column("offset"))
+        for place in np.flatnonzero(~np.isin(offsets, events.offset)).tolist():
+            key, value = (records.column(name)[place].as_py() for name in ("key", "value"))
+            for actual in self._events(key, value, events):
+                tables = {table for table in self._spec.all_tables if f"{table.schema}.{table.name}" == actual.table}
+                differences = [self._from_bootstrap(actual, table, events) for table in tables]
+                if not tables and self._times is not None:
+                    differences = ["the run does not have this table"]
+                if differences and all(differences):
+                    what = f"the schema of {actual.table}: {differences[0]}"
+                    events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))
+
+    def _from_bootstrap(self, actual: ComparedEvent, table: Table, events: EventArrays) -> str:
+        """Return in what a message with a table's schema differs from that of a definition; empty for nothing."""
+        (expected,) = self._events(*self._writer.bootstrap(table, actual.commit_ts), events)
+        return first_difference(actual, expected)
 
     def _events(
         self,

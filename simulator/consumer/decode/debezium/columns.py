@@ -51,7 +51,8 @@ def events(keys: pa.Array, values: pa.Array) -> EventTexts:
     places = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     chosen = pa.array(places)
     (texts, whole), (key_texts, whole_keys) = (
-        decompress_cells(side.take(chosen).fill_null(b"") if side.null_count else side) for side in (values, keys)
+        decompress_cells(side if not side.null_count and len(places) == len(side) else side.take(chosen).fill_null(b""))
+        for side in (values, keys)
     )
     (heads, digests, fine), (key_heads, key_digests, fine_keys) = _cut(texts), _cut(key_texts)
     no_key = pc.equal(pc.binary_length(key_texts), 0)

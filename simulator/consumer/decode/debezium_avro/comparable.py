@@ -21,6 +21,8 @@ def comparable(
         payload = {**payload, "source": {**source, "commit_ts": 0, "ts_ms": 0}}
     if "build-ts" in ignored:
         payload = {**payload, "ts_ms": 0}
+    if "schemas" in ignored:
+        schema = "null"
     shown_key = "" if key is None else _text(*_record(key, schemas))
     return ComparableText(commit_ts, table, shown_key, _text(schema, payload), payload.get("op") == "m")
 
