@@ -71,7 +71,7 @@ def about_run(
         empty_tables(plan, rules),
         seed,
         emptied_tables(plan, rules),
-        _changes_by_table(plan, changes),
+        {} if plan.faults else _changes_by_table(plan, changes),
         messages.definitions(plan.positions[0].catalog),
         tuple(messages.of_jobs(plan.jobs)),
     )

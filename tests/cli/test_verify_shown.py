@@ -125,7 +125,7 @@ def test_programs_get_all_of_it() -> None:
         {"table": "bank.account", "expected": 4, "found": 4, "missing": 0, "left": 0, "different": 0, "of": None}
     ]
     assert told["partitions"][1]["watermark"] == TS
-    assert told["not_checked"] == [{"what": "rows of x.y", "why": "nobody says what it is"}]
+    assert told["not_checked"] == [{"what": "rows of x.y", "why": "nobody says what it is", "leaves_open": True}]
 
 
 def test_the_page_needs_nothing_else_and_takes_everything_for_text(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
 from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
-from simulator.consumer.decode.row_images import row_images
+from simulator.consumer.decode.row_images import row_images, with_nulls
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
-from simulator.consumer.replay.normalize import normalize_images
 from simulator.releases import Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
@@ -127,7 +126,8 @@ class MessageWriter:
         )
         likely = {name: text for name, text in self.like_null(table).items() if name in nulls} if nulls else {}
         if likely:
-            before, after = (normalize_images(side, visible_columns(table), likely) for side in (before, after))
+            names = [column.name for column in visible_columns(table)]
+            before, after = (with_nulls(side, names, likely) for side in (before, after))
         return before, after
 
     def _selected_columns(self, table: Table) -> frozenset[str] | None:

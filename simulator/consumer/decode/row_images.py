@@ -6,7 +6,7 @@ not touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,20 @@ ZERO_TEXTS: Mapping[str, str] = {
     "time": "^-?[0:.]+$",
 }
 """By families of types (`Fidelity.nulls`), the texts of values that may be sent as NULL."""
+
+
+def with_nulls(images: pa.Array, names: Sequence[str], like_null: Mapping[str, str]) -> pa.Array:
+    """Return images (binary, null for no row) whose cells in some columns are NULL if their text matches the regular
+    expression of the column."""
+    columns = {names.index(name): text for name, text in like_null.items() if name in names}
+    if not columns or images.null_count == len(images):
+        return images
+    cut = row_image.split(images.drop_null(), len(names))
+    cells = [cut.cells(place) for place in range(len(names))]
+    for place, text in columns.items():
+        matches = pc.fill_null(pc.match_substring_regex(cells[place], text), False)
+        cells[place] = pc.if_else(matches, pa.scalar(None, pa.binary()), cells[place])
+    return row_image.restore_nulls(row_image.pack(cells), images)
 
 
 def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:

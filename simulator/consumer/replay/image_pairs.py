@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints, picked
+from simulator.consumer.decode.row_images import with_nulls
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.consumer.replay import undefined_tables
@@ -177,10 +178,7 @@ class ImagePairBuilder:
         columns = visible_columns(table)
         if history.lenient:
             rows, layout = _drop_columns(rows, layout, {column.name for column in columns})
-        like_null = self.like_null(table)
-        before, after = (
-            normalize_images(side, columns, like_null) for side in self.images(rows, layout, table, self.fidelity)
-        )
+        before, after = (normalize_images(side, columns) for side in self.images(rows, layout, table, self.fidelity))
         return before, after
 
     def _pairs_of_table(
@@ -197,7 +195,10 @@ class ImagePairBuilder:
         if self.fidelity.names_operations:
             before = _keys_of_updates(rows, before, after, history.definitions[definition].table)
         dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
-        before, after = (convert_to_last(history, definition, side) for side in (before, after))
+        before, after = (
+            nulls_as_one(convert_to_last(history, definition, side), history, self.like_null)
+            for side in (before, after)
+        )
         was, now = (row_handles(history.table, side) for side in (before, after))
         lost = _unknown_handles(before, was) | _unknown_handles(after, now)
         skipped.add(number, str(history), UNKNOWN_KEY if history.keyed else UNKNOWN_ROW, int(lost.sum()))
@@ -345,6 +346,17 @@ def convert_to_last(history: TableHistory, definition: int, images: pa.Array, la
     for before, after in zip(tables, tables[1:]):
         images = convert_images(images, before, after)
     return images
+
+
+def nulls_as_one(images: pa.Array, history: TableHistory, like_null: LikeNull) -> pa.Array:
+    """Return images of the last definition of a table with NULL in place of what any of its definitions does not
+    distinguish from NULL."""
+    texts: dict[str, set[str]] = {}
+    for definition in history.definitions:
+        for name, text in like_null(definition.table).items():
+            texts.setdefault(name, set()).add(text)
+    names = [column.name for column in visible_columns(history.table)]
+    return with_nulls(images, names, {name: "|".join(sorted(each)) for name, each in texts.items()})
 
 
 def row_handles(table: Table, images: pa.Array) -> pa.Array:

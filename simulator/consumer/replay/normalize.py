@@ -7,7 +7,6 @@ one spelling, and bytes that are not UTF-8 become U+FFFD. An unknown cell is 0xF
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -38,24 +37,15 @@ def nothing_like_null(table: Table) -> Mapping[str, str]:
     return {}
 
 
-def normalize_images(
-    images: pa.Array, columns: Sequence[Column], like_null: Mapping[str, str] = MappingProxyType({})
-) -> pa.Array:
-    """Normalize the images (binary, null for no row) of a table with these visible columns; `like_null` is what
-    `LikeNull` returns."""
-    odd = [
-        place for place, column in enumerate(columns) if column.name in like_null or _needs_normalizing(column, images)
-    ]
+def normalize_images(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
+    """Normalize the images (binary, null for no row) of a table with these visible columns."""
+    odd = [place for place, column in enumerate(columns) if _needs_normalizing(column, images)]
     if not odd or images.null_count == len(images):
         return images
     there = images.drop_null()
     cells = _cells(there, len(columns))
     for place in odd:
-        column = columns[place]
-        cells[place] = _normalize_cells(column, cells[place])
-        if column.name in like_null:
-            is_null = pc.fill_null(pc.match_substring_regex(cells[place], like_null[column.name]), False)
-            cells[place] = pc.if_else(is_null, pa.scalar(None, pa.binary()), cells[place])
+        cells[place] = _normalize_cells(columns[place], cells[place])
     return row_image.restore_nulls(row_image.pack(cells), images)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import by_table, ints
 from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
-from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, row_handles
+from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, nulls_as_one, row_handles
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.normalize import LikeNull, arrange_columns, as_mask, normalize_images, nothing_like_null
 from simulator.consumer.replay.outcome import table_knowledge
@@ -38,14 +38,15 @@ class StateRows:
         """Yield image pairs of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
         table = self.history.definitions[definition].table
-        arranged = arrange_columns(images, names, table)
-        images = normalize_images(arranged, visible_columns(table), self.like_null(table))
+        images = normalize_images(arrange_columns(images, names, table), visible_columns(table))
         if self.is_after:
-            yield _image_pair_batch(self.number, self.history, images, END, None)
+            last = nulls_as_one(images, self.history, self.like_null)
+            yield _image_pair_batch(self.number, self.history, last, END, None)
             return
         begin = pa.repeat(BEGIN, len(images)).to_numpy()
         gone_at = dropped_at(self.history, 0, images, begin) if self.history.cuts else None
-        yield _image_pair_batch(self.number, self.history, convert_to_last(self.history, 0, images), BEGIN, gone_at)
+        last = nulls_as_one(convert_to_last(self.history, 0, images), self.history, self.like_null)
+        yield _image_pair_batch(self.number, self.history, last, BEGIN, gone_at)
 
 
 def _image_pair_batch(

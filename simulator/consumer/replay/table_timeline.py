@@ -148,6 +148,10 @@ class TableTimeline:
         )
         return replace(self, tables=tables)
 
+    def with_unknown_rows(self) -> TableTimeline:
+        """Return the timeline of a stream that begins in the middle: no table's rows are known there."""
+        return replace(self, tables=tuple(replace(history, known=False) for history in self.tables))
+
     def last(self) -> dict[Key, int]:
         """Return the tables at the end, by name in lower case."""
         return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NO_TABLE}

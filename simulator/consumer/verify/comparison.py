@@ -86,11 +86,15 @@ class StreamStates:
     definitions: tuple[Table, ...] | None = None
     """The tables at the start of the stream, as a truth tells them; None if there is none."""
 
+    headless: bool = False
+    """Whether the stream begins in the middle, so that the rows of all tables are unknown there."""
+
     def timeline(self, statements: Iterable[StreamStatement]) -> TableTimeline:
         before = self.definitions if self.before is None else [entry.table for entry in self.before.tables]
         after = None if self.after is None else [entry.table for entry in self.after.tables]
         timeline = table_timeline(statements, before, self.empty if self.before is None else None, after)
-        return timeline.without_rows_of(self.emptied, EMPTIED)
+        timeline = timeline.without_rows_of(self.emptied, EMPTIED)
+        return timeline.with_unknown_rows() if self.headless and self.before is None else timeline
 
     def until(self, statements: Iterable[StreamStatement]) -> list[StreamStatement]:
         return [sent for sent in statements if self.at is None or sent.ts <= self.at]

@@ -13,7 +13,7 @@ from simulator.consumer.contract.message_writer import MessageWriter
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
-from simulator.consumer.records import Record
+from simulator.consumer.records import Record, TopicPartition
 from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
 from simulator.consumer.schemas import source_schemas
 from simulator.consumer.statements import ExpectedStatement
@@ -82,7 +82,17 @@ def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: V
         raise UserError(
             f"{uri_without_secrets(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does"
         )
-    return _opened(options, truth, origin, all_partitions, _input_size(all_partitions, sample), listener, schemas)
+    size, headless = _input_size(all_partitions, sample), _is_headless(sample)
+    return _opened(options, truth, origin, all_partitions, size, listener, schemas, headless)
+
+
+def _is_headless(first: Sequence[Record]) -> bool:
+    """Return whether a partition begins in the middle, given its first records."""
+    begins: dict[TopicPartition, int] = {}
+    for record in first:
+        place = record.topic, record.partition
+        begins[place] = min(record.offset, begins.get(place, record.offset))
+    return any(begins.values())
 
 
 def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
@@ -129,8 +139,10 @@ def _opened(
     size: int,
     listener: VerifyListener,
     schemas: Mapping[int, str] = MappingProxyType({}),
+    headless: bool = False,
 ) -> OpenedStream:
-    """Return a stream of approximately `size` bytes, after its statements were read."""
+    """Return a stream of approximately `size` bytes, after its statements were read. Of a `headless` one the rows are
+    not known that its tables have where it begins."""
     listener.stage("reading the statements")
     states = comparison.open_states(options, truth)
     read = engine_of(options.master, size).read
@@ -143,6 +155,7 @@ def _opened(
         if is_sequential(origin.protocol):  # nothing tells when its rows were
             any_time = _definitions_by_name(states.timeline(sent))
             states, sent = replace(states, definitions=None), [statement for is_sent, statement in told if is_sent]
+    states = replace(states, headless=headless)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
