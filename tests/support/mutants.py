@@ -118,13 +118,19 @@ def statement_kind(text: str) -> str:
     return f"DDL {' '.join(words[: 3 if words[0] == 'ALTER' else 2])}"
 
 
-def field_mutants(known: Iterable[Known], form: Form, alike: int = 1 << 30) -> Iterator[Mutant]:
-    """Mutants for each kind of message, path and change: of those that differ in the column of `kinds` alone, so many."""
+def field_mutants(known: Iterable[Known], form: Form, alike: int = 1 << 30, share: int = 1) -> Iterator[Mutant]:
+    """Mutants for each kind of message, path and change: of those that differ in the column of `kinds` alone, so many.
+
+    Of the others one in `share`, the same in each run.
+    """
     groups = dict[Mutation, dict[Mutation, list[Mutant]]]()
     for each in known:
         for change in field_changes(each.tree):
             mutation = Mutation(each.kind, generic(change.path), change.what)
-            group = groups.setdefault(replace(mutation, path=of_any_column(mutation.path)), {})
+            alone = replace(mutation, path=of_any_column(mutation.path))
+            if crc32(str(alone).encode()) % share:
+                continue
+            group = groups.setdefault(alone, {})
             some = group.setdefault(mutation, [])
             if len(some) < MOST:
                 some.append(Mutant(mutation, each, partial(_field, form, change)))
