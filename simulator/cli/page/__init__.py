@@ -64,16 +64,20 @@ def document(title: str, beneath: str, sections: Iterable[str], charts: bool = T
 
 
 def write(path: Path, text: str, what: str) -> None:
-    """Write a page, and PLOTLY beside it if it needs it and it is not there; raises DeliveryError.
+    """Write a page, after PLOTLY beside it if it needs it and it is not there; raises DeliveryError.
 
     A page that goes to a pipe or a device has nothing beside it.
     """
+    place = Path(os.path.realpath(path))
+    if f'src="{PLOTLY}"' in text and (place.is_file() or not place.exists()):
+        _write_script(place.with_name(PLOTLY), what)
     write_file(path, text, what)
-    script = Path(path).resolve().with_name(PLOTLY)
-    if f'src="{PLOTLY}"' not in text or not path.is_file():
-        return
+
+
+def _write_script(script: Path, what: str) -> None:
+    """Write PLOTLY, or warn if there is another file of its name."""
     if not os.path.lexists(script):
-        write_file(script, get_plotlyjs(), f"script of the {what}")
+        write_file(script, get_plotlyjs(), f"{what}'s script")
     elif not script.is_file() or script.read_text("utf-8", "replace") != get_plotlyjs():
         warn([f"{script} is left as it is, and is not the plotly.js {get_plotlyjs_version()} that the {what} needs"])
 
