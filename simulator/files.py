@@ -90,6 +90,11 @@ def is_regular(path: str) -> bool:
     return is_remote(path) or os.path.isfile(path)
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether a path is a device or a pipe, also one that this process has open, as /dev/stdout."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 def list_directory(directory: str) -> list[FileInfo]:
     """Return the entries of a directory, sorted by name."""
     if not is_remote(directory):

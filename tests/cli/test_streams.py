@@ -142,6 +142,14 @@ def test_a_report_may_go_to_a_device(directory: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_report_may_go_to_standard_output(directory: Path) -> None:
+    """It is a pipe here, which has no directory for the page's script."""
+    code, shown, said = redirected(directory, "", "verify", "out", "--report", "/dev/stdout")
+    assert code == 0 and "ticdc-sim: " not in said
+    assert shown.startswith("RIGHT") and "<!DOCTYPE html>\n" in shown and shown.endswith("</html>\n")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -18,6 +18,7 @@ from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from simulator import __version__
 from simulator.cli.output import warn, write_file
 from simulator.cli.user_files import HTML_MARK
+from simulator.files import is_stream
 
 INK, MUTED, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 BLUE, ORANGE, GREEN, RED, PURPLE = "#1f6feb", "#e07b00", "#1a7f4b", "#c2334d", "#7a4fc2"
@@ -68,9 +69,8 @@ def write(path: Path, text: str, what: str) -> None:
 
     A page that goes to a pipe or a device has nothing beside it.
     """
-    place = Path(os.path.realpath(path))
-    if f'src="{PLOTLY}"' in text and (place.is_file() or not place.exists()):
-        _write_script(place.with_name(PLOTLY), what)
+    if f'src="{PLOTLY}"' in text and not is_stream(path):
+        _write_script(Path(os.path.realpath(path)).with_name(PLOTLY), what)
     write_file(path, text, what)
 
 
