@@ -147,6 +147,13 @@ def test_a_file_that_is_too_large_is_not_read(said: Said, monkeypatch: pytest.Mo
     assert "0.jsonl:1: the line is too long: at most 1 MiB" in said("inspect", "fixtures")
 
 
+def test_an_insert_of_20_megabytes_is_played(tmp_path: Path) -> None:
+    """TiDB's limit of a statement is the limit of a file, too."""
+    rows = ",".join(f"({key},'{'x' * 5_000_000}')" for key in range(4))
+    (tmp_path / "s.sql").write_text(f"{SCHEMA} INSERT INTO t VALUES {rows};")
+    assert play("run", tmp_path / "s.sql", "--fixtures", tmp_path / "out") == 0
+
+
 def test_a_compressed_file_counts_decompressed(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("small").mkdir()
     Path("small/a.t-schema.sql").write_text(SCHEMA)
