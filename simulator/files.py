@@ -90,6 +90,11 @@ def is_regular(path: str) -> bool:
     return is_remote(path) or os.path.isfile(path)
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether a path is a device or a pipe, also one that this process has open, as /dev/stdout."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 def list_directory(directory: str) -> list[FileInfo]:
     """Return the entries of a directory, sorted by name."""
     if not is_remote(directory):
@@ -115,12 +120,11 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISDIR, "a directory"),
 )
 
 
 def _check_regular(path: str) -> None:
-    """Raise OSError for a directory, a device, a socket or a FIFO."""
+    """Raise OSError for a device, a socket or a FIFO."""
     mode = os.stat(path).st_mode
     kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "")
     if kind:
@@ -201,29 +205,33 @@ def read_text(path: Path) -> str:
     return decode_text(data, path)
 
 
-def decode_text(data: bytes, path: Path | str) -> str:
+def decode_text(data: bytes, path: Path | str, accepted: str = "UTF-8") -> str:
     """Return the content of a text file as UTF-8, without a byte order mark; raise UserError."""
     try:
-        return without_mark(data, path).decode()
+        return without_mark(data, path, accepted).decode()
     except UnicodeDecodeError as error:
-        raise not_utf8(path, f"byte 0x{error.object[error.start]:02X} at {error.start} {ELSE}") from None
+        why = f"byte 0x{error.object[error.start]:02X} at {error.start} {ELSE}"
+        raise not_utf8(path, why, accepted) from None
 
 
-def without_mark(start: bytes, path: Path | str) -> bytes:
+def without_mark(start: bytes, path: Path | str, accepted: str = "UTF-8") -> bytes:
     """Return the first bytes of a text file without UTF-8's byte order mark; raise UserError for UTF-16 and UTF-32."""
     charset = next((charset for mark, charset in MARKS.items() if start.startswith(mark)), None)
     if charset is None and len(start) >= 4:  # without a mark every other byte of Latin text is zero
-        low, high = any(start[0:32:2]), any(start[1:32:2])
+        low, high = any(start[0:TELLING:2]), any(start[1:TELLING:2])
         charset = {(True, False): LITTLE, (False, True): BIG}.get((low, high))
     if charset is not None:
-        raise not_utf8(path, f"it is {charset}")
+        raise not_utf8(path, f"it is {charset}", accepted)
     return start.removeprefix(codecs.BOM_UTF8)
 
 
-def not_utf8(path: Path | str, why: str) -> UserError:
-    """Return the error of a text file in another charset."""
-    return UserError(f"{path} is not UTF-8: {why}; accepted: UTF-8")
+def not_utf8(path: Path | str, why: str, accepted: str) -> UserError:
+    """Return the error of a text file in another charset; `accepted` names the charsets that can be read."""
+    return UserError(f"{path} is not UTF-8: {why}; accepted: {accepted}")
 
+
+TELLING = 32
+"""First bytes of a text file that tell its charset."""
 
 LITTLE, BIG = "UTF-16, little-endian", "UTF-16, big-endian"
 MARKS = {

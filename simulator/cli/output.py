@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from simulator.errors import DeliveryError, abridged, mask_secrets, printable, printable_json
+from simulator.files import is_stream
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -35,8 +36,8 @@ def write_file(path: Path, text: str, what: str) -> None:
     place = Path(os.path.realpath(path))
     growing = place.with_name(f".{place.name}.part")
     try:
-        if place.exists() and not place.is_file():  # a device or a pipe
-            place.write_text(text, "utf-8")
+        if is_stream(path):
+            path.write_text(text, "utf-8")
             return
         try:
             growing.write_text(text, "utf-8")

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from simulator import __version__
 from simulator.errors import UserError
-from simulator.files import is_remote, location_text
+from simulator.files import is_remote, is_stream, location_text
 from simulator.ticdc.changefeed import Changefeed, Storage
 
 NAME = f"ticdc-sim {__version__}"
@@ -121,7 +121,7 @@ def _is_linked_in(path: Path, directory: Path) -> bool:
 
 def _check_file(option: str, path: Path, force: bool) -> None:
     """Check that a file will be writable, and is not somebody else's; raises UserError."""
-    place = Path(os.path.realpath(path))
+    place = path if is_stream(path) else Path(os.path.realpath(path))
     if not place.parent.is_dir():
         raise UserError(f"{option} {path}: there is no directory {place.parent if path.is_symlink() else path.parent}")
     if place.is_dir():

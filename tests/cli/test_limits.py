@@ -90,7 +90,6 @@ INPUTS = {
     "a truth": ("verify", "out", "--truth", "truth"),
     "a schema": ("diff", "no-schema", "no-schema", "--console"),
     "rows": ("diff", "no-rows", "no-rows", "--console"),
-    "a storage": ("inspect", "storage"),
     "a schema to explain": ("explain", "table", "a.t", "--schema", "odd"),
     "a certificate": ("serve", "--port", "0", "--tls-cert", "odd", "--tls-key", "odd"),
 }
@@ -100,15 +99,29 @@ ODD = {"a FIFO": os.mkfifo, "a device": lambda path: path.symlink_to("/dev/zero"
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("command", INPUTS.values(), ids=list(INPUTS))
 def test_only_a_regular_file_is_read(said: Said, command: tuple[str, ...], kind: str) -> None:
-    schema, storage = Path("no-rows/a.t-schema.sql"), Path("storage/a/t/meta/schema_1_0000000001.json")
+    schema = Path("no-rows/a.t-schema.sql")
     places = ["odd", "odd.toml", "odd.sql", "fixtures/topic/0.jsonl", "truth/truth.json", "no-schema/a.t-schema.sql"]
-    for place in [*map(Path, places), storage, Path("no-rows/a.t.csv")]:
+    for place in [*map(Path, places), Path("no-rows/a.t.csv")]:
         place.parent.mkdir(parents=True, exist_ok=True)
         ODD[kind](place)
     Path("out/topic").mkdir(parents=True)
     Path("out/topic/0.jsonl").write_text("")
     schema.write_text(SCHEMA)
     assert f"it is no regular file but {kind}" in said(*command)
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_files_on_storage_that_are_not_regular_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """The others are shown."""
+    schema = tmp_path / "a/t/meta/schema_1_0000000001.json"
+    schema.parent.mkdir(parents=True)
+    ODD[kind](schema)
+    assert play("inspect", tmp_path) == 0
+    assert f"UNREADABLE {schema.relative_to(tmp_path)} cannot be read: it is no regular file but {kind}" in (
+        capsys.readouterr().out
+    )
 
 
 def test_a_pipe_of_the_shell_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +147,13 @@ def test_a_file_that_is_too_large_is_not_read(said: Said, monkeypatch: pytest.Mo
     assert "0.jsonl:1: the line is too long: at most 1 MiB" in said("inspect", "fixtures")
 
 
+def test_an_insert_of_20_megabytes_is_played(tmp_path: Path) -> None:
+    """TiDB's limit of a statement is the limit of a file, too."""
+    rows = ",".join(f"({key},'{'x' * 5_000_000}')" for key in range(4))
+    (tmp_path / "s.sql").write_text(f"{SCHEMA} INSERT INTO t VALUES {rows};")
+    assert play("run", tmp_path / "s.sql", "--fixtures", tmp_path / "out") == 0
+
+
 def test_a_compressed_file_counts_decompressed(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("small").mkdir()
     Path("small/a.t-schema.sql").write_text(SCHEMA)
@@ -145,7 +165,7 @@ def test_a_compressed_file_counts_decompressed(said: Said, monkeypatch: pytest.M
     assert "holds whole snapshots in memory" in said("diff", "small", "large", "--console", "--master", "none")
     assert sizes.decompressed([("large/a.t.csv.gz", 1)]) == 30 << 20
     with gzip.open("small/a.t-schema.sql.gz", "wb", 1) as file:
-        file.write(b"\0" * (17 << 20))
+        file.write(b"\0" * (65 << 20))
     Path("small/a.t-schema.sql").unlink()
     assert "at most 64 MiB of such a file are read" in said("diff", "small", "small", "--console", "--master", "none")
 

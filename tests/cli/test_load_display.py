@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import socket
 import urllib.request
@@ -11,7 +13,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from plotly.offline import get_plotlyjs
 
+from simulator.cli import page as pages
 from simulator.cli.load import display, progress_line
 from simulator.cli.load.display import ReportOptions, open_metrics, show_progress
 from simulator.cli.load.metrics import Metrics
@@ -129,7 +133,7 @@ def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str]
         "sent again: 120 records; 0 windows, as a process was lost",
         "complete up to watermark 455000645959680000 (2025-01-01 00:02:00.000 UTC)",
     ]
-    assert {"s.json", "r.html"} == {path.name for path in tmp_path.iterdir()}
+    assert {"s.json", "r.html", pages.PLOTLY} == {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_rate_that_is_not_reached_is_said(capfd: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +183,9 @@ def test_the_summary_has_all_for_programs(monitor: LoadMonitor, tmp_path: Path) 
     assert {"given": "1000", "asked_rows_per_second": 1000.0, "seconds_not_reached": 0, "not_reached": []}.items() <= (
         told["rate"].items()
     )
-    assert {"sustained": 900.0, "too_much": 1000.0, "growth": 50.0, "group": "billing"} == told["sustained"]
+    assert {"sustained": 900.0, "too_much": 1000.0, "growth": 50.0, "at_most": False, "group": "billing"} == (
+        told["sustained"]
+    )
     assert (120_000, 200.0) == (told["latency"]["records"], told["latency"]["max_ms"])
     assert (455000645959680000, 120_000, None) == (told["watermark"], told["simulated_ms"], told["ended_early"])
     assert 1.0 == series.pop("seconds_a_point")
@@ -210,7 +216,7 @@ class Page(HTMLParser):
             self.texts.append(data.strip())
 
 
-def test_the_report_is_one_page_that_needs_nothing_else(monitor: LoadMonitor, tmp_path: Path) -> None:
+def test_the_report_needs_nothing_but_the_file_beside_it(monitor: LoadMonitor, tmp_path: Path) -> None:
     """Names are text in it, whatever a browser would make of them."""
     from simulator.cli.load import report
 
@@ -218,7 +224,7 @@ def test_the_report_is_one_page_that_needs_nothing_else(monitor: LoadMonitor, tm
     page, text = Page(), (tmp_path / "r.html").read_text("utf-8")
     page.feed(text)
 
-    assert page.fetched == []
+    assert page.fetched == [pages.PLOTLY] and (tmp_path / pages.PLOTLY).read_text("utf-8") == get_plotlyjs()
     assert {f"chart-{name}" for name in ("rate", "acknowledgement", "bytes", "lag", "behind", "partitions")} <= {
         *page.ids
     }
@@ -227,6 +233,34 @@ def test_the_report_is_one_page_that_needs_nothing_else(monitor: LoadMonitor, tm
     }
     assert "sustained 900 rows/s: at 1,000 the lag of group billing grew by 50 records/s" in page.texts
     assert "Plotly.newPlot" in text
+
+
+def test_the_file_beside_the_report_is_nobody_elses(
+    monitor: LoadMonitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A different one of its name stays, and is told; one that is right is not written again, nor beside a pipe."""
+    from simulator.cli.load import report
+
+    script = tmp_path / pages.PLOTLY
+    script.write_text("mine")
+    report.write(monitor, tmp_path / "r.html")
+    assert script.read_text() == "mine"
+    assert f"warning: {script} is left as it is, and is not the plotly.js" in capsys.readouterr().err.replace("\n", " ")
+    script.unlink()
+    report.write(monitor, tmp_path / "r.html")
+    written = script.stat()
+    report.write(monitor, tmp_path / "other.html")
+    assert (written.st_ino, written.st_mtime_ns) == (script.stat().st_ino, script.stat().st_mtime_ns)
+    assert capsys.readouterr().err == ""
+
+    (tmp_path / "sub").mkdir()
+    pipe = tmp_path / "sub/pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 1 << 20)
+    report.write(monitor, pipe)
+    assert os.read(reading, 15) == b"<!DOCTYPE html>" and [pipe] == list((tmp_path / "sub").iterdir())
+    os.close(reading)
 
 
 def test_prometheus_gets_each_metric_by_its_name(monitor: LoadMonitor) -> None:

@@ -97,6 +97,7 @@ def test_lists_hold_what_the_release_takes(said: Said, release: str, uri: str, w
 # -- charsets and files -------------------------------------------------------------------------------------------
 
 UTF_16 = "is not UTF-8: it is UTF-16, little-endian; accepted: UTF-8"
+OF_EXPORTS = f"{UTF_16}, or with --charset latin1, gbk, gb18030, utf16"
 
 
 def written(charset: str, text: str) -> bytes:
@@ -127,11 +128,11 @@ def test_charsets_of_an_export_are_named_and_a_mark_is_dropped(said: Said, name:
         return said("diff", "before", "after", "--console", "--master", "none")
 
     assert " v=ä" in compared(written("utf-8-sig", texts[name]))[1]
-    assert UTF_16 in compared(written("utf-16-le", texts[name]))[2]
+    assert OF_EXPORTS in compared(written("utf-16-le", texts[name]))[2]
     assert "UTF-16, big-endian" in compared(written("utf-16-be", texts[name]))[2]
-    assert UTF_16 in compared(bare_utf_16(texts[name]))[2]
+    assert OF_EXPORTS in compared(bare_utf_16(texts[name]))[2]
     code, _, err = compared(written("latin-1", texts[name]))
-    assert code == 2 and "is of another charset, such as latin1" in err
+    assert code == 2 and "is of another charset, such as latin1" in err and "--charset latin1, gbk" in err
 
 
 @pytest.mark.parametrize("kind", ["sql", "toml", "changefeed", "plan", "truth", "fixtures"])
@@ -149,7 +150,7 @@ def test_charsets_of_other_files_are_named(said: Said, kind: str) -> None:
         "changefeed": ("c.toml", ("run", "story.sql", "--console", "--config", "c.toml")),
         "plan": ("p.toml", ("load", "p.toml", "--console", "--duration", "1ms", "--master", "none")),
         "truth": ("truth/truth.json", ("verify", "out", "--truth", "truth")),
-        "fixtures": ("out/topic/0.jsonl", ("inspect", "out")),
+        "fixtures": ("out/ticdc/1.jsonl", ("inspect", "out")),
     }[kind]
     said("run", "story.sql", "--fixtures", "out", "--truth", "truth")
     text = texts[kind] if kind in texts else Path(file).read_text()
@@ -231,12 +232,12 @@ def test_inspect_names_what_it_skips_and_quotes_names(said: Said) -> None:
     )
     said("run", "names.sql", "--fixtures", "out")
     Path("out/notes.txt").touch()
-    Path("out/topic/zero.jsonl").touch()
+    Path("out/ticdc/zero.jsonl").touch()
 
     code, out, err = said("inspect", "out")
 
     assert code == 0 and 'INSERT "a.b"."c d" id=1 "x.y"=2 "z w"=3\n' in out
-    assert "warning: not read, as no changefeed gives files such names: 'out/notes.txt', 'out/topic/zero.jsonl'" in err
+    assert "warning: not read, as no changefeed gives files such names: 'out/notes.txt', 'out/ticdc/zero.jsonl'" in err
 
 
 def test_piped_tables_are_not_wrapped(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ import pytest
 from support.playing import play
 from support.processes import errors, started
 
+from simulator.cli.page import PLOTLY
+
 MAIN = "from simulator.cli import main; main()"
 STORY = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 2), (2, 3);\n"
 PLAN = '[[table]]\ndefinition = "CREATE TABLE a.t (id INT PRIMARY KEY, v INT)"\nrows = 20\n'
@@ -123,10 +125,11 @@ def test_a_verdict_is_shown_before_the_disk_is_found_full(
     with started("verify", "out", *truth, "--report", "report.html", limit=400_000) as process:
         assert process.stdout is not None
         shown = process.stdout.read()
-        assert errors(process)[-1] == "ticdc-sim: cannot write the report report.html: File too large"
+        script = directory.resolve() / PLOTLY
+        assert errors(process)[-1] == f"ticdc-sim: cannot write the report's script {script}: File too large"
     assert (process.returncode, shown[:5]) == (3, "WRONG" if code else "RIGHT")
     assert Path("report.html").read_text() == yesterday
-    assert not list(Path().glob(".*"))
+    assert not list(Path().glob(".*")) and not script.exists()
 
 
 @pytest.mark.slow
@@ -136,6 +139,14 @@ def test_a_report_may_go_to_a_device(directory: Path) -> None:
     code, shown, said = redirected(directory, "", "verify", "out", "--report", "/dev/full")
     assert (code, said) == (3, "ticdc-sim: cannot write the report /dev/full: No space left on device\n")
     assert shown.startswith("RIGHT")
+
+
+@pytest.mark.slow
+def test_a_report_may_go_to_standard_output(directory: Path) -> None:
+    """It is a pipe here, which has no directory for the page's script."""
+    code, shown, said = redirected(directory, "", "verify", "out", "--report", "/dev/stdout")
+    assert code == 0 and "ticdc-sim: " not in said
+    assert shown.startswith("RIGHT") and "<!DOCTYPE html>\n" in shown and shown.endswith("</html>\n")
 
 
 @pytest.mark.slow

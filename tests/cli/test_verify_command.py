@@ -334,7 +334,7 @@ def test_rows_that_only_the_beginning_would_tell_are_said_to_be_open(played: Pla
         ((), "nothing to verify: give SOURCE"),
         (("nowhere",), "no such directory: nowhere"),
         (("kafka://127.0.0.1:9/shop?dial-timeout=1s",), "127.0.0.1:9"),
-        (("x", "--truth", "nowhere"), "nowhere is no truth: it has no truth.json"),
+        (("x", "--truth", "nowhere"), "no such directory: nowhere"),
         (("x",), "x has no records, which leaves its protocol open: --sink-uri or --truth"),
         (
             ("x", "--sink-uri", CANAL),

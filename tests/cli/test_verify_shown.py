@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from simulator.cli.page import PLOTLY
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.consumer.contract.violations import CHECKS, Violation
@@ -128,7 +130,7 @@ def test_programs_get_all_of_it() -> None:
     assert told["not_checked"] == [{"what": "rows of x.y", "why": "nobody says what it is", "leaves_open": True}]
 
 
-def test_the_page_needs_nothing_else_and_takes_everything_for_text(tmp_path: Path) -> None:
+def test_the_page_needs_nothing_but_plotly_beside_it_and_takes_everything_for_text(tmp_path: Path) -> None:
     """Summary, watermarks and lag by partition, what is wrong."""
     from simulator.cli.verify import report
 
@@ -138,7 +140,8 @@ def test_the_page_needs_nothing_else_and_takes_everything_for_text(tmp_path: Pat
     for heading in ("Watermarks", "Lag", "Differences by table", "Wrong by check and table", "Partitions", "Settings"):
         assert f"<h2>{heading}</h2>" in page
     assert "a row &lt;b&gt;at&lt;/b&gt; 5" in page
-    assert "<script src" not in page and "<link" not in page
+    assert re.findall(r'(?:src|href)="([^"]*)"', page) == [PLOTLY] and "<link" not in page
+    assert {"r.html", PLOTLY} == {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_page_of_tables_alone_has_no_charts(tmp_path: Path) -> None:

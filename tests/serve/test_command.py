@@ -65,7 +65,8 @@ def test_a_password_is_checked_over_tls(over_tls: TiCDCServer, certificate: tupl
     [
         (["--resume"], "--resume needs --data DIR"),
         (["--tls-cert", "x.pem"], "--tls-cert and --tls-key belong together"),
-        (["--tls-cert", "x.pem", "--tls-key", "y.pem"], "they cannot be used"),
+        (["--tls-cert", "x.pem", "--tls-key", "y.pem"], "cannot read x.pem: No such file"),
+        (["--tls-cert", __file__, "--tls-key", __file__], "they cannot be used"),
         (["--release", "v99"], "unknown TiCDC release 'v99'"),
         (["--sink-uri", "kafka://127.0.0.1:9/t?protocol=nonsense"], "nonsense"),
         (["--port", "99999"], "99999"),

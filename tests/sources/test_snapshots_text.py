@@ -257,7 +257,9 @@ def test_a_snappy_chunk_that_claims_to_be_huge_gets_no_room(tmp_path: Path) -> N
     path = tmp_path / "t.sql.snappy"
     body = bytes(4) + b"\xff\xff\xff\xff\x0f" + b"x"
     path.write_bytes(b"\xff\x06\x00\x00sNaPpY\x00" + len(body).to_bytes(3, "little") + body)
-    with pytest.raises(SnapshotError, match="cannot be read: a snappy chunk claims 4294967295 bytes, at most 65536"):
+    with pytest.raises(
+        SnapshotError, match="cannot be read: a snappy chunk claims 4,294,967,295 bytes, at most 65,536"
+    ):
         sql_rows(path, 4096)
 
 

@@ -1,4 +1,4 @@
-"""The report of a load run as a self-contained HTML page."""
+"""The report of a load run as an HTML page."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ plotly.js, of which a copy in each report would be most of it, lies in a file be
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -15,8 +16,9 @@ import plotly.io
 from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 from simulator import __version__
-from simulator.cli.output import write_file
+from simulator.cli.output import warn, write_file
 from simulator.cli.user_files import HTML_MARK
+from simulator.files import is_stream
 
 INK, MUTED, GRID = "#1f2933", "#616e7c", "#e4e7eb"
 BLUE, ORANGE, GREEN, RED, PURPLE = "#1f6feb", "#e07b00", "#1a7f4b", "#c2334d", "#7a4fc2"
@@ -63,11 +65,21 @@ def document(title: str, beneath: str, sections: Iterable[str], charts: bool = T
 
 
 def write(path: Path, text: str, what: str) -> None:
-    """Write a page, and PLOTLY beside it if it needs it and it is not there; raises DeliveryError."""
+    """Write a page, after PLOTLY beside it if it needs it and it is not there; raises DeliveryError.
+
+    A page that goes to a pipe or a device has nothing beside it.
+    """
+    if f'src="{PLOTLY}"' in text and not is_stream(path):
+        _write_script(Path(os.path.realpath(path)).with_name(PLOTLY), what)
     write_file(path, text, what)
-    script = Path(path).resolve().with_name(PLOTLY)
-    if f'src="{PLOTLY}"' in text and path.is_file() and not script.exists():
-        write_file(script, get_plotlyjs(), what)
+
+
+def _write_script(script: Path, what: str) -> None:
+    """Write PLOTLY, or warn if there is another file of its name."""
+    if not os.path.lexists(script):
+        write_file(script, get_plotlyjs(), f"{what}'s script")
+    elif not script.is_file() or script.read_text("utf-8", "replace") != get_plotlyjs():
+        warn([f"{script} is left as it is, and is not the plotly.js {get_plotlyjs_version()} that the {what} needs"])
 
 
 def tiles(every: Iterable[tuple[str, str, str]], kind: str = "") -> str:

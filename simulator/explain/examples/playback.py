@@ -235,6 +235,7 @@ def _spec(
     to = Destinations(topics, (changefeed.kafka.partitions,) * len(topics))
     codec = CODECS[changefeed.codec.protocol]
     start_ms = tso.physical(tso.DEFAULT_START_TS)
+    lasts_ms = max(1, len(example.events)) * SECOND
     control_events = ControlEvents(
         tuple(
             PlacedDdl(
@@ -242,7 +243,7 @@ def _spec(
             )
             for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))
         ),
-        WatermarkSchedule(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),
+        WatermarkSchedule(start_ms, start_ms + lasts_ms, 2 * lasts_ms),
         example.watermarks and codec.has_watermarks(changefeed.codec, release),
         release.watermark_after_ddl,
         to,

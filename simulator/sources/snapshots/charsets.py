@@ -14,8 +14,8 @@ from simulator.settings import CHARSETS
 
 UTF8 = "utf8mb4"
 
-BOM = codecs.BOM_UTF8
-UTF16_BOMS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+ACCEPTED = f"UTF-8, or with --charset {', '.join(name for name in CHARSETS if name != UTF8)}"
+"""What an error of a text file in another charset names."""
 
 _UNDEFINED = "mysql-latin1"
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from simulator import files
 from simulator.columns.cells import Bytes, Mask, Places
 from simulator.errors import SnapshotError, printable
+from simulator.sources.snapshots import charsets
 from simulator.sources.snapshots.physical import locate_rows
 from simulator.sources.snapshots.pieces import FilePiece
 from simulator.sources.snapshots.records import RawRows
@@ -88,7 +89,7 @@ def _rejection(piece: FilePiece, raw: RawRows, row: int, place: int) -> Snapshot
         type = column.type.name + (" unsigned" if column.type.unsigned else "")
         cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted_values(column.type)}"
         if _is_of_another_charset(column.type, _bytes(value)):
-            cause += f"; the file {files.ELSE}"
+            cause += f"; the file {files.ELSE}: accepted is {charsets.ACCEPTED}"
     else:
         cause = "NULL in a NOT NULL column"
     return SnapshotError(printable(f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))

@@ -19,7 +19,7 @@ from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.files import FileInfo
 from simulator.sources.snapshots import dump_file, sizes, streams
-from simulator.sources.snapshots.charsets import UTF8, as_utf8
+from simulator.sources.snapshots.charsets import ACCEPTED, UTF8, as_utf8
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.streams import FilePart
 from simulator.tidb.ddl.catalog import object_key
@@ -215,7 +215,7 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 def _declared(names: tuple[str, str], schema_file: str, charset: str) -> Table:
     data = streams.whole(schema_file)
     try:
-        text = files.decode_text(data, schema_file)  # whatever the rows are in
+        text = files.decode_text(data, schema_file, ACCEPTED)  # whatever the rows are in
     except UserError as error:
         if charset == UTF8:
             raise SnapshotError(str(error)) from None

@@ -118,7 +118,8 @@ def _csv_names(part: FilePart, layout: RecordLayout, dialect: CsvDialect, escape
     is_names = bool(texts) and all(text.lower() in known for text in texts)
     strange = [text for text in texts if text.lower() not in known]
     if len(strange) < len(texts) and all("\ufffd" in text for text in strange) and strange:
-        raise SnapshotError(str(files.not_utf8(part.path, f"the name of column {strange[0]!r} {files.ELSE}")))
+        why = f"the name of column {strange[0]!r} {files.ELSE}"
+        raise SnapshotError(str(files.not_utf8(part.path, why, charsets.ACCEPTED)))
     if dialect.header or (dialect.header is None and is_names):
         return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)

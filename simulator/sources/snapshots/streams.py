@@ -19,7 +19,7 @@ import pyarrow as pa
 from crc32c import crc32c
 
 from simulator import files, limits
-from simulator.errors import SnapshotError
+from simulator.errors import SnapshotError, UserError
 from simulator.quantities import counted, noun
 from simulator.sources.snapshots import charsets, quoting
 
@@ -124,15 +124,16 @@ def blocks(part: FilePart) -> Iterator[bytes]:
 def text(part: FilePart) -> tuple[int, Iterator[bytes]]:
     """Return where the text of a part begins, and its blocks, without a byte order mark."""
     parts = blocks(part)
+    if part.start:
+        return part.start, parts
     head = b""
-    while part.start == 0 and len(head) < len(charsets.BOM) and (block := next(parts, None)) is not None:
+    while len(head) < files.TELLING and (block := next(parts, None)) is not None:
         head += block
-    if part.start == 0 and part.charset == charsets.UTF8 and head.startswith(charsets.UTF16_BOMS):
-        raise SnapshotError(
-            f"{part.path}: begins with the byte order mark of UTF-16, and is read as UTF-8: --charset utf16"
-        )
-    marked = len(charsets.BOM) if part.start == 0 and head.startswith(charsets.BOM) else 0
-    return part.start + marked, chain((head[marked:],), parts)
+    try:
+        rest = files.without_mark(head, part.path, charsets.ACCEPTED)
+    except UserError as error:
+        raise SnapshotError(str(error)) from None
+    return len(head) - len(rest), chain((rest,), parts)
 
 
 def _is_plain(part: FilePart) -> bool:
@@ -198,7 +199,7 @@ def _claimed(varint: bytes, path: str) -> int:
     length = _length(varint)
     if length > MAX_CHUNK:
         raise SnapshotError(
-            f"{path}: cannot be read: a snappy chunk claims {counted(length, 'byte')}, at most {MAX_CHUNK}"
+            f"{path}: cannot be read: a snappy chunk claims {counted(length, 'byte')}, at most {MAX_CHUNK:,}"
         )
     return length
 
