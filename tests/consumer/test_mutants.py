@@ -85,8 +85,9 @@ ALLOWED = (
     ),
     Allowed(ANY, "WATERMARK", r".*[tT]s", "one more", "a watermark is at any time between two rows"),
     Allowed(
-        *(ANY, "WATERMARK", "", "removed|removed everywhere|one (earlier|later)|in the other partition.*"),
-        "a partition may have fewer watermarks than another one, or have them later, as TiCDC ends while it sends them; "
+        *(ANY, "WATERMARK", "", "removed|removed everywhere|doubled|one (earlier|later)|in the other partition.*"),
+        "a partition may have fewer watermarks than another one, or have them later or again, as TiCDC ends while it "
+        "sends them; "
         "and that of a statement's commit-ts may come before it",
     ),
     Allowed(ANY, ROWS, "", "(the last )?(one (earlier|later)|at the end)", "rows of different keys have no order"),

@@ -22,9 +22,6 @@ def check_watermarks(events: EventArrays) -> None:
     events.report(
         "watermark-falls", marks[ts[marks] < low[marks]], lambda at: f"watermark {ts[at]} after watermark {low[at]}"
     )
-    if not events.spec.restarts:
-        again = marks[ts[marks] == low[marks]]
-        events.report("watermark-repeated", again, lambda at: f"watermark {ts[at]}, which was already sent", False)
     if not events.spec.watermarks:
         events.report(
             "watermark-unexpected",

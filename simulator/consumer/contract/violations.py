@@ -35,7 +35,6 @@ CHECKS: Mapping[str, Check] = {
     "cannot-dispatch": Check(1, "a row that the changefeed's dispatchers refuse"),
     "wrong-partition": Check(1, "a row that its dispatcher sends to another partition"),
     "watermark-falls": Check(2, "a watermark below an earlier one of its partition"),
-    "watermark-repeated": Check(2, "a watermark that comes again, where no restart is allowed"),
     "row-below-watermark": Check(2, "a row at or below an earlier watermark of its partition"),
     "row-repeated": Check(3, "a row change that comes again, where no restart is allowed"),
     "row-out-of-order": Check(3, "a row change older than one before it that it must follow"),
