@@ -118,7 +118,7 @@ def test_rows_that_no_message_is_about_are_proved_by_the_number_of_changes(tmp_p
     assert play("verify", out, "--truth", truth) == 0
 
     shard = next(path for path in out.glob("*/*.jsonl") if '"u"' in path.read_text())
-    lines = [line for line in map(json.loads, shard.read_text().splitlines())]
+    lines = list(map(json.loads, shard.read_text().splitlines()))
     first = next(place for place, line in enumerate(lines) if '"u"' in json.dumps(line["events"]))
     kept = [{**line, "offset": offset} for offset, line in enumerate([*lines[:first], *lines[first + 1 :]])]
     shard.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
