@@ -51,6 +51,8 @@ def write_file(path: Path, text: str, what: str) -> None:
 
 def warn(lines: Iterable[str]) -> None:
     """Print warnings."""
-    from simulator.cli.terminal import Terminal  # importing rich is slow, and most commands have no warnings
+    told = list(lines)
+    if told:
+        from simulator.cli.terminal import Terminal  # importing rich is slow, and most commands have no warnings
 
-    Terminal(stderr=True).warn(lines)
+        Terminal(stderr=True).warn(told)

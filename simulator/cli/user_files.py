@@ -30,6 +30,9 @@ MARK = re.compile(rb"""\A\{\s*"written_by": "ticdc-sim |<meta name="generator" c
 HEAD = 512
 """Bytes in which a mark is found."""
 
+SQLITE = "sqlite:///"
+"""The beginning of the URL of a file that is a database."""
+
 FILES = ("summary", "report")
 """Options with a file."""
 
@@ -81,7 +84,8 @@ def _place(uri: str) -> str:
 def _local(inputs: Iterable[Input]) -> Iterator[tuple[str, str]]:
     """Yield the inputs that are files or directories of this machine."""
     for what, location in inputs:
-        if location is not None and not is_remote(text := location_text(location)) and "\0" not in text:
+        text = "" if location is None else location_text(location).removeprefix(SQLITE)
+        if text and not is_remote(text) and "\0" not in text:
             yield what, text
 
 

@@ -17,9 +17,21 @@ from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
 from simulator.ticdc.dispatch import route, sent_table
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.storage import schema_event_file, schema_events
+from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.show_create import show_create
 from simulator.tidb.model.table import Table
+
+EMPTYING = frozenset(
+    {
+        Action.DROP_TABLE,
+        Action.TRUNCATE_TABLE,
+        Action.DROP_SCHEMA,
+        Action.DROP_TABLE_PARTITION,
+        Action.TRUNCATE_TABLE_PARTITION,
+    }
+)
+"""Jobs that take rows out of tables."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +53,16 @@ class StatementMessages:
                 for event, topic in zip(emitted.events, emitted.topics, strict=True)
                 for each in self._of_event(event, topic)
             ]
-            if not sent and _concerns_replicated(emitted, self.rules):
+            held_back = self._tells_statements and emitted.job.code in EMPTYING
+            if not sent and not held_back and _concerns_replicated(emitted, self.rules):
                 sent = [ExpectedStatement(emitted.commit_ts, emitted.job.database, "", emitted.job.query)]
             yield from sent
+
+    @property
+    def _tells_statements(self) -> bool:
+        """Whether statements are sent, so that of those which event filters keep back a consumer knows nothing."""
+        is_stored = self.rules.changefeed.storage is not None
+        return is_stored or CODECS[self.options.protocol].sends_ddl(self.options, self.release)
 
     def definitions(self, catalog: Catalog) -> Mapping[str, str]:
         """Return the replicated tables: `db.table` as in messages → CREATE TABLE."""

@@ -100,14 +100,14 @@ def test_every_row_of_ticdc_has_the_texts_of_its_event() -> None:
 
 
 def _doubted(wanted: list[bytes | None], found: list[bytes | None]) -> bool:
-    """Equal but for old NULLs, which may be in doubt where the new value stands for an old one."""
+    """Equal but for NULL, which may stand for a zero value, and old NULLs, where the new value stands for an old one."""
     for one, other in zip(wanted, found):
         if one is None or other is None:
             if one is not other:
                 return False
             continue
         for cell, said in zip(one.split(b"\xff"), other.split(b"\xff"), strict=True):
-            if cell != said and (cell, said) != (b"\xfe", UNKNOWN_CELL):
+            if cell != said and {cell, said} != {b"\xfe", UNKNOWN_CELL}:
                 return False
     return True
 

@@ -230,6 +230,7 @@ class PartitionChecks:
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             table, which = divmod(number, len(OPERATIONS))
             summary.rows[events.names[table], OPERATIONS[which]] += count
+        summary.exact = summary.exact and bool(events.exact[rows].all())
         if len(rows) and summary.first_row == NEVER:
             self._late_head = bool(events.low[rows[0]] < 0)
 

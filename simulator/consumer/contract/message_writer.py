@@ -70,6 +70,7 @@ class MessageWriter:
         codec, options = CODECS[self.options.protocol], self.options
         before, after = self._images(rows, layout, table, nulls)
         row_ids = _row_ids(rows, before, after, table)
+        large = pc.or_(rows.column("only_handle"), pc.is_valid(rows.column("stored_at")))
         shortens = codec.large_message_option(options, self.release) != "none"
         for partition, at in _by_partition(rows, table):
             places, manager = pa.array(at), SchemaManager()
@@ -84,7 +85,7 @@ class MessageWriter:
                 version=SOME_ID,
                 snapshot_version=SOME_ID,
                 topic=self.changefeed.topic,
-                large=rows.column("only_handle").take(places) if shortens else None,
+                large=large.take(places) if shortens else None,
             )
             encoded = with_schema_ids(codec.encode(changes, options, self.release), manager)
             messages = codec.frame(encoded, np.arange(len(at)), options, self.release)

@@ -53,6 +53,7 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
         statements=statements,
         rows=sum((each.rows for each in every), Counter()),
         repeated=sum(each.repeated for each in every),
+        exact=all(each.exact for each in every),
         whole=sum(each.whole for each in every),
         untimed=sum(each.untimed for each in every),
         repeated_statements=sum(each.repeated_statements + len(each.statements) for each in every) - len(statements),

@@ -56,6 +56,9 @@ class PartitionSummary:
     repeated: int = 0
     """Number of repeated row changes."""
 
+    exact: bool = True
+    """Whether all row changes so far tell their commit-ts."""
+
     whole: int = 0
     """Number of row changes whose messages were compared as a whole."""
 

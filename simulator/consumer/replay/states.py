@@ -14,9 +14,17 @@ from simulator.columns.change_frame import by_table, ints
 from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
 from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, nulls_as_one, row_handles
 from simulator.consumer.replay.neighbours import TableKnowledge
-from simulator.consumer.replay.normalize import LikeNull, arrange_columns, as_mask, normalize_images, nothing_like_null
+from simulator.consumer.replay.normalize import (
+    LikeNull,
+    arrange_columns,
+    as_mask,
+    has_unknown_cell,
+    normalize_images,
+    nothing_like_null,
+)
 from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
+from simulator.errors import UserError
 from simulator.sources import snapshots
 from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
 from simulator.ticdc.table_info import handle_key
@@ -52,7 +60,10 @@ class StateRows:
 def _image_pair_batch(
     number: int, history: TableHistory, images: pa.Array, ts: int, gone_at: pa.Array | None
 ) -> pa.RecordBatch:
-    handle = row_handles(history.table, images)
+    try:
+        handle = row_handles(history.table, images)
+    except pa.ArrowInvalid as error:
+        raise UserError(f"{history}: a key that is no value of its column's type: {error}") from None
     values = images if history.keyed else pa.repeat(pa.scalar(b""), len(images))
     nulls = pa.nulls(len(images), pa.binary())
     sides = {"old": nulls, "new": values} if ts == BEGIN else {"old": values, "new": nulls}
@@ -60,6 +71,8 @@ def _image_pair_batch(
     if gone_at is not None:
         columns["dropped_at"] = gone_at
     keep = as_mask(handle.is_valid())
+    if not keep.all() and history.keyed and not has_unknown_cell(images.filter(pa.array(~keep))).all():
+        raise UserError(f"{history}: {int((~keep).sum()):,} rows have NULL in the key, which identifies no row")
     if not keep.all():
         mask = pa.array(keep)
         handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}

@@ -133,7 +133,7 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         protocol,
         release,
         changefeed,
-        bool(uri),
+        bool(uri) and (uri_source != "--config" or options.to_kafka),
         tuple(settings),
         tuple(_not_checked(uri, release_source)),
         watermarked=evidence.watermarked,

@@ -101,7 +101,8 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         excused = (*excused, *ahead)
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
     spec = replace(stream.spec, finished=whole)
-    is_counted = bool(sent) and whole and not sequential and not any(each.headless for each in summed)
+    is_counted = bool(sent) and not sequential and not any(each.headless for each in summed)
+    is_counted = is_counted and (whole or not stream.spec.watermarks)
     all_sent = is_counted and across_partitions.missing_changes(summed, sent or {}) == 0
     violations = merge_violations(
         [
