@@ -59,6 +59,8 @@ class PartitionChecks:
     def take(self, batch: pa.RecordBatch, layouts: Sequence[Layout], records: pa.RecordBatch | None = None) -> None:
         """Check the next batch (EVENT_SCHEMA). `records` are the records it was decoded from (RECORD_SCHEMA), for
         timestamps, and to distinguish foreign records from damaged ones."""
+        if records is not None and len(records):
+            self._begin_at(records.column("offset")[0].as_py())
         events = event_arrays(self.summary, self.spec, self._counter, batch, layouts, self._names, self._low)
         if not len(events.ts):
             return
@@ -220,9 +222,7 @@ class PartitionChecks:
 
     def _count(self, events: EventArrays) -> None:
         summary, first, rows = self.summary, _first_of_each(events), events.rows
-        if summary.first_offset is None:
-            summary.first_offset = int(events.offset[0])
-            summary.headless = summary.first_offset > 0
+        self._begin_at(int(events.offset[0]))
         summary.last_offset = int(events.offset[-1])
         summary.records += len(first)
         summary.size += int(ints(events.batch, "size")[first].sum())
@@ -233,6 +233,11 @@ class PartitionChecks:
         summary.exact = summary.exact and bool(events.exact[rows].all())
         if len(rows) and summary.first_row == NEVER:
             self._late_head = bool(events.low[rows[0]] < 0)
+
+    def _begin_at(self, offset: int) -> None:
+        """Note the first offset, which may be that of a record without events."""
+        if self.summary.first_offset is None:
+            self.summary.first_offset, self.summary.headless = offset, offset > 0
 
     def _update_times(self, events: EventArrays) -> None:
         summary, marks, rows = self.summary, events.at(WATERMARK), events.rows

@@ -44,7 +44,7 @@ class FollowProgress:
     def __str__(self) -> str:
         behind = self.behind
         if not behind:
-            return f"all of {counted(len(self.watermarks), 'partition')} have the watermark {tso.describe(self.until)}"
+            return f"all {counted(len(self.watermarks), 'partition')} have the watermark {tso.describe(self.until)}"
         slowest = min(behind, key=lambda partition: self.watermarks[partition])
         at = self.watermarks[slowest]
         return (
