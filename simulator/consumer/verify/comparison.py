@@ -204,7 +204,7 @@ def without_end_checks(outcome: ReplayOutcome, why: str = NOT_REACHED) -> tuple[
 def untimed_changes(untimed: int, timed: bool, restarts: bool) -> Iterator[NotChecked]:
     """Yield what remains open of a stream with row changes that have no commit-ts; `timed` is whether others have."""
     if untimed:
-        rows = f"{untimed:,} {'DELETEs' if timed else 'row changes'}"
+        rows = counted(untimed, "DELETE" if timed else "row change")
         more = "" if timed else " without enable-tidb-extension"
         why = f"messages do not have it{more}: they count where they are in their partition"
         yield NotChecked(f"the commit-ts of {rows}", why, False)
