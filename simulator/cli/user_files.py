@@ -84,7 +84,7 @@ def _place(uri: str) -> str:
 def _local(inputs: Iterable[Input]) -> Iterator[tuple[str, str]]:
     """Yield the inputs that are files or directories of this machine."""
     for what, location in inputs:
-        text = "" if location is None else location_text(location).removeprefix(SQLITE)
+        text = "" if location is None else location_text(str(location).removeprefix(SQLITE))
         if text and not is_remote(text) and "\0" not in text:
             yield what, text
 

@@ -25,6 +25,7 @@ from simulator.consumer.replay.normalize import (
 from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.errors import UserError
+from simulator.quantities import counted
 from simulator.sources import snapshots
 from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
 from simulator.ticdc.table_info import handle_key
@@ -72,7 +73,8 @@ def _image_pair_batch(
         columns["dropped_at"] = gone_at
     keep = as_mask(handle.is_valid())
     if not keep.all() and history.keyed and not has_unknown_cell(images.filter(pa.array(~keep))).all():
-        raise UserError(f"{history}: {int((~keep).sum()):,} rows have NULL in the key, which identifies no row")
+        rows = counted(int((~keep).sum()), "row")
+        raise UserError(f"{history}: {rows} with NULL in the key, which identifies no row")
     if not keep.all():
         mask = pa.array(keep)
         handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}
