@@ -56,6 +56,9 @@ class OpenedStream:
     statements: tuple[StreamStatement, ...]
     tables: TableTimeline
     spec: StreamSpec
+    writer: MessageWriter
+    """Writes messages as the changefeed does, as far as it is known."""
+
     size: int
     """Approximate bytes of its records."""
 
@@ -173,6 +176,7 @@ def _opened(
             schemas=schemas,
             statements=_sent_statements(truth, origin),
         ),
+        MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables)),
         size,
     )
 

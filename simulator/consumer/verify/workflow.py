@@ -17,7 +17,6 @@ from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
-from simulator.consumer.replay.normalize import nothing_like_null
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries
@@ -79,8 +78,9 @@ def _with_consumer_tables(
 def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
     stream = open_stream(options, truth, listener)
     sequential = is_sequential(stream.spec.protocol)
-    like_null = nothing_like_null if stream.spec.writer is None else stream.spec.writer.like_null
-    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts, sequential, like_null)
+    replay = comparison.replay_inputs(
+        stream.states, stream.statements, options.restarts, sequential, stream.writer.like_null
+    )
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
     _check_rows(options, truth, outcome)
@@ -162,7 +162,7 @@ def _read_partitions(
             replay.until,
             spec.restarts,
             spec.one_partition,
-            nothing_like_null if spec.writer is None else spec.writer.like_null,
+            stream.writer.like_null,
         )
         records = 0 if in_process else reading.PIECE
         settings = reading.ReadSettings(spec, show, pair_builder, task_listener.driver, records)
@@ -246,7 +246,7 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
     rows, whole = sum(sum(each.rows.values()) for each in summed), sum(each.whole for each in summed)
     if 0 < whole < rows:
         yield f"{whole:,} of {rows:,} messages of rows were compared as a whole, the first of each partition and a part of the others"
-    yield from _ambiguous_nulls(spec)
+    yield from _ambiguous_nulls(stream)
     if not any(len(each.watermarks) for each in summed):
         yield "the stream has no watermarks, so that nothing tells whether it is whole"
         return
@@ -258,10 +258,9 @@ def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: Strea
         )
 
 
-def _ambiguous_nulls(spec: StreamSpec) -> Iterable[str]:
+def _ambiguous_nulls(stream: OpenedStream) -> Iterable[str]:
     """Yield a note for each table of which messages do not distinguish NULL from a default."""
-    if spec.writer is None:
-        return
-    for name, table in sorted({f"{table.schema}.{table.name}": table for table in spec.all_tables}.items()):
-        if columns := spec.writer.defaults_like_null(table):
-            yield f"{name}: NULL and the default of {', '.join(columns)} are one in {spec.protocol} of this release"
+    tables, protocol = stream.spec.all_tables, stream.spec.protocol
+    for name, table in sorted({f"{table.schema}.{table.name}": table for table in tables}.items()):
+        if columns := stream.writer.defaults_like_null(table):
+            yield f"{name}: NULL and the default of {', '.join(columns)} are one in {protocol} of this release"
