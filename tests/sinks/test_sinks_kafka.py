@@ -153,8 +153,8 @@ def test_a_message_too_large_for_the_topic_fails_its_partition_only(settings: Ka
 
     assert sink.failed
     assert lost.error == (
-        f"topic {topic} partition 0: not delivered from offset 500 on, commit_ts 4242: a message of 1100001 bytes, "
-        "and 61 or more around it, is larger than the 1048588 bytes that Kafka takes (max.message.bytes of the topic)"
+        f"topic {topic} partition 0: not delivered from offset 500 on, commit_ts 4242: a message of 1,100,001 bytes, "
+        "and 61 or more around it, is larger than the 1,048,588 bytes that Kafka takes (max.message.bytes of the topic)"
     )
     assert (500, 999 << 18) == (lost.records, lost.commit_ts)
     assert (None, 1000) == (kept.error, kept.records)
