@@ -32,7 +32,7 @@ def verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verdict:
         made = ("--sink-uri", uri, "--release", release, "--fixtures", out, "--truth", truth)
         assert play("run", story, *made) == 0
         for shard in out.glob("*/*.jsonl"):
-            values = []
+            values: list[dict[str, object]] = []
             for line in map(json.loads, shard.read_text().splitlines()):
                 value = changed(base64.b64decode(line["value"]).decode())
                 if value is not None:
