@@ -55,22 +55,29 @@ def members(value: DataclassInstance) -> Iterator[object]:
         yield getattr(value, field.name)
 
 
-MOST = 100
-"""Parts that are looked into: what is longer, such as a cache that other tests have filled, is none of a row."""
+MOST, BUDGET = 100, 2_000
+"""Parts of a container, and values in all, that are looked into: what is larger, such as a cache that other tests have
+filled, is none of a row."""
 
 
-def holders(value: object, depth: int = DEPTH) -> set[str]:
+def holders(value: object, depth: int = DEPTH, seen: set[tuple[int, int]] | None = None) -> set[str]:
     """The types in a value that hold the row; `` for a bare text or column that does."""
+    seen = set() if seen is None else seen
     if isinstance(value, str):
         return {""} if CELL in value else set()
     if isinstance(value, bytes):
         return {""} if CELL.encode() in value else set()
     if isinstance(value, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table):
-        return frames(value) if CELL in str(value.to_pylist()) else set()
-    if not depth:
+        return frames(value) if value.nbytes < FEW_BYTES and CELL in str(value.to_pylist()) else set()
+    if not depth or (id(value), depth) in seen or len(seen) > BUDGET:
         return set()
-    inside = set().union(*(holders(part, depth - 1) for part in islice(parts(value), MOST)))
+    seen.add((id(value), depth))
+    inside = set().union(*(holders(part, depth - 1, seen) for part in islice(parts(value), MOST)))
     return inside | ({type(value).__name__} if inside else set())
+
+
+FEW_BYTES = 100_000
+"""Of a batch that may be of one row."""
 
 
 def frames(value: object) -> set[str]:
