@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from simulator.ticdc.changefeed import STORAGE_SCHEMES
-from simulator.ticdc.storage import METADATA
 
 LIKE_FILES = (
     *("*/meta/schema_*.json", "*/*/meta/schema_*.json", "*/*/*/schema.json"),
@@ -20,6 +19,6 @@ def is_storage(source: str) -> bool:
         return source.partition("://")[0] in STORAGE_SCHEMES
     directory = Path(source)
     try:
-        return (directory / METADATA).is_file() or any(True for like in LIKE_FILES for _ in directory.glob(like))
+        return (directory / "metadata").is_file() or any(True for like in LIKE_FILES for _ in directory.glob(like))
     except OSError:  # who lists the directory says why
         return False
