@@ -13,7 +13,9 @@ from mysql_mimic import packets
 from mysql_mimic.auth import AuthInfo, Forbidden, IdentityProvider, Success
 from mysql_mimic.charset import CharacterSet
 from mysql_mimic.connection import Connection
+from mysql_mimic.constants import KillKind
 from mysql_mimic.control import Control
+from mysql_mimic.errors import ErrorCode
 from mysql_mimic.packets import SSLRequest
 from mysql_mimic.prepared import PreparedStatement
 from mysql_mimic.session import BaseSession
@@ -30,6 +32,7 @@ from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, StatementOutcome
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.session import SqlStatement, Use
@@ -113,6 +116,11 @@ class ClientConnection(Connection):
     @property
     def client_charset(self) -> CharacterSet:
         return CharacterSet.utf8mb4
+
+    def kill(self, kind: KillKind = KillKind.CONNECTION) -> None:
+        """End the connection, or the statement that it runs; nothing if it runs none."""
+        if kind is KillKind.CONNECTION or self.stream.in_command:
+            super().kill(kind)
 
     # -- connecting --------------------------------------------------------------------------------------------------
 
@@ -351,8 +359,8 @@ class ClientConnection(Connection):
         return self.handler.client.session.sql_mode - DEFAULT_MODES
 
     def error(self, **kwargs: object) -> bytes:
-        """Return the packet of an unexpected error."""
-        error = kwargs.get("msg", "")
+        """Return the packet of an unexpected error, or of KILL."""
+        error = sql_error(1317) if kwargs.get("code") is ErrorCode.SESSION_WAS_KILLED else kwargs.get("msg", "")
         if isinstance(error, SqlError | DdlError):
             return wire.error_packet(error)
         text = str(error) if isinstance(error, SimulatorError) else f"a defect of the simulator: {error!r}"

@@ -134,8 +134,7 @@ class Database:
 
     def compute(self, client: Client, function: Callable[[], Returned]) -> Returned:
         """Return what a function returns, which KILL may interrupt. Raises SqlError 1317 then."""
-        with self.running.of(client.number):
-            return function()
+        return self.running.compute(client.number, function)
 
     def columns_of_prepared(self, client: Client, statement: syntax.SqlStatement) -> Sequence[ResultColumn]:
         """Return the columns of a statement's result; none if it returns no rows. Raises the SqlError that TiDB raises
@@ -175,8 +174,7 @@ class Database:
             return FailedStatement(error, self._own_upstream(client))
         if "processlist" in text.lower():
             upstream = replace(upstream, processes=tuple(map(self._process, self.clients.values())))
-        with self.running.of(client.number):
-            outcome = execute(statement, text, upstream, now_ms)
+        outcome = self.compute(client, partial(execute, statement, text, upstream, now_ms))
         holder = self._holder(client, statement, upstream, outcome, now_ms)
         if holder is not None:
             return Blocked(holder)

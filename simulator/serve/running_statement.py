@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 from simulator.tidb.expressions.sql.evaluate import interrupt
 from simulator.tidb.sql_engine.errors import sql_error
+
+Returned = TypeVar("Returned")
 
 
 class _Interruption(BaseException):
@@ -28,15 +30,14 @@ class RunningStatement:
         self._interrupted = False
         self._number = 0
 
-    @contextmanager
-    def of(self, client: int) -> Iterator[None]:
-        """Let the block be interrupted. Raises SqlError 1317 if it was."""
-        with self._lock:
-            self._thread, self._client, self._interrupted = threading.get_ident(), client, False
-            self._number += 1
+    def compute(self, client: int, function: Callable[[], Returned]) -> Returned:
+        """Return what a function returns, which may be interrupted. Raises SqlError 1317 if it was."""
         try:
             try:
-                yield
+                with self._lock:
+                    self._thread, self._client, self._interrupted = threading.get_ident(), client, False
+                    self._number += 1
+                returned = function()
             finally:
                 self._ended()
         except BaseException:
@@ -45,6 +46,7 @@ class RunningStatement:
                 raise
         if self._interrupted:
             raise sql_error(1317)
+        return returned
 
     def interrupt(self, client: int | None = None) -> int:
         """Interrupt the statement, if it is of that client or of any; return its number, 0 without one. May be called
@@ -60,12 +62,22 @@ class RunningStatement:
 
     def _ended(self) -> None:
         with self._lock:
-            if self._thread is not None:
-                _raise_in(self._thread, None)  # if it has not been raised yet
             self._thread = None
+        if self._interrupted:
+            _catch_interruption()
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Let a thread raise an error between two of its steps, or no longer."""
-    reference = ctypes.py_object(error) if error is not None else None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), reference)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Let a thread raise an error between two of its steps."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+def _catch_interruption() -> None:
+    """Let this thread raise its interruption now, whether it has been raised or has not: one that is taken back with NULL
+    stays announced to all threads, and a thread that is traced or profiled then takes no further step (Python 3.11)."""
+    try:
+        _raise_in(threading.get_ident(), _Interruption)
+        while True:
+            pass
+    except _Interruption:
+        return

@@ -116,5 +116,10 @@ class ClientStream:
     async def drain(self) -> None:
         await self._out.drain()
 
+    @property
+    def in_command(self) -> bool:
+        """Whether a command of the client has come that is not answered yet."""
+        return self._writer is not None and self._out.seq.value != 0
+
     def reset_seq(self) -> None:
         self._out.reset_seq()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -57,29 +54,18 @@ def members(value: DataclassInstance) -> Iterator[object]:
         yield getattr(value, field.name)
 
 
-MOST, BUDGET = 100, 2_000
-"""Parts of a container, and values in all, that are looked into: what is larger, such as a cache that other tests have
-filled, is none of a row."""
-
-
-def holders(value: object, depth: int = DEPTH, seen: set[tuple[int, int]] | None = None) -> set[str]:
+def holders(value: object, depth: int = DEPTH) -> set[str]:
     """The types in a value that hold the row; `` for a bare text or column that does."""
-    seen = set() if seen is None else seen
     if isinstance(value, str):
         return {""} if CELL in value else set()
     if isinstance(value, bytes):
         return {""} if CELL.encode() in value else set()
     if isinstance(value, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table):
-        return frames(value) if value.nbytes < FEW_BYTES and CELL in str(value.to_pylist()) else set()
-    if not depth or (id(value), depth) in seen or len(seen) > BUDGET:
+        return frames(value) if CELL in str(value.to_pylist()) else set()
+    if not depth:
         return set()
-    seen.add((id(value), depth))
-    inside = set().union(*(holders(part, depth - 1, seen) for part in islice(parts(value), MOST)))
+    inside = set().union(*(holders(part, depth - 1) for part in parts(value)))
     return inside | ({type(value).__name__} if inside else set())
-
-
-FEW_BYTES = 100_000
-"""Of a batch that may be of one row."""
 
 
 def frames(value: object) -> set[str]:
@@ -113,24 +99,7 @@ def handled() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.slow
-def test_every_file_of_the_walk_handles_the_row_as_the_walk_says() -> None:
-    """In a process of its own, as what other tests have left in this one would be looked into, too."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "handled"],
-        env={**os.environ, ALONE: "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
-
-
-ALONE = "TICDC_WALK_ALONE"
-
-
-@pytest.mark.skipif(ALONE not in os.environ, reason="the test above runs it")
-def test_the_walk_is_as_handled(handled: dict[str, set[str]]) -> None:
+def test_every_file_of_the_walk_handles_the_row_as_the_walk_says(handled: dict[str, set[str]]) -> None:
     wrong = {path: types for path, types in walk() if not handled[path] or not handled[path].issuperset(types)}
 
     assert wrong == {}
