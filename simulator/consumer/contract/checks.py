@@ -109,7 +109,7 @@ class PartitionChecks:
 
     def end(self) -> PartitionSummary:
         last = self._newest.end()
-        if last is not None and not self.spec.watermarks:
+        if last is not None and not (self.spec.watermarks or self._watermarks):
             self._older_last(last)
         summary, before = self.summary, self._before
         statements = {ddl: count - before.get(ddl, 0) for ddl, count in self._statements.seen.items()}
