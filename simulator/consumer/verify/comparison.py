@@ -30,13 +30,8 @@ from simulator.consumer.replay.states import (
     snapshot_sources,
     state_table_numbers,
 )
-from simulator.consumer.replay.table_timeline import (
-    NO_TABLE,
-    StreamStatement,
-    TableHistory,
-    TableTimeline,
-    table_timeline,
-)
+from simulator.consumer.replay.stream_statements import StreamStatement
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.engine import engine_of, with_spark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions

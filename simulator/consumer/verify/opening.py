@@ -16,7 +16,8 @@ from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record, TopicPartition
 from simulator.consumer.replay.normalize import LikeNull
-from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
+from simulator.consumer.replay.stream_statements import StreamStatement
+from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.consumer.schemas import source_schemas
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.storage.directory import open_directory

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from simulator import tso
-from simulator.consumer.replay.table_timeline import NO_TABLE, StreamStatement, TableTimeline, statement_jobs
+from simulator.consumer.replay.stream_statements import StreamStatement, statement_jobs
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableTimeline
 from simulator.consumer.storage.directory import READERS, StorageDirectory
 from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import TableSchema
