@@ -74,6 +74,9 @@ class TableHistory:
     lenient: bool = False
     """Whether only the final definition is known, and earlier ones are inferred."""
 
+    altered: int = -1
+    """Of a lenient history the commit-ts of the last statement that may have changed its definition."""
+
     gone: int | None = None
     """Commit-ts of the statement that removed all rows."""
 
@@ -301,6 +304,8 @@ class _TimelineBuilder:
             for spec in (statement.specs if isinstance(statement, AlterTable) else ())
             if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
         )
+        if history.lenient:
+            history = self.tables[number] = replace(history, altered=ts)
         another = () if history.table is table else (ReplayedTable(ts, table),)
         if cuts or another:
             self.tables[number] = replace(
