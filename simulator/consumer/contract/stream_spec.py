@@ -58,6 +58,10 @@ class StreamSpec:
     watermarks: bool | None = True
     """Whether the protocol has watermarks with these options; None if that is not known."""
 
+    bare_deletes: bool = False
+    """Whether the DELETE of a row without a primary key has neither key nor value, as in Avro of the new
+    architecture."""
+
     fidelity: Fidelity = Fidelity()
 
     stages: Callable[[Table], Mapping[str, int]] | None = None
@@ -147,6 +151,7 @@ def stream_spec_of(
         record_overhead=sizes.record_overhead,
         large_rows=sizes.large_rows,
         watermarks=codec.has_watermarks(options, release),
+        bare_deletes=codec.has_bare_deletes(release) and (not tables or not all(table.primary_key for table in tables)),
         fidelity=codec.fidelity(options, release),
         stages=stages_of(changefeed, release, tables),
         ddl_in_every_partition=codec.broadcasts_ddl(release),

@@ -59,8 +59,13 @@ def spec_of_any(spec: StreamSpec, origin: StreamOrigin) -> StreamSpec:
         stages=None,
         ddl_in_every_partition=every_partition.pop() if len(every_partition) == 1 else None,
         watermarks=spec.watermarks if spec.files or len(watermarks) == 1 else None,
+        bare_deletes=any(map(codec.has_bare_deletes, releases)) and not _all_have_primary_keys(spec.all_tables),
         fidelity=loosest(*_fidelities(origin)),
     )
+
+
+def _all_have_primary_keys(tables: Sequence[Table]) -> bool:
+    return bool(tables) and all(table.primary_key for table in tables)
 
 
 def like_null_of_any(writer: MessageWriter, origin: StreamOrigin) -> LikeNullOfAny:

@@ -16,7 +16,7 @@ from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record, TopicPartition
 from simulator.consumer.replay.normalize import LikeNull
-from simulator.consumer.replay.stream_statements import StreamStatement
+from simulator.consumer.replay.stream_statements import StreamStatement, renames
 from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.consumer.schemas import source_schemas
 from simulator.consumer.statements import ExpectedStatement
@@ -44,7 +44,10 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
+
+UNTIMED = "nothing tells which of its definitions it had"
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,11 @@ def _opened(
         sent = [statement for _, statement in told]
         if is_sequential(origin.protocol):  # nothing tells when its rows were
             any_time = _definitions_by_name(states.timeline(sent))
-            states, sent = replace(states, definitions=None), [statement for is_sent, statement in told if is_sent]
+            moved = {
+                object_key(*name) for is_sent, each in told if not is_sent for pair in renames(each) for name in pair
+            }
+            states = replace(states, definitions=None, emptied=states.emptied | moved)
+            sent = [statement for is_sent, statement in told if is_sent]
     states = replace(states, headless=headless)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
@@ -182,6 +189,7 @@ def _opened(
             tables=first,
             later=later,
             any_time=any_time,
+            by_layout=UNTIMED if any_time else spec.by_layout,
             schemas=schemas,
             statements=_sent_statements(truth, origin),
         ),

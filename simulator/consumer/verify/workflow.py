@@ -102,6 +102,9 @@ def _verify_opened(
     excuses = list(untold.held_back(stream.origin))
     if truth is None:
         excuses += untold.untold_statements(stream.origin, stream.tables, stream.states.after, releases)
+        excuses += untold.open_files(stream.spec)
+    of_bare, bare = untold.bare_deletes(stream.spec, results.summaries)
+    excuses += of_bare
     outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries
     if grown := across_partitions.partition_count_spans(summed, stream.spec):
@@ -151,6 +154,7 @@ def _verify_opened(
             *summaries.unchecked(summed),
             *comparison.not_checked(outcome, all_sent),
             *(_untimed(summed, stream.spec) if sequential else ()),
+            *bare,
             *excused,
             *doubtful,
         ),
@@ -250,7 +254,9 @@ def _check_truth(
         first, last = min(each.first_row for each in timed), max(each.last_row for each in timed)
         truth_metadata.check_times(directory, truth, first, last)
     if with_rows:
-        truth_metadata.check_tables(directory, stream.tables.names, summaries.names(with_rows))
+        truth_metadata.check_tables(
+            directory, [*stream.tables.names, *stream.spec.any_time], summaries.names(with_rows)
+        )
 
 
 def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:
