@@ -63,6 +63,9 @@ OF_PARTITIONS = frozenset(
 OF_NAMES = frozenset((Action.RENAME_TABLE, Action.RENAME_TABLES, Action.RECOVER_TABLE))
 """Statements that bring a table to another name, or back."""
 
+OF_COLUMNS = frozenset((Action.ADD_COLUMNS, Action.DROP_COLUMNS))
+"""Statements that change the columns of messages."""
+
 
 @dataclass(frozen=True)
 class Excuse:
@@ -145,6 +148,8 @@ def untold_statements(
     some = "its release does not send" if len(releases) == 1 else "a release may not send"
     if untold & OF_PARTITIONS and any(history.table.partitioning is not None for history in timeline.tables):
         yield Excuse(CHANGES | ENDS, bool, f"{some} every statement on partitions: --truth tells")
+    if untold & OF_COLUMNS:
+        yield Excuse(MESSAGES, bool, f"{some} every statement that changes columns: --truth tells")
     if untold & OF_NAMES and after is not None:
         expected = {object_key(entry.table.schema, entry.table.name) for entry in after.tables}
         numbers = state_table_numbers(timeline, True)
@@ -159,7 +164,7 @@ def untold_statements(
 def _untold(origin: StreamOrigin, release: Release) -> Iterator[Action]:
     codec = CODECS[origin.protocol]
     sends = codec.sends_ddl(origin.changefeed.codec, release)
-    for action in EVERYWHERE | OF_PARTITIONS | OF_NAMES:
+    for action in EVERYWHERE | OF_PARTITIONS | OF_NAMES | OF_COLUMNS:
         if not sends or action not in release.allowed_ddl or codec.skips_ddl(action):
             yield action
 
