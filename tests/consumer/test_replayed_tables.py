@@ -11,7 +11,8 @@ from support.replaying import Rows, replayed
 
 from simulator.consumer.records import read_records
 from simulator.consumer.replay.outcome import ReplayOutcome
-from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline, table_timeline
+from simulator.consumer.replay.stream_statements import StreamStatement
+from simulator.consumer.replay.table_timeline import TableTimeline, table_timeline
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 

@@ -19,7 +19,8 @@ from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChang
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
 from simulator.consumer.replay.states import StateRows, state_table_numbers
-from simulator.consumer.replay.table_timeline import TableTimeline, stream_statements, table_timeline
+from simulator.consumer.replay.stream_statements import stream_statements
+from simulator.consumer.replay.table_timeline import TableTimeline, table_timeline
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns

@@ -109,7 +109,7 @@ class PartitionChecks:
 
     def end(self) -> PartitionSummary:
         last = self._newest.end()
-        if last is not None and not self.spec.watermarks:
+        if last is not None and not (self.spec.watermarks or self._watermarks):
             self._older_last(last)
         summary, before = self.summary, self._before
         statements = {ddl: count - before.get(ddl, 0) for ddl, count in self._statements.seen.items()}
@@ -212,6 +212,9 @@ class PartitionChecks:
     def _unreadable_ones(self, events: EventArrays, records: pa.RecordBatch | None) -> None:
         texts, kinds = events.batch.column("text"), events.batch.column("type")
         for at in events.at(UNREADABLE).tolist():
+            if self.spec.bare_deletes and records is not None and _is_bare(records, int(events.offset[at])):
+                self.summary.bare_deletes += 1
+                continue
             why, reasons = texts[at].as_py() or "", self.summary.unreadable
             reasons[why if why in reasons or len(reasons) < REASONS else "other"] += 1
             foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
@@ -322,6 +325,12 @@ def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | N
     offsets, times = (np.asarray(records.column(name), np.int64) for name in ("offset", "timestamp"))
     timestamps: Ints = times[np.minimum(np.searchsorted(offsets, events.offset), len(offsets) - 1)]
     return timestamps
+
+
+def _is_bare(records: pa.RecordBatch, offset: int) -> bool:
+    """Return whether a record has neither key nor value."""
+    at = int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset))
+    return not any(records.column(name)[at].as_py() for name in ("key", "value"))
 
 
 def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:

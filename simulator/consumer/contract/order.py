@@ -22,7 +22,7 @@ def check_watermarks(events: EventArrays) -> None:
     events.report(
         "watermark-falls", marks[ts[marks] < low[marks]], lambda at: f"watermark {ts[at]} after watermark {low[at]}"
     )
-    if not events.spec.watermarks:
+    if events.spec.watermarks is False:
         events.report(
             "watermark-unexpected",
             marks,
@@ -164,7 +164,7 @@ class StatementOrder:
             events.report(
                 "ddl-below-watermark", where, lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}"
             )
-        if events.place[1] and not spec.ddl_in_every_partition:
+        if events.place[1] and spec.ddl_in_every_partition is False:
             events.report("ddl-unexpected", where, lambda _: f"DDL outside partition 0: {ddl.text}")
         self._last = max(self._last, ts)
         self._done[name] = max(self._done.get(name, -1), ts)

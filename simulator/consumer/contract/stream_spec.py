@@ -31,6 +31,9 @@ from simulator.ticdc.dispatch import route, router, sent_table
 from simulator.ticdc.split import operation_order, split_rule
 from simulator.tidb.model.table import Table
 
+UNBOUNDED = 1 << 62
+"""Stands for a size that is unknown."""
+
 
 @dataclass(frozen=True)
 class StreamSpec:
@@ -52,16 +55,20 @@ class StreamSpec:
     large_rows: bool = False
     """Whether a single row may exceed max_message_bytes, as in releases that do not check."""
 
-    watermarks: bool = True
-    """Whether the protocol has watermarks with these options."""
+    watermarks: bool | None = True
+    """Whether the protocol has watermarks with these options; None if that is not known."""
+
+    bare_deletes: bool = False
+    """Whether the DELETE of a row without a primary key has neither key nor value, as in Avro of the new
+    architecture."""
 
     fidelity: Fidelity = Fidelity()
 
     stages: Callable[[Table], Mapping[str, int]] | None = None
     """Returns the order of a table's row changes at one commit-ts, by kind; empty if TiCDC keeps no order."""
 
-    ddl_in_every_partition: bool = True
-    """False if DDL is in partition 0 only."""
+    ddl_in_every_partition: bool | None = True
+    """False if DDL is in partition 0 only; None if that is not known."""
 
     restarts: bool = False
     """Whether rows may be repeated, as after a restart of the changefeed."""
@@ -144,6 +151,7 @@ def stream_spec_of(
         record_overhead=sizes.record_overhead,
         large_rows=sizes.large_rows,
         watermarks=codec.has_watermarks(options, release),
+        bare_deletes=codec.has_bare_deletes(release) and (not tables or not all(table.primary_key for table in tables)),
         fidelity=codec.fidelity(options, release),
         stages=stages_of(changefeed, release, tables),
         ddl_in_every_partition=codec.broadcasts_ddl(release),

@@ -84,6 +84,9 @@ class PartitionSummary:
     unchecked: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of rows that could not be checked, by `db.table` and reason."""
 
+    bare_deletes: int = 0
+    """Number of DELETEs whose messages have neither key nor value (`StreamSpec.bare_deletes`)."""
+
     unreadable: Counter[str] = field(default_factory=Counter)
     """Number of unreadable messages by reason."""
 

@@ -132,5 +132,8 @@ class Decoder:
     sequential: bool = False
     """Whether rows may have no commit-ts, so that only their place in the partition tells the order."""
 
+    always_timed: bool = False
+    """Whether rows have their commit-ts without enable-tidb-extension, too."""
+
     sent_name: Callable[[str], str] | None = None
     """Returns the name of a database, a table or a column in messages; None if they have TiDB's names."""

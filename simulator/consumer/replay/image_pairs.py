@@ -30,6 +30,7 @@ from simulator.consumer.replay.normalize import (
     is_unknown,
     normalize_images,
     nothing_like_null,
+    with_scales,
 )
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import UndefinedTable
@@ -179,6 +180,10 @@ class ImagePairBuilder:
         if history.lenient:
             rows, layout = _drop_columns(rows, layout, {column.name for column in columns})
         before, after = (normalize_images(side, columns) for side in self.images(rows, layout, table, self.fidelity))
+        if history.lenient:
+            earlier = pa.array((ints(rows, "commit_ts") <= history.altered) | as_mask(rows.column("bound").is_valid()))
+            if pc.any(earlier).as_py():
+                before, after = (pc.if_else(earlier, with_scales(side, columns), side) for side in (before, after))
         return before, after
 
     def _pairs_of_table(

@@ -7,6 +7,7 @@ one spelling, and bytes that are not UTF-8 become U+FFFD. An unknown cell is 0xF
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from simulator.consumer.decode import LOST
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, find_column_sources
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values.changed_types import convert_text
 
 LOST_BYTES = LOST.encode()
@@ -27,6 +28,9 @@ LOST_BYTES = LOST.encode()
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """A floating-point number as text."""
 
+
+SCALES = {"decimal": 30, "datetime": 6, "time": 6}
+"""Families of types whose texts have a number of decimals, with the greatest."""
 
 LikeNull: TypeAlias = "Callable[[Table], Mapping[str, str]]"
 """Returns the columns of a table of which messages do not distinguish some values from NULL, with a regular expression of
@@ -62,6 +66,22 @@ def convert_images(images: pa.Array, before: Table, after: Table) -> pa.Array:
         for column, source in zip(visible_columns(after), sources, strict=True)
     ]
     return row_image.restore_nulls(row_image.pack(made), images)
+
+
+def with_scales(images: pa.Array, columns: Sequence[Column]) -> pa.Array:
+    """Give numbers and times of images as many decimals as the columns have, as ALTER TABLE does; the images may be of an
+    earlier definition, which is not known."""
+    scaled = [place for place, column in enumerate(columns) if family(column.type) in SCALES]
+    if not scaled or images.null_count == len(images):
+        return images
+    there = images.drop_null()
+    cells = _cells(there, len(columns))
+    for place in scaled:
+        type = columns[place].type
+        most = SCALES[family(type)]
+        earlier = replace(type, decimal=most if type.decimal != most else most - 1)
+        cells[place] = _converted(earlier, type, cells[place])
+    return row_image.restore_nulls(row_image.pack(cells), images)
 
 
 def arrange_columns(images: pa.Array, names: Sequence[str], table: Table) -> pa.Array:
@@ -124,16 +144,21 @@ def _source_cells(source: ColumnSource, cells: Sequence[pa.Array], rows: int) ->
             cell = cells[index]
             if not source.cast:
                 return cell
-            hidden = is_unknown(cell)
-            text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cell)
-            now = convert_text(before, after, text).cast(pa.binary())
-            lost = as_mask(pc.is_null(now)) & (hidden | as_mask(pc.is_valid(cell)))
-            return pc.if_else(pa.array(lost), pa.scalar(UNKNOWN_CELL), now)
+            return _converted(before, after, cell)
         case FromDefault(text):
             default = None if text is None else text.encode("utf-8", "surrogatepass")
             return pa.repeat(pa.scalar(default, pa.binary()), rows)
         case FromExpression():
             return pa.repeat(pa.scalar(UNKNOWN_CELL), rows)
+
+
+def _converted(before: ColumnType, after: ColumnType, cells: pa.Array) -> pa.Array:
+    """Convert cells to another type. Those whose new value cannot be determined become unknown."""
+    hidden = is_unknown(cells)
+    text = pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), cells)
+    now = convert_text(before, after, text).cast(pa.binary())
+    lost = as_mask(pc.is_null(now)) & (hidden | as_mask(pc.is_valid(cells)))
+    return pc.if_else(pa.array(lost), pa.scalar(UNKNOWN_CELL), now)
 
 
 def _needs_normalizing(column: Column, images: pa.Array) -> bool:

@@ -6,31 +6,32 @@ new table id.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from simulator import tso
-from simulator.columns.change_frame import DDL, Ints
+from simulator.columns.change_frame import Ints
+from simulator.consumer.replay.stream_statements import (
+    StreamStatement,
+    databases,
+    named_tables,
+    renames,
+    statement_readings,
+    statement_times,
+)
 from simulator.errors import DdlError, shortened
-from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database, with_table
-from simulator.tidb.ddl.execute import execute
-from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.ddl.session import ExecutionResult, Job
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
-
-LENIENT = Session("", None, V8_5, sql_mode=frozenset(), foreign_key_checks=False)
-"""The session of the replay, which refuses nothing that the upstream may have accepted."""
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""
@@ -40,15 +41,6 @@ ALREADY_APPLIED = ("schema:1007", "schema:1008", "schema:1050", "schema:1051")
 
 NO_TABLE = -1
 """Table number of a name without a table."""
-
-
-@dataclass(frozen=True)
-class StreamStatement:
-    ts: int
-    schema: str
-    query: str
-    after: Table | None = None
-    """The table after it, if a truth tells."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +73,9 @@ class TableHistory:
 
     lenient: bool = False
     """Whether only the final definition is known, and earlier ones are inferred."""
+
+    altered: int = -1
+    """Of a lenient history the commit-ts of the last statement that may have changed its definition."""
 
     gone: int | None = None
     """Commit-ts of the statement that removed all rows."""
@@ -157,21 +152,6 @@ class TableTimeline:
         return {name: spans[-1][1] for name, spans in self.names.items() if spans[-1][1] != NO_TABLE}
 
 
-def stream_statements(batches: Iterable[pa.RecordBatch]) -> list[StreamStatement]:
-    """Return the statements among decoded events (EVENT_SCHEMA), each once, ordered by commit-ts."""
-    rows = (
-        {name: batch.column(name)[place].as_py() for name in ("commit_ts", "schema", "text")}
-        for batch in batches
-        for place in np.flatnonzero(batch.column("kind").to_numpy() == DDL)
-    )
-    return statements_in_order(StreamStatement(row["commit_ts"], row["schema"] or "", row["text"]) for row in rows)
-
-
-def statements_in_order(statements: Iterable[StreamStatement]) -> list[StreamStatement]:
-    """Return the statements, each once, ordered by commit-ts."""
-    return sorted(dict.fromkeys(statements), key=lambda sent: sent.ts)
-
-
 def table_timeline(
     sent: Iterable[StreamStatement],
     before: Iterable[Table] | None = None,
@@ -198,7 +178,7 @@ def table_timeline(
     for table in after or ():
         builder.expect(table)
     names = {name: tuple(spans) for name, spans in builder.names.items()}
-    return TableTimeline(tuple(builder.tables), names, tuple(builder.notes), _statement_times(statements))
+    return TableTimeline(tuple(builder.tables), names, tuple(builder.notes), statement_times(statements))
 
 
 class _TimelineBuilder:
@@ -219,15 +199,24 @@ class _TimelineBuilder:
             statement = parse_ddl(sent.query)
             if statement is None:
                 return
-            if sent.schema and not self.catalog.database(sent.schema):
-                self.catalog = with_database(self.catalog, DatabaseInfo(sent.schema))
-            session = replace(LENIENT, database=sent.schema, catalog=self.catalog, now=tso.sql_time(sent.ts))
-            executed = execute(statement, sent.query, session)
+            for name in databases(sent):
+                if not self.catalog.database(name):
+                    self.catalog = with_database(self.catalog, DatabaseInfo(name))
+            readings = statement_readings(sent, statement, self.catalog)
         except DdlError as error:
             if error.code not in ALREADY_APPLIED:
                 self._misfit(sent, error)
             return
-        self._record(sent.ts, statement, executed)
+        if len(readings) > 1:
+            self._set_apart(sent, readings)
+        self._record(sent.ts, statement, readings[0])
+
+    def _set_apart(self, sent: StreamStatement, readings: Iterable[ExecutionResult]) -> None:
+        """Set the tables apart of which one was moved by a statement, and nothing tells which."""
+        why = f"another table may be the one of {shortened(sent.query)}"
+        for old in (old for reading in readings for job in reading.jobs for old, _ in job.renames):
+            if (number := self._number(object_key(*old))) != NO_TABLE:
+                self.tables[number] = replace(self.tables[number], odd=why)
 
     def expect(self, table: Table) -> None:
         """Add a table that exists at the end and that no statement created."""
@@ -250,7 +239,7 @@ class _TimelineBuilder:
         if any(history.lenient for history in self.tables):
             return
         self.notes.append(f"{shortened(sent.query)}: {error}")
-        for table_key in {object_key(*pair) for pair in _named_tables(sent)} & self.names.keys():
+        for table_key in {object_key(*pair) for pair in named_tables(sent)} & self.names.keys():
             if self._number(table_key) != NO_TABLE:
                 self._assign_name(table_key, sent.ts, NO_TABLE)  # nobody knows how it is defined now
 
@@ -315,6 +304,8 @@ class _TimelineBuilder:
             for spec in (statement.specs if isinstance(statement, AlterTable) else ())
             if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
         )
+        if history.lenient:
+            history = self.tables[number] = replace(history, altered=ts)
         another = () if history.table is table else (ReplayedTable(ts, table),)
         if cuts or another:
             self.tables[number] = replace(
@@ -357,8 +348,8 @@ def _initial_tables(sent: Sequence[StreamStatement], after: Sequence[Table]) -> 
     }
     names: dict[Key, Name] = {table_key: (table.schema, table.name) for table_key, table in there.items()}
     for statement in reversed(sent):
-        for old, new in _renames(statement):
-            if object_key(*new) in names:
+        for old, new in renames(statement):
+            if object_key(*new) in names and object_key(*old) != object_key(*new):  # else its old database is not told
                 names[object_key(*old)] = old
                 there[object_key(*old)] = there[object_key(*new)]
                 del names[object_key(*new)]
@@ -367,36 +358,3 @@ def _initial_tables(sent: Sequence[StreamStatement], after: Sequence[Table]) -> 
         for table_key, name in names.items()
         if table_key not in created
     ]
-
-
-def _renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
-    jobs = reversed(statement_jobs(sent))
-    return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.renames]
-
-
-@lru_cache(4096)
-def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
-    """Return the jobs of a statement, as far as its text determines them."""
-    try:
-        statement = parse_ddl(sent.query)
-        return execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
-    except DdlError:
-        return ()
-
-
-def _named_tables(sent: StreamStatement) -> Iterator[Name]:
-    """Yield the tables that a statement is about, under their old and new names."""
-    for job in statement_jobs(sent):
-        yield job.schema, job.table
-        if job.exchanged_table:
-            yield job.exchanged_table.schema, job.exchanged_table.name
-        for pair in job.renames:
-            yield from ((name.schema, name.name) for name in pair)
-
-
-def _statement_times(statements: Iterable[StreamStatement]) -> dict[Key, Ints]:
-    times_of_key: dict[Key, set[int]] = {}
-    for sent in statements:
-        for name in _named_tables(sent):
-            times_of_key.setdefault(object_key(*name), set()).add(sent.ts)
-    return {table_key: np.array(sorted(times), np.int64) for table_key, times in times_of_key.items()}

@@ -30,17 +30,11 @@ from simulator.consumer.replay.states import (
     snapshot_sources,
     state_table_numbers,
 )
-from simulator.consumer.replay.table_timeline import (
-    NO_TABLE,
-    StreamStatement,
-    TableHistory,
-    TableTimeline,
-    table_timeline,
-)
+from simulator.consumer.replay.stream_statements import StreamStatement
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.engine import engine_of, with_spark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
-from simulator.consumer.verify.origin import StreamOrigin
 from simulator.consumer.verify.verification import NotChecked
 from simulator.engines.spark.choice import chosen_master
 from simulator.errors import UserError, mask_secrets, uri_without_secrets
@@ -48,7 +42,6 @@ from simulator.quantities import counted
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.filters.event_filters import event_filters
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
@@ -108,9 +101,9 @@ def open_states(options: VerifyOptions, truth: TruthMetadata | None) -> StreamSt
         truth_metadata.check_files(options.truth, truth, file_counts(after))
     if truth is None:
         return StreamStates(before, after, (), None)
-    emptied = frozenset(object_key(*_name(name)) for name in truth.emptied)
+    emptied = frozenset(object_key(*split_name(name)) for name in truth.emptied)
     definitions = truth_metadata.start_tables(str(options.truth), truth)
-    return StreamStates(before, after, tuple(map(_name, truth.empty)), truth.watermark, emptied, definitions)
+    return StreamStates(before, after, tuple(map(split_name, truth.empty)), truth.watermark, emptied, definitions)
 
 
 def _open_expected(options: VerifyOptions) -> Snapshot:
@@ -144,61 +137,12 @@ def file_counts(snapshot: Snapshot) -> dict[Name, int]:
     return {(entry.table.schema, entry.table.name): sum(map(len, entry.files.values())) for entry in snapshot.tables}
 
 
-def _name(text: str) -> Name:
+def split_name(text: str) -> Name:
     schema, _, table = text.partition(".")
     return schema, table
 
 
 EMPTIED = "a statement took rows out of it, and no message tells"
-
-CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
-"""Checks of a row change against earlier ones."""
-
-MayBeFiltered = Callable[[str], bool]
-"""Returns whether event filters may drop statements or row changes of a table."""
-
-
-def filter_check(origin: StreamOrigin) -> MayBeFiltered:
-    """Return that function for the known event filters."""
-    changefeed = origin.changefeed
-    rules = event_filters(changefeed.event_filters, origin.release, changefeed.case_sensitive).rules
-    return lambda table: any(
-        matcher.match(*_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher)
-    )
-
-
-def without_filtered_changes(
-    outcome: ReplayOutcome, held_back: MayBeFiltered
-) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
-    """Remove findings about earlier changes of tables whose changes may have been filtered out."""
-    tables = sorted({table for check, table in outcome.counts if check in CHANGES and held_back(table)})
-    if not tables:
-        return outcome, ()
-    kept = {
-        (check, table): count
-        for (check, table), count in outcome.counts.items()
-        if check not in CHANGES or table not in tables
-    }
-    examples = tuple(each for each in outcome.examples if (each.check, each.table) in kept)
-    why = "event filters hold back statements or rows of it, and what was there before a change is not told"
-    left = tuple(NotChecked(f"whether row changes of {table} follow from each other", why) for table in tables)
-    return replace(outcome, counts=kept, examples=examples), left
-
-
-ENDS = frozenset(("row-missing", "row-left", "row-different"))
-"""Checks of rows at the end of the stream."""
-
-
-NOT_REACHED = "the stream does not reach them yet"
-GROWN = "rows moved when a topic got more partitions, and DELETEs do not tell their commit-ts"
-
-
-def without_end_checks(outcome: ReplayOutcome, why: str = NOT_REACHED) -> tuple[ReplayOutcome, tuple[NotChecked, ...]]:
-    """Remove findings about the final rows, as of a stream that has not reached the expected watermark."""
-    counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
-    examples = tuple(each for each in outcome.examples if each.check not in ENDS)
-    left = (NotChecked("the rows that are expected", why),) if outcome.tables else ()
-    return replace(outcome, counts=counts, examples=examples, tables=()), left
 
 
 def untimed_changes(untimed: int, timed: bool, restarts: bool) -> Iterator[NotChecked]:

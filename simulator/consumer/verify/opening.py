@@ -10,17 +10,21 @@ from types import MappingProxyType
 from simulator import tso
 from simulator.consumer import truth_metadata
 from simulator.consumer.contract.message_writer import MessageWriter
-from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
+from simulator.consumer.contract.stream_spec import UNBOUNDED, StreamSpec, stream_spec_of
+from simulator.consumer.decode import DECODERS
 from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.partitions import StreamPartition, partitions, storage_partitions
 from simulator.consumer.records import Record, TopicPartition
-from simulator.consumer.replay.table_timeline import StreamStatement, TableTimeline
+from simulator.consumer.replay.normalize import LikeNull
+from simulator.consumer.replay.stream_statements import StreamStatement, renames
+from simulator.consumer.replay.table_timeline import TableTimeline
 from simulator.consumer.schemas import source_schemas
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.sources import is_storage
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify import comparison, reading
+from simulator.consumer.verify import comparison, reading, untold
+from simulator.consumer.verify.any_release import like_null_of_any, spec_of_any
 from simulator.consumer.verify.engine import engine_of
 from simulator.consumer.verify.following import FollowProgress, wait_for_watermark
 from simulator.consumer.verify.options import VerifyListener, VerifyOptions
@@ -40,10 +44,10 @@ from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 
-UNBOUNDED = 1 << 62
-"""Stands for a size that is unknown."""
+UNTIMED = "nothing tells which of its definitions it had"
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,15 @@ class OpenedStream:
     writer: MessageWriter
     """Writes messages as the changefeed does, as far as it is known."""
 
+    like_null: LikeNull
     size: int
     """Approximate bytes of its records."""
+
+    def of_any_release(self) -> OpenedStream:
+        """Return the stream as one of which nobody knows what release wrote it."""
+        return replace(
+            self, spec=spec_of_any(self.spec, self.origin), like_null=like_null_of_any(self.writer, self.origin)
+        )
 
 
 def open_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> OpenedStream:
@@ -125,7 +136,7 @@ def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) ->
     after, feed = stream.states.after, stream.origin.changefeed
     if after is None or checkpoint < truth.watermark:
         return []
-    held_back = comparison.filter_check(stream.origin)
+    held_back = untold.filter_check(stream.origin)
     tables = (entry.table for entry in after.tables)
     return [
         table
@@ -157,11 +168,16 @@ def _opened(
         sent = [statement for _, statement in told]
         if is_sequential(origin.protocol):  # nothing tells when its rows were
             any_time = _definitions_by_name(states.timeline(sent))
-            states, sent = replace(states, definitions=None), [statement for is_sent, statement in told if is_sent]
+            moved = {
+                object_key(*name) for is_sent, each in told if not is_sent for pair in renames(each) for name in pair
+            }
+            states = replace(states, definitions=None, emptied=states.emptied | moved)
+            sent = [statement for is_sent, statement in told if is_sent]
     states = replace(states, headless=headless)
     timeline = states.timeline(sent)
     spec = _stream_spec(options, origin, timeline, _partition_counts(all_partitions, truth, origin))
     first, later = comparison.table_definitions(timeline, tso.FOREVER if states.at is None else states.at)
+    writer = MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables))
     return OpenedStream(
         tuple(all_partitions),
         origin,
@@ -173,10 +189,12 @@ def _opened(
             tables=first,
             later=later,
             any_time=any_time,
+            by_layout=UNTIMED if any_time else spec.by_layout,
             schemas=schemas,
             statements=_sent_statements(truth, origin),
         ),
-        MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables)),
+        writer,
+        writer.like_null,
         size,
     )
 
@@ -268,8 +286,16 @@ def _stream_spec(
         return replace(lenient, files=True, watermarks=True, orders=scope)
     if origin.known:
         return replace(spec, writer=MessageWriter(origin.changefeed, origin.release, tuple(definitions)))
-    watermarks = spec.watermarks or origin.watermarked
-    return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=watermarks)
+    return replace(lenient, destination=UNKNOWN, by_layout=UNKNOWN, watermarks=_watermarks(origin))
+
+
+def _watermarks(origin: StreamOrigin) -> bool | None:
+    """Return whether the stream of an unknown changefeed has watermarks; None if its rows do not tell."""
+    codec, options, release = CODECS[origin.protocol], origin.changefeed.codec, origin.release
+    decoder, plain = DECODERS[origin.protocol], replace(options, enable_tidb_extension=False)
+    if origin.watermarked or codec.has_watermarks(plain, release):
+        return True
+    return None if decoder.always_timed or decoder.sequential else codec.has_watermarks(options, release)
 
 
 def _scope_on_storage(dispatcher_names: bool, table: Table) -> str:

@@ -31,6 +31,7 @@ from simulator.ticdc.codecs.csv import CSV
 ENOUGH = 1000
 """Records that are examined to recognise the protocol."""
 
+THE_DEFAULT = "the default"
 UNKNOWN = "how the stream was made is not known: --sink-uri, with --config, or --truth tells"
 
 
@@ -48,6 +49,12 @@ class StreamOrigin:
     notes: tuple[str, ...] = ()
     watermarked: bool = False
     """Whether the first messages have watermarks."""
+
+    release_known: bool = True
+    """Whether this is the release of the stream. Otherwise it is assumed."""
+
+    filters_known: bool = True
+    """Whether the changefeed has these event filters, and no others."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,8 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
         tuple(settings),
         tuple(_not_checked(uri, release_source)),
         watermarked=evidence.watermarked,
+        release_known=release_source != THE_DEFAULT,
+        filters_known=bool(uri or config),
     )
 
 
@@ -174,6 +183,7 @@ def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, director
     files = (file for file in directory.files if isinstance(file, DataFile))
     evidence = ProtocolEvidence(Counter(of_extension[file.extension] for file in files))
     protocol = evidence.protocol or CSV.protocol.name
+    told = truth is not None or options.sink_uri is not None or options.config is not None
     if truth is None and options.sink_uri is None:
         options = replace(options, sink_uri=directory.uri_with(protocol))
     origin = resolve_origin(options, truth, evidence)
@@ -186,7 +196,7 @@ def storage_origin(options: VerifyOptions, truth: TruthMetadata | None, director
             f"verify needs the commit-ts of rows, which {directory.storage.shown} does not have: include-commit-ts of "
             "[sink.csv] must be true, and --config FILE or --truth DIR must say so"
         )
-    return origin
+    return replace(origin, filters_known=told)
 
 
 def _release(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[Release, str]:
@@ -195,7 +205,7 @@ def _release(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[Relea
     if truth is not None:
         source = "the truth" if options.architecture is None else "--architecture"
         return releases.find(truth.release, options.architecture or truth.architecture), source
-    return releases.find(releases.DEFAULT, options.architecture), "the default"
+    return releases.find(releases.DEFAULT, options.architecture), THE_DEFAULT
 
 
 def _sink_uri(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[str, str]:
@@ -248,6 +258,6 @@ def _placeholder_uri(protocol: str, release: Release, evidence: ProtocolEvidence
 def _not_checked(uri: str, release_source: str) -> Iterator[NotChecked]:
     if not uri:
         yield NotChecked("the sizes of messages", UNKNOWN, False)
-    if release_source == "the default":
+    if release_source == THE_DEFAULT:
         why = f"taken to be {releases.DEFAULT}: --release or --truth tells"
         yield NotChecked("what releases do differently", why, False)

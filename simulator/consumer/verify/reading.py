@@ -27,7 +27,7 @@ from simulator.consumer.partitions import StreamPartition, cut_partition, split_
 from simulator.consumer.records import Record
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
-from simulator.consumer.replay.table_timeline import StreamStatement, statements_in_order, stream_statements
+from simulator.consumer.replay.stream_statements import StreamStatement, statements_in_order, stream_statements
 from simulator.consumer.storage.table_events import TableEvents, TableFiles
 from simulator.consumer.verify.engine import Reader
 from simulator.engines.tasks.progress import report_reading

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from simulator import tso
-from simulator.consumer.replay.table_timeline import NO_TABLE, StreamStatement, TableTimeline, statement_jobs
-from simulator.consumer.storage.directory import StorageDirectory
+from simulator.consumer.replay.stream_statements import StreamStatement, statement_jobs
+from simulator.consumer.replay.table_timeline import NO_TABLE, TableTimeline
+from simulator.consumer.storage.directory import READERS, StorageDirectory
 from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.verification import NotChecked
-from simulator.releases import V8_5, Release
+from simulator.releases import Release
 from simulator.ticdc.storage import METADATA
 from simulator.ticdc.storage.table_definition import TableDefinition
 from simulator.tidb.ddl.catalog import object_key
@@ -40,7 +41,7 @@ def with_definitions(
 
     `expected` are the tables that the stream must have at the TSO `at`.
     """
-    release = files.release or V8_5
+    may = READERS if files.release is None else (files.release,)
     schemas = [file for file in files.files if isinstance(file, TableSchema) and file.table]
     defined = {file.path: table for file in schemas if (table := _definition(timeline, file)) is not None}
     tables = {(file.schema, file.table, file.version): defined[file.path] for file in schemas if file.path in defined}
@@ -48,8 +49,8 @@ def with_definitions(
     last = {object_key(file.schema, file.table): file for file in schemas if file.version <= at}
     wrong = [
         *_other_types(schemas),
-        *_differences(((file, defined.get(file.path)) for file in schemas), "the statements before it", release),
-        *_differences(((file, final.get(name)) for name, file in last.items()), "the expected table", release),
+        *_differences(((file, defined.get(file.path)) for file in schemas), "the statements before it", may),
+        *_differences(((file, final.get(name)) for name, file in last.items()), "the expected table", may),
     ]
     first = {finding.path: finding for finding in reversed(wrong)}
     return replace(files, told=tuple(first.values()), tables=tables)
@@ -78,15 +79,17 @@ def _other_types(schemas: Iterable[TableSchema]) -> Iterator[FileFinding]:
 
 
 def _differences(
-    pairs: Iterable[tuple[TableSchema, Table | None]], whose: str, release: Release
+    pairs: Iterable[tuple[TableSchema, Table | None]], whose: str, releases: Sequence[Release]
 ) -> Iterator[FileFinding]:
-    """Yield the schema files that have other columns than tables."""
+    """Yield the schema files that have other columns than each of these releases writes of tables."""
     for file, table in pairs:
         if table is None or len(file.texts) != len(file.columns):
             continue
-        told = [text for _, text in TableDefinition(file.schema, table, file.version).columns(release, False)]
-        if why := _difference(file.texts, told, whose):
-            yield FileFinding(file.path, file.version, file.schema, file.table, DIFFERENT, why)
+        definition = TableDefinition(file.schema, table, file.version)
+        told = ([text for _, text in definition.columns(release, False)] for release in releases)
+        different = [_difference(file.texts, texts, whose) for texts in told]
+        if all(different):
+            yield FileFinding(file.path, file.version, file.schema, file.table, DIFFERENT, different[0])
 
 
 def _difference(found: Sequence[bytes], expected: Sequence[bytes], whose: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify import comparison, reading, summaries
+from simulator.consumer.verify import comparison, reading, summaries, untold
+from simulator.consumer.verify.any_release import possible_releases, unproved
 from simulator.consumer.verify.engine import Engine, Reader, engine_of
 from simulator.consumer.verify.file_places import in_files
 from simulator.consumer.verify.opening import OpenedStream, open_stream
@@ -29,6 +30,7 @@ from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener
 from simulator.errors import uri_without_secrets
 from simulator.quantities import counted
+from simulator.releases import Release
 from simulator.settings import IN_PROCESS
 from simulator.ticdc.codecs.codec import Fidelity
 
@@ -77,30 +79,50 @@ def _with_consumer_tables(
 
 def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener: VerifyListener) -> Verification:
     stream = open_stream(options, truth, listener)
+    found = _verify_opened(options, truth, stream, [stream.origin.release], listener)
+    if stream.origin.release_known or not found.failures:
+        return found
+    of_any = _verify_opened(options, truth, stream.of_any_release(), possible_releases(stream.origin), listener)
+    return replace(of_any, not_checked=(*unproved(found, of_any), *of_any.not_checked))
+
+
+def _verify_opened(
+    options: VerifyOptions,
+    truth: TruthMetadata | None,
+    stream: OpenedStream,
+    releases: Collection[Release],
+    listener: VerifyListener,
+) -> Verification:
+    """Return what is found of a stream that one of the releases wrote."""
     sequential = is_sequential(stream.spec.protocol)
-    replay = comparison.replay_inputs(
-        stream.states, stream.statements, options.restarts, sequential, stream.writer.like_null
-    )
+    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts, sequential, stream.like_null)
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
     _check_rows(options, truth, outcome)
-    outcome, excused = comparison.without_filtered_changes(outcome, comparison.filter_check(stream.origin))
+    excuses = list(untold.held_back(stream.origin))
+    if truth is None:
+        excuses += untold.untold_statements(stream.origin, stream.tables, stream.states.after, releases)
+        excuses += untold.open_files(stream.spec)
+    of_bare, bare = untold.bare_deletes(stream.spec, results.summaries)
+    excuses += of_bare
+    outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries
     if grown := across_partitions.partition_count_spans(summed, stream.spec):
         listener.stage("reading topics again that got more partitions")
         summed = _read_grown_topics(engine.read, stream, replace(stream.spec, grown=grown), options.show, summed)
         if sequential:
-            outcome, moved = comparison.without_end_checks(outcome, comparison.GROWN)
+            outcome, moved = untold.without_end_checks(outcome, untold.GROWN)
             excused = (*excused, *moved)
     if truth is not None and options.truth is not None:
         _check_truth(options.truth, truth, stream, summed)
     sent = None if truth is None else truth.changes
     until, watermark = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
     if until < watermark:
-        outcome, ahead = comparison.without_end_checks(outcome)
+        outcome, ahead = untold.without_end_checks(outcome)
         excused = (*excused, *ahead)
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
-    spec = replace(stream.spec, finished=whole)
+    watermarked = stream.spec.watermarks is None and any(len(each.watermarks) for each in summed)
+    spec = replace(stream.spec, finished=whole, watermarks=stream.spec.watermarks or watermarked)
     is_counted = bool(sent) and not sequential and not any(each.headless for each in summed)
     is_counted = is_counted and (whole or not stream.spec.watermarks)
     all_sent = is_counted and across_partitions.missing_changes(summed, sent or {}) == 0
@@ -112,6 +134,7 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         ],
         options.show,
     )
+    violations, doubtful = untold.excused_messages(violations, excuses)
     failures = (
         *summaries.failures(violations.counts, violations.shown, options.show),
         *summaries.failures(outcome.counts, outcome.examples),
@@ -131,7 +154,9 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
             *summaries.unchecked(summed),
             *comparison.not_checked(outcome, all_sent),
             *(_untimed(summed, stream.spec) if sequential else ()),
+            *bare,
             *excused,
+            *doubtful,
         ),
         tuple(_notes(stream, summed, spec, until)),
         until,
@@ -162,7 +187,7 @@ def _read_partitions(
             replay.until,
             spec.restarts,
             spec.one_partition,
-            stream.writer.like_null,
+            stream.like_null,
         )
         records = 0 if in_process else reading.PIECE
         settings = reading.ReadSettings(spec, show, pair_builder, task_listener.driver, records)
@@ -229,7 +254,9 @@ def _check_truth(
         first, last = min(each.first_row for each in timed), max(each.last_row for each in timed)
         truth_metadata.check_times(directory, truth, first, last)
     if with_rows:
-        truth_metadata.check_tables(directory, stream.tables.names, summaries.names(with_rows))
+        truth_metadata.check_tables(
+            directory, [*stream.tables.names, *stream.spec.any_time], summaries.names(with_rows)
+        )
 
 
 def _notes(stream: OpenedStream, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int) -> Iterable[str]:

@@ -185,6 +185,9 @@ class Codec:
     broadcasts_ddl: Callable[[Release], bool] = lambda release: False
     """Whether a DDL statement goes to every partition of its topic instead of the first."""
 
+    has_bare_deletes: Callable[[Release], bool] = lambda release: False
+    """Whether the DELETE of a row without a primary key has neither key nor value."""
+
     sizes: Callable[[CodecOptions, Release], SizeRules]
     topic_limit: Callable[[Release], str] = lambda release: release.topic_limit
     """What happens if a topic accepts less than max-message-bytes, as in `Release.topic_limit`."""

@@ -10,5 +10,6 @@ DECODER = Decoder(
     "Debezium (an object with payload and source)",
     comparable.comparable,
     columns.COLUMNS,
+    always_timed=True,
 )
 """A message is one event."""

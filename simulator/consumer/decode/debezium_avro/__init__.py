@@ -10,5 +10,6 @@ DECODER = Decoder(
     "Debezium in Avro (a byte 0 and the id of a schema)",
     comparable.comparable,
     with_schemas=messages.decode,
+    always_timed=True,
 )
 """A message is one event."""
