@@ -72,7 +72,8 @@ def about_run(
         empty_tables(plan, rules),
         seed,
         emptied_tables(plan, rules),
-        *(_by_table(plan, sums, deleted) for deleted in (False, True)),
+        _by_table(plan, sums, False),
+        _by_table(plan, sums, True),
         messages.definitions(plan.positions[0].catalog),
         tuple(messages.of_jobs(plan.jobs)),
     )

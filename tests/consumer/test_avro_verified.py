@@ -81,7 +81,7 @@ def test_a_stream_of_the_new_architecture_tells_the_commit_ts_of_deletes(tmp_pat
 
 
 def test_a_lost_delete_is_found(tmp_path: Path) -> None:
-    """By the number of DELETEs, as none is left, the row that stays, and where nothing may come again the INSERT that finds it."""
+    """By the row that stays, by the INSERT that finds it where nothing may come again, and as no DELETE is left."""
     found = stream(tmp_path)
     for path in found.out.rglob("*.jsonl"):
         kept = [line for line in path.read_text().splitlines() if json.loads(line)["value"] is not None]
