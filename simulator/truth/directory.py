@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSum
 from simulator.consumer import truth_metadata as truth_about
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
@@ -112,7 +112,9 @@ def about(
         emptied=emptied,
         definitions=dict(definitions),
         statements=statements,
-        **sums,
+        changes=sums.get(CHANGES, {}),
+        deletes=sums.get(DELETES, {}),
+        bootstraps=sums.get(BOOTSTRAPS, {}),
     )
 
 
