@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,9 +53,6 @@ class RunResult:
     changes: Mapping[tuple[int, int, int], int]
     """(table, op, destination) → rows"""
 
-    sums: Mapping[tuple[int, str], ChangeSum]
-    """(table, kind) → sum of row changes, of a whole run that is to sum them"""
-
     shuffles: int
     """Shuffles between tasks: 1, or 2 if the partition of a row is known only after the comparison."""
 
@@ -67,6 +64,9 @@ class RunResult:
 
     unmet: tuple[str, ...] = ()
     """Faults whose trigger never occurred."""
+
+    sums: Mapping[tuple[int, str], ChangeSum] = field(default_factory=dict)
+    """(table, kind) → sum of row changes, of a whole run that is to sum them"""
 
 
 def run(
@@ -267,4 +267,4 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    return RunResult(tuple(delivered), rows, sums, shuffles, sending, ended, unmet)
+    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums)
