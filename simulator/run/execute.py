@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.columns.change_sums import ChangeSum
 from simulator.consumer.storage.directory import StorageDirectory
 from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
@@ -64,6 +65,9 @@ class RunResult:
     unmet: tuple[str, ...] = ()
     """Faults whose trigger never occurred."""
 
+    sums: Mapping[tuple[int, str], ChangeSum] = field(default_factory=dict)
+    """(table, kind) → sum of row changes, of a whole run that is to sum them"""
+
 
 def run(
     engine: Engine,
@@ -74,14 +78,19 @@ def run(
     speed: float,
     listener: Listener | None,
     checkpoint_writer: CheckpointWriter | None = None,
+    sums: bool = False,
 ) -> RunResult:
-    """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input."""
+    """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input.
+
+    `sums` is whether row changes are summed. Those of a run from a checkpoint, and those that faults change, are not.
+    """
     since = 0 if checkpoint_writer is None else checkpoint_writer.since
     if checkpoint_writer is not None:
         output = resumed(output, plan.tables, plan.routes, since)
     work = work_of(plan, output, release, seed, speed, listener, since)
     if checkpoint_writer is not None:
         work = with_checkpoint(work, checkpoint_writer)
+    work = replace(work, spec=replace(work.spec, sums=sums and not since and not plan.faults))
     return _account(engine(work), work.shuffles)
 
 
@@ -250,9 +259,12 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
+    sums: dict[tuple[int, str], ChangeSum] = {}
+    for table, kind, *members in (each for report in reports for each in report.sums):
+        sums[table, kind] = sums.get((table, kind), ChangeSum()) + ChangeSum(*members)
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet)
+    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums)
