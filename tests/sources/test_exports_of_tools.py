@@ -245,7 +245,8 @@ def test_text_files_are_read_as_the_options_say(
         ),
         (b"1,a,b\n", ("--csv-separator", ""), "csv-separator '': accepted is one or more characters"),
         (b"1,a,b\n", ("--csv-delimiter", "''"), "csv-delimiter \"''\": accepted is one ASCII character"),
-        (b"1,a,b\n", ("--csv-delimiter", ","), "csv-delimiter ',' is part of csv-separator ','"),
+        (b"1,a,b\n", ("--csv-delimiter", ","), "csv-delimiter ',' is part of csv-separator ',' (the default)"),
+        (b"1,a,b\n", ("--csv-separator", '"'), "csv-delimiter '\"' (the default) is part of csv-separator '\"'"),
     ],
 )
 def test_what_the_options_do_not_fit_is_named(

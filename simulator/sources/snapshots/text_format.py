@@ -39,9 +39,14 @@ def text_format(
         )
     if quote and quote in between:
         raise UserError(
-            f"csv-delimiter {delimiter!r} is part of csv-separator {separator or between!r}: choose another one"
+            f"csv-delimiter {quote!r}{_if_default(delimiter)} is part of csv-separator {between!r}"
+            f"{_if_default(separator)}: give another csv-delimiter or csv-separator"
         )
     return TextFormat(CsvDialect(between, quote, default.null if null is None else null), charset or UTF8)
+
+
+def _if_default(given: str | None) -> str:
+    return " (the default)" if given is None else ""
 
 
 def _unescaped(text: str) -> str:
