@@ -151,7 +151,11 @@ def printable(text: str) -> str:
 
 def printable_json(document: object, indent: int | None = None) -> str:
     """Return JSON for any terminal, with JSON's escapes."""
-    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    return escaped_json(json.dumps(document, ensure_ascii=False, indent=indent))
+
+
+def escaped_json(text: str) -> str:
+    """Return a text of JSON for any terminal, with JSON's escapes."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
