@@ -330,10 +330,11 @@ def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
     """Compare tables that SQLAlchemy reads."""
     comparison = expected_rows(expected)
     found = open_tables(url, comparison.timeline)
+    unreadable: list[Gaps] = []
     batches = engine_of(options.master, 2 * expected.size).replay(
-        [*found.sources, *comparison.sources], comparison.expected, options.show, lambda value: None
+        [*found.sources, *comparison.sources], comparison.expected, options.show, lambda value: unreadable.append(value)
     )
-    return _outcome(batches, comparison, options), found.gaps
+    return _outcome(batches, comparison, options), sum(unreadable, found.gaps)
 
 
 def _behind_jdbc(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
