@@ -31,6 +31,9 @@ LINE_BYTES = 256 << 20
 STORED_FILE_BYTES = 1 << 30
 """Bytes of a file that a storage sink wrote."""
 
+FOREIGN_FILES = 10_000
+"""Files below the URI of a storage that no changefeed writes."""
+
 ROW_BYTES = 64 << 20
 """Bytes of a row in a data file. TiDB's own limit is 6 MiB (txn-entry-size-limit), at most 120 MiB."""
 

@@ -147,6 +147,12 @@ def test_a_file_that_is_too_large_is_not_read(said: Said, monkeypatch: pytest.Mo
     assert "0.jsonl:1: the line is too long: at most 1 MiB" in said("inspect", "fixtures")
 
 
+def test_a_storage_is_no_whole_disk(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FOREIGN_FILES", 100)
+    for command in (("inspect", "file:///"), ("verify", "file:///"), ("compare", "file:///", "file:///")):
+        assert "file:/// has more than 100 files that no changefeed writes, such as " in said(*command)
+
+
 def test_an_insert_of_20_megabytes_is_played(tmp_path: Path) -> None:
     """TiDB's limit of a statement is the limit of a file, too."""
     rows = ",".join(f"({key},'{'x' * 5_000_000}')" for key in range(4))
