@@ -163,8 +163,12 @@ def escaped_json(text: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` for the closest known name, or an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name, list(known), n=1) if len(name) <= LONGEST_NAME else []
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+LONGEST_NAME = 200
+"""Characters of a name that may be a misspelt one; difflib takes long for long texts."""
 
 
 def is_secret(name: str) -> bool:
