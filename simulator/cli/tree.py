@@ -336,9 +336,10 @@ def inspect(
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")
     from simulator.consumer.event_lines import lines, raw_lines
-    from simulator.consumer.records import read_records
+    from simulator.consumer.records import check_protocol, read_records
     from simulator.consumer.schemas import source_schemas
 
+    check_protocol(protocol, source)
     records = read_records(source, follow, warn)
     decoded = raw_lines(records) if raw else lines(records, as_json, protocol, source_schemas(source, schema_registry))
     show_lines(islice(decoded, limit))
