@@ -11,7 +11,7 @@ import posixpath
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
@@ -80,12 +80,16 @@ class ExternalStorage:
                 self._driver.rm_file(temporary)
             raise
 
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a file; None if there is no such file. Raises the driver's errors, OSError for a local
-        one that is not regular, ValueError for one that is too large."""
+    def read(self, name: str, length: int | None = None) -> bytes | None:
+        """Return the content of a file or its first bytes; None if there is no such file. Raises the driver's errors,
+        OSError for a local one that is not regular, ValueError for one that is too large to be read as a whole."""
         path, most = self._path(name), limits.STORED_FILE_BYTES
         try:
+            if length is not None and not self._is_local:
+                return cast(bytes, self._driver.cat_file(path, end=length))
             with open_file(path) if self._is_local else self._driver.open(path, "rb") as file:
+                if length is not None:
+                    return cast(bytes, file.read(length))
                 size = os.fstat(file.fileno()).st_size if self._is_local else getattr(file, "size", None) or 0
                 data: bytes = b"" if size > most else file.read(most + 1)
         except FileNotFoundError:

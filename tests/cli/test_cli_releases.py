@@ -264,7 +264,9 @@ def test_two_protocols_are_refused_or_told(capsys: pytest.CaptureFixture[str], t
     source = "kafka://127.0.0.1:1/t?protocol=avro"
     for command in (["inspect", source], ["compare", source, source]):
         assert run([*command, "--protocol", "canal-json"]) == 2
-        assert f"--protocol canal-json and protocol=avro of {source.partition('?')[0]} differ" in capsys.readouterr().err
+        assert (
+            f"--protocol canal-json and protocol=avro of {source.partition('?')[0]} differ" in capsys.readouterr().err
+        )
 
 
 def test_a_key_that_no_release_has_is_warned_of(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
