@@ -151,7 +151,11 @@ def printable(text: str) -> str:
 
 def printable_json(document: object, indent: int | None = None) -> str:
     """Return JSON for any terminal, with JSON's escapes."""
-    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    return escaped_json(json.dumps(document, ensure_ascii=False, indent=indent))
+
+
+def escaped_json(text: str) -> str:
+    """Return a text of JSON for any terminal, with JSON's escapes."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
@@ -159,8 +163,12 @@ def printable_json(document: object, indent: int | None = None) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` for the closest known name, or an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name, list(known), n=1) if len(name) <= LONGEST_NAME else []
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+LONGEST_NAME = 200
+"""Characters of a name that may be a misspelt one; difflib takes long for long texts."""
 
 
 def is_secret(name: str) -> bool:

@@ -257,8 +257,8 @@ def directory_entries(directory: Path) -> list[Path]:
         raise UserError(f"cannot read {directory}: no directory can have that name") from None
 
 
-STANDARD_INPUT = Path("-")
-"""The name of standard input where a file is accepted, too; a file of that name is `./-`."""
+STANDARD_STREAM = Path("-")
+"""The name of standard input, or output, where a file is accepted, too; a file of that name is an absolute path."""
 
 
 def read_standard_input() -> str:

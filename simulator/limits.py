@@ -31,6 +31,9 @@ LINE_BYTES = 256 << 20
 STORED_FILE_BYTES = 1 << 30
 """Bytes of a file that a storage sink wrote."""
 
+FOREIGN_FILES = 10_000
+"""Files below the URI of a storage that no changefeed writes."""
+
 ROW_BYTES = 64 << 20
 """Bytes of a row in a data file. TiDB's own limit is 6 MiB (txn-entry-size-limit), at most 120 MiB."""
 
@@ -39,6 +42,12 @@ LOADED_BYTES = 256 << 20
 
 SQL_BYTES = 64 << 20
 """Bytes of SQL that is parsed at once: TiDB's max_allowed_packet."""
+
+SQL_TOKENS = 3_000_000
+"""Words and symbols of a statement: those of an INSERT of about 500,000 small rows."""
+
+SQL_WORD = 1 << 16
+"""Characters of a word in SQL that is no text and no hexadecimal or binary number. TiDB's names have 64."""
 
 SQL_NESTING = 10_000
 """Parentheses inside one another in a statement or an expression."""

@@ -224,7 +224,7 @@ class TiCDC:
         if watermark:
             live.resolve()
         storage = ExternalStorage(self._changefeed.storage.uri, "sink-uri")
-        return {path: storage.read(path) or b"" for path in storage.sizes()}
+        return {path: storage.read(path) or b"" for path, _ in sorted(storage.files())}
 
     def _new_file_events(self, watermark: bool) -> list[Event]:
         live = self._open()

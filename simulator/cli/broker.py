@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from simulator.cli.help_page import Group
-from simulator.cli.options import PORT
+from simulator.cli.options import PORT, FilePath
 from simulator.cli.output import show_lines
 from simulator.errors import UserError
 
 DIRECTORY = click.option(
     "--directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Its data.  [default: the user's cache]",
 )

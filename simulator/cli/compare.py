@@ -12,6 +12,7 @@ from simulator.cli.output import show_json, show_lines, warn
 from simulator.consumer.compare import StreamComparison, compare_storages, compare_streams
 from simulator.consumer.compare.events import EVERYTHING, ComparedEvent
 from simulator.consumer.compare.pairs import Difference
+from simulator.consumer.records import check_protocol
 from simulator.consumer.storage.sources import is_storage
 from simulator.errors import UserError, printable
 from simulator.quantities import counted
@@ -42,6 +43,8 @@ def compare(
         raise UserError(
             f"{'--protocol' if stored else '--config'} has no effect: the streams are {'' if stored else 'no '}files on storage"
         )
+    for source in (a, b):
+        check_protocol(protocol, source)
     if stored:
         comparison = compare_storages(a, b, config, ignored, limit)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import reduce
@@ -12,13 +13,33 @@ import click
 
 from simulator import releases
 from simulator.errors import UserError
+from simulator.files import STANDARD_STREAM
 from simulator.settings import AUTO, CHARSETS, DEFAULT_SINK_URI, SETTINGS
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
 
-PATH = click.Path(path_type=Path)
-NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+
+class FilePath(click.Path):
+    """A path. `-` is standard input or output, where `allow_dash` says so; a file of that name is `./-`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if path != STANDARD_STREAM:
+            return path
+        if os.fspath(value) != str(STANDARD_STREAM):
+            return path.absolute()
+        if not self.allow_dash:
+            self.fail(
+                "- is standard input or output, which cannot be used here; ./- is a file of that name", param, ctx
+            )
+        return path
+
+
+PATH = FilePath(path_type=Path)
+INPUT = FilePath(path_type=Path, allow_dash=True)
+NEW_FILE = FilePath(path_type=Path, dir_okay=False)
+NEW_TEXT = FilePath(path_type=Path, dir_okay=False, allow_dash=True)
 COUNT = click.IntRange(1, sys.maxsize)
 PORT = click.IntRange(1, 65535)
 
@@ -64,7 +85,9 @@ def choice(name: str, first: str, *others: str, help: str) -> Option:
 
 CONFIG = click.option("--config", type=PATH, metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
-SUMMARY = click.option("--summary", type=NEW_FILE, metavar="FILE.json", help="Also write the summary there.")
+SUMMARY = click.option(
+    "--summary", type=NEW_TEXT, metavar="FILE.json|-", help="Also write the summary there; - is standard output."
+)
 FORCE = click.option("--force", is_flag=True, help="Replace a file there that ticdc-sim did not write, too.")
 REPORT = click.option("--report", type=NEW_FILE, metavar="FILE.html", help="Write a page with plots there.")
 

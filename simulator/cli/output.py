@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from simulator.errors import DeliveryError, abridged, mask_secrets, printable, printable_json
-from simulator.files import is_stream
+from simulator.errors import DeliveryError, abridged, escaped_json, mask_secrets, printable, printable_json
+from simulator.files import STANDARD_STREAM, is_stream
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -29,6 +29,14 @@ def complain(lines: Iterable[str]) -> None:
     with suppress(OSError):
         for line in lines:
             click.echo(printable(abridged(mask_secrets(line))), err=True)
+
+
+def write_json(path: Path, text: str, what: str) -> None:
+    """Print a JSON document on standard output, or write it to a file as `write_file` does."""
+    if path == STANDARD_STREAM:
+        click.echo(escaped_json(text), nl=False)
+    else:
+        write_file(path, text, what)
 
 
 def write_file(path: Path, text: str, what: str) -> None:

@@ -18,7 +18,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import tso
-from simulator.cli.output import write_file
+from simulator.cli.output import write_json
 from simulator.cli.terminal import Terminal
 from simulator.cli.user_files import JSON_MARK
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
@@ -125,7 +125,7 @@ class Summary:
             "partitions": self.by_partition(),
             "statements": [asdict(event) for event in self.plan.statements],
         }
-        write_file(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", "summary")
+        write_json(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", "summary")
 
 
 class Display:
@@ -201,9 +201,9 @@ class Display:
             until = tso.describe(ts) if ts else "nothing was acknowledged"
             self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", soft_wrap=True)
 
-    def finish(self, summary: Summary) -> None:
-        """Print tables and a closing line on standard output, or on standard error if messages are printed there."""
-        out = Terminal(stderr=summary.output.sink == "console")
+    def finish(self, summary: Summary, stderr: bool) -> None:
+        """Print tables and a closing line on standard output, or on standard error."""
+        out = Terminal(stderr=stderr)
         tables = summary.by_table()
         if tables:
             out.print(by_table(tables), "")

@@ -16,7 +16,7 @@ from simulator.cli import resuming, truth
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_client, check_sink, check_storage, to_kafka
 from simulator.cli.truth import TruthRequest
-from simulator.cli.user_files import changefeed_inputs, check_places
+from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.consumer.event_lines import lines
 from simulator.consumer.message_reader import MessageReader
 from simulator.consumer.records import records_of_batch
@@ -129,7 +129,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             checkpoint_writer.file.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
     try:
-        display.finish(summary)
+        display.finish(summary, is_output_taken(options))
     finally:
         if options["summary"] is not None:
             summary.write(options["summary"])

@@ -13,7 +13,7 @@ from simulator import __version__, tso
 from simulator.cli import options as shared
 from simulator.cli.broker import broker
 from simulator.cli.help_page import Group
-from simulator.cli.options import COUNT, PATH, PORT
+from simulator.cli.options import COUNT, INPUT, PATH, PORT
 from simulator.cli.output import complain
 from simulator.errors import UserError
 from simulator.settings import AUTO, PLACES, to_duration_ms
@@ -98,7 +98,7 @@ def diff(
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME|-", type=PATH)
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME|-", type=INPUT)
 @click.option(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
@@ -123,10 +123,10 @@ def run(file: Path, **options: Any) -> None:
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
-    from simulator.files import STANDARD_INPUT
+    from simulator.files import STANDARD_STREAM
     from simulator.run import library, scenario
 
-    if file == STANDARD_INPUT and sys.stdin.isatty():
+    if file == STANDARD_STREAM and sys.stdin.isatty():
         complain(["reading SQL from the terminal; Ctrl-D ends it"])
     run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
 
@@ -336,9 +336,10 @@ def inspect(
     if config:
         raise UserError(f"--config is for files on storage, and {source} has none")
     from simulator.consumer.event_lines import lines, raw_lines
-    from simulator.consumer.records import read_records
+    from simulator.consumer.records import check_protocol, read_records
     from simulator.consumer.schemas import source_schemas
 
+    check_protocol(protocol, source)
     records = read_records(source, follow, warn)
     decoded = raw_lines(records) if raw else lines(records, as_json, protocol, source_schemas(source, schema_registry))
     show_lines(islice(decoded, limit))

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from simulator import __version__
 from simulator.errors import UserError
-from simulator.files import is_remote, is_stream, location_text
-from simulator.ticdc.changefeed import Changefeed, Storage
+from simulator.files import STANDARD_STREAM, is_remote, is_stream, location_text
+from simulator.ticdc.changefeed import STORAGE_SCHEMES, Changefeed, Storage
 
 NAME = f"ticdc-sim {__version__}"
 JSON_MARK = {"written_by": NAME}
@@ -39,6 +39,12 @@ FILES = ("summary", "report")
 REPLACED = ("fixtures", "truth")
 """Options with a directory that is replaced as a whole."""
 
+
+def is_output_taken(options: Mapping[str, Any]) -> bool:
+    """Return whether messages or a document are printed on standard output, which then has nothing else."""
+    return bool(options["console"]) or options["summary"] == STANDARD_STREAM
+
+
 Input = tuple[str, "Path | str | None"]
 """What a file or directory is to the command, and its location."""
 
@@ -58,9 +64,13 @@ def check_places(
 
     `force` of the options allows to replace a file of somebody else, but no input. Records also go to `storage`.
     """
-    outputs = [(f"--{name}", name, Path(options[name])) for name in written if options.get(name) is not None]
+    named = [(name, Path(options[name])) for name in written if options.get(name) is not None]
+    if ("summary", STANDARD_STREAM) in named and options.get("console"):
+        raise UserError("--console and --summary - both write to standard output: give --summary the name of a file")
+    outputs = [(f"--{name}", name, path) for name, path in named if path != STANDARD_STREAM]
     outputs += [
-        ("sink-uri", "storage", Path(text)) for _, text in _local([("", _place(storage.uri) if storage else None)])
+        ("sink-uri", "storage", Path(text))
+        for _, text in _local([("", storage_place(storage.uri) if storage else None)])
     ]
     read = [(what, Path(text)) for what, text in _local(inputs)]
     for place, (option, name, path) in enumerate(outputs):
@@ -75,10 +85,12 @@ def check_places(
             _check_file(option, path, bool(options.get("force")))
 
 
-def _place(uri: str) -> str:
-    """Return a sink-uri without its parameters."""
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc}{unquote(parts.path)}"
+def storage_place(uri: str) -> str:
+    """Return the URI of a storage without its parameters; a path as it is."""
+    return unquote(PARAMETERS.split(uri, maxsplit=1)[0]) if uri.partition("://")[0] in STORAGE_SCHEMES else uri
+
+
+PARAMETERS = re.compile("[?#]")
 
 
 def _local(inputs: Iterable[Input]) -> Iterator[tuple[str, str]]:
@@ -90,11 +102,15 @@ def _local(inputs: Iterable[Input]) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_input(option: str, path: Path, replaced: bool, inputs: Iterable[tuple[str, Path]]) -> None:
-    """Raise UserError if an output is one of the inputs, an existing file in one, or a replaced directory around one."""
+    """Raise UserError if an output is one of the inputs, lies in one, or is a replaced directory around one."""
     for what, read in inputs:
         if _same(path, read):
             raise UserError(f"{option} {path} is {what} of this command: give another name")
-        if os.path.exists(path) and (_inside(path, read) and not path.is_dir() or _is_linked_in(path, read)):
+        if _inside(path, read):
+            raise UserError(
+                f"{option} {path} lies in {what}, {read}, and would become a part of it: give another place"
+            )
+        if os.path.exists(path) and _is_linked_in(path, read):
             raise UserError(f"{option} {path} is a file of {what}, {read}: give another name")
         if replaced and _inside(read, path):
             raise UserError(f"{option} {path} is replaced as a whole, and holds {what}, {read}: give another directory")

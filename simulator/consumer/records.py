@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
 
 from simulator import limits
 from simulator.errors import ChangefeedError, UserError, uri_without_secrets
@@ -16,6 +17,7 @@ from simulator.files import directory_entries, open_file, parse_error_reason, wi
 from simulator.sinks.files.directory import SCHEMAS
 from simulator.ticdc.changefeed import parse_kafka_uri
 from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.changefeed.protocols import SPELLINGS
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,14 @@ def kafka_records(
 
     for partition, offset, timestamp, key, value in read_topic(of_changefeed(kafka), topic, follow=follow):
         yield Record(topic, partition, offset, timestamp, key, value)
+
+
+def check_protocol(protocol: str | None, source: str) -> None:
+    """Raise UserError if the URI of a source tells another protocol."""
+    told = dict(parse_qsl(source.partition("?")[2])).get("protocol", "").lower()
+    if protocol and told and SPELLINGS.get(told, SPELLINGS[protocol]) != SPELLINGS[protocol]:
+        shown = uri_without_secrets(source)
+        raise UserError(f"--protocol {protocol} and protocol={told} of {shown} differ: give one of them")
 
 
 def kafka_topic(uri: str, source: str) -> tuple[str, Kafka, tuple[str, ...]]:

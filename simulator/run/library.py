@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
-from simulator.files import STANDARD_INPUT, parse_toml, read_text
+from simulator.files import STANDARD_STREAM, parse_toml, read_text
 from simulator.run.scenario_about import ABOUT, About, read_about
 
 PACKAGE = Path(__file__).parents[1]
@@ -47,7 +47,7 @@ def find(name: str) -> Shipped:
 
 def file_of(path: Path) -> Path:
     """Return the path itself, or the library's file for the name of a scenario; raises UserError."""
-    if path == STANDARD_INPUT or path.exists() or path.suffix or len(path.parts) != 1:
+    if path == STANDARD_STREAM or path.exists() or path.suffix or len(path.parts) != 1:
         return path
     return find(path.name).file
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.files import STANDARD_INPUT, parse_toml, read_standard_input, read_text
+from simulator.files import STANDARD_STREAM, parse_toml, read_standard_input, read_text
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
@@ -115,7 +115,7 @@ def diff(
 
 def load(file: Path) -> Scenario:
     """Read a scenario, or SQL from a file or standard input; raises ScenarioError with a line for each mistake."""
-    if file.suffix.lower() == ".sql" or file == STANDARD_INPUT:
+    if file.suffix.lower() == ".sql" or file == STANDARD_STREAM:
         return _of_sql(file)
     text = read_text(file)
     try:
@@ -138,7 +138,7 @@ def _of_sql(file: Path) -> Scenario:
     from simulator.run.steps.sql import of_script
 
     try:
-        if file == STANDARD_INPUT:
+        if file == STANDARD_STREAM:
             return Scenario(Settings(), (of_script(read_standard_input(), "standard input"),))
         return Scenario(Settings(), (of_file(file),), file=file)
     except UserError as error:

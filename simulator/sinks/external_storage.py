@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import posixpath
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
@@ -81,13 +81,21 @@ class ExternalStorage:
             raise
 
     def read(self, name: str, length: int | None = None) -> bytes | None:
-        """Return the content of a file or its first bytes; None if there is no such file."""
-        if self._is_local:
-            _check_local(self._path(name))
+        """Return the content of a file or its first bytes; None if there is no such file. Raises the driver's errors,
+        OSError for a local one that is not regular, ValueError for one that is too large to be read as a whole."""
+        path, most = self._path(name), limits.STORED_FILE_BYTES
         try:
-            data: bytes = self._driver.cat_file(self._path(name), end=length)
+            if length is not None and not self._is_local:
+                return cast(bytes, self._driver.cat_file(path, end=length))
+            with open_file(path) if self._is_local else self._driver.open(path, "rb") as file:
+                if length is not None:
+                    return cast(bytes, file.read(length))
+                size = os.fstat(file.fileno()).st_size if self._is_local else getattr(file, "size", None) or 0
+                data: bytes = b"" if size > most else file.read(most + 1)
         except FileNotFoundError:
             return None
+        if max(size, len(data)) > most:
+            raise ValueError(f"it has {max(size, len(data)):,} bytes: at most {limits.size(most)} are accepted")
         return data
 
     def names(self, directory: str) -> frozenset[str]:
@@ -99,12 +107,17 @@ class ExternalStorage:
             return frozenset()
         return frozenset(posixpath.basename(path) for path in paths)
 
-    def sizes(self) -> dict[str, int]:
-        """Return the bytes of all files below the storage's URI by their paths, sorted; none if it does not exist."""
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Yield the paths of all files below the storage's URI and their bytes; none if it does not exist. A local
+        directory is listed as it goes."""
         self._driver.invalidate_cache()
         root = self._root.rstrip("/") + "/"
-        found = self._driver.find(self._root, detail=True)
-        return {path.removeprefix(root): int(found[path]["size"]) for path in sorted(found)}
+        if self._is_local:
+            walked = self._driver.walk(self._root, detail=True)
+            listed = (entry for _, _, entries in walked for entry in entries.values())
+        else:
+            listed = (entry for entry in self._driver.find(self._root, detail=True).values() if entry)
+        yield from ((entry["name"].removeprefix(root), int(entry["size"] or 0)) for entry in listed)
 
     def require_writable(self, setting: str) -> None:
         """Write and remove a small file; raise NotWritable, one line, if that fails."""
@@ -127,17 +140,6 @@ class ExternalStorage:
         if self._driver.exists(new):
             self._driver.rm_file(new)
         self._driver.mv(old, new)
-
-
-def _check_local(path: str) -> None:
-    """Raise OSError for what is no regular file, ValueError for a file that is too large; nothing for a missing one."""
-    try:
-        with open_file(path) as file:
-            size = os.fstat(file.fileno()).st_size
-    except FileNotFoundError:
-        return
-    if size > limits.STORED_FILE_BYTES:
-        raise ValueError(f"it has {size:,} bytes: at most {limits.size(limits.STORED_FILE_BYTES)} are accepted")
 
 
 def reason(error: Exception) -> str:

@@ -15,6 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote_plus, unquote, urlsplit
 from urllib.request import HTTPSHandler, Request, build_opener
 
+from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError, mask_secrets, uri_without_secrets
 from simulator.files import parse_error_reason
 from simulator.sinks.tls import tls_context
@@ -103,17 +104,24 @@ class ConfluentRegistry:
         for pause in (*RETRIES, None):
             try:
                 with build_opener(*handlers).open(request, timeout=TIMEOUT) as response:
-                    return response.status, response.read()
+                    return response.status, self._body(response)
             except HTTPError as error:
                 with error:
                     if error.code < 500 or pause is None:
-                        return error.code, error.read()
+                        return error.code, self._body(error)
             except (OSError, HTTPException) as error:
                 if pause is None:
                     reason = mask_secrets(str(getattr(error, "reason", None) or error) or type(error).__name__)
                     raise DeliveryError(f"[{CODE}] {self.name} cannot be reached: {reason}") from error
             time.sleep(pause)
         raise AssertionError("the last try returns or raises")
+
+    def _body(self, answer: Any) -> bytes:
+        body: bytes = answer.read(limits.FILE_BYTES + 1)
+        if len(body) > limits.FILE_BYTES:
+            most = limits.size(limits.FILE_BYTES)
+            raise DeliveryError(f"[{CODE}] {self.name} answers too much: at most {most} are accepted")
+        return body
 
 
 class RegistrySchemas(Mapping[int, str]):

@@ -122,7 +122,7 @@ def summed_up(planned: Plan, config: str) -> None:
     summary = Summary(planned, output, RunResult(delivered, rows, 1, 1.0), 1.0)
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         summary.write(Path(folder) / "summary.json")
-        Display().finish(summary)
+        Display().finish(summary, stderr=False)
 
 
 def main() -> None:

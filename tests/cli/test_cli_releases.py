@@ -252,6 +252,23 @@ def test_only_what_concerns_a_changefeed_toml_is_shown(capsys: pytest.CaptureFix
     )
 
 
+def test_two_protocols_are_refused_or_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A sink-uri has precedence over a file, as in TiCDC; an option contradicts both."""
+    file = tmp_path / "changefeed.toml"
+    file.write_text("[sink]\nprotocol = 'canal-json'\n")
+    assert run(["releases", "v8.5.3", "--config", str(file), "--sink-uri", "kafka://h/t?protocol=avro"]) == 0
+    warned = "warning: protocol differs in sink-uri and [sink] (avro and canal-json): the sink-uri counts"
+    assert warned in capsys.readouterr().err
+    assert run(["releases", "v8.5.3", "--config", str(file), "--protocol", "avro"]) == 2
+    assert f"--protocol avro and protocol canal-json of [sink] of --config {file} differ" in capsys.readouterr().err
+    source = "kafka://127.0.0.1:1/t?protocol=avro"
+    for command in (["inspect", source], ["compare", source, source]):
+        assert run([*command, "--protocol", "canal-json"]) == 2
+        assert (
+            f"--protocol canal-json and protocol=avro of {source.partition('?')[0]} differ" in capsys.readouterr().err
+        )
+
+
 def test_a_key_that_no_release_has_is_warned_of(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """It would hide what the right one shows."""
     file = tmp_path / "changefeed.toml"
@@ -315,6 +332,12 @@ def test_settings_that_behaviours_concern_exist() -> None:
         (("v8.5.3", "--protocol", "jason"), "'jason' is not one of 'open-protocol', 'canal-json',"),
         (("v6.1.0", "v6.5.0", "--protocol", "debezium"), "there is no protocol debezium; classic has it since v7.6.0"),
         (("v8.5.3", "--sink-uri", "kafka://h/t?protocol=canal-jso"), "Did you mean 'canal-json'?"),
+        (
+            ("v8.5.3", "--protocol", "simple", "--sink-uri", "kafka://h/t?protocol=avro"),
+            "--protocol simple and protocol avro of --sink-uri differ: give one of them",
+        ),
+        (("v8.5.3", "--protocol", "csv", "--sink-uri", "kafka://h/t"), "protocol csv does not go to --sink-uri kafka:"),
+        (("v8.5.3", "--protocol", "avro", "--sink-uri", "s3://b/p"), "protocol avro does not go to --sink-uri s3://…"),
         (("v8.5.3", "--config", "nowhere.toml"), "cannot read nowhere.toml: No such file or directory"),
     ],
 )

@@ -147,6 +147,12 @@ def test_a_file_that_is_too_large_is_not_read(said: Said, monkeypatch: pytest.Mo
     assert "0.jsonl:1: the line is too long: at most 1 MiB" in said("inspect", "fixtures")
 
 
+def test_a_storage_is_no_whole_disk(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FOREIGN_FILES", 100)
+    for command in (("inspect", "file:///"), ("verify", "file:///"), ("compare", "file:///", "file:///")):
+        assert "file:/// has more than 100 files that no changefeed writes, such as " in said(*command)
+
+
 def test_an_insert_of_20_megabytes_is_played(tmp_path: Path) -> None:
     """TiDB's limit of a statement is the limit of a file, too."""
     rows = ",".join(f"({key},'{'x' * 5_000_000}')" for key in range(4))
@@ -192,6 +198,33 @@ def test_a_million_parentheses_are_one_error(said: Said, file: str, content: str
     Path("f.toml").write_text("")
     Path(file).write_text(content)
     assert "nested too deeply: at most 10,000 levels" in said("run", "s.sql", "--console", "--config", "f.toml")
+
+
+SLOW = {
+    "empty statements": (";" * 3_000_000, "it has no statement"),
+    "comments on a line": ("/**/" * 100_000, "it has no statement"),
+    "a long word": ("a" * 5_000_000, "a word of 5,000,000 characters: at most 65,536 are accepted"),
+    "symbols": ("@" * 2_000_000, "too many words and symbols: at most 100,000 are accepted"),
+    "mistakes": ("e;" * 100_000, "s.sql: these are the first 20 mistakes, and there are more"),
+}
+
+
+@pytest.mark.parametrize("content, text", SLOW.values(), ids=list(SLOW))
+def test_sql_without_an_end_of_one_thing_is_refused_soon(
+    said: Said, monkeypatch: pytest.MonkeyPatch, content: str, text: str
+) -> None:
+    monkeypatch.setattr(limits, "SQL_TOKENS", 100_000)
+    Path("s.sql").write_text(content)
+    assert text in said("run", "s.sql", "--console")
+
+
+def test_a_schema_of_nul_characters_is_refused_soon(said: Said) -> None:
+    """A NUL in a text is one of the text."""
+    Path("a").mkdir()
+    Path("a/a.t-schema.sql").write_text("\0" * 5_000_000)
+    assert "line 1, column 1: a NUL character: this is no text" in said("diff", "a", "a", "--console")
+    Path("a/a.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY, v CHAR DEFAULT '\0');")
+    assert play("diff", "a", "a", "--console", "--master", "none") == 0
 
 
 @pytest.mark.parametrize(

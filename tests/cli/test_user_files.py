@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def content(folder: Path) -> dict[str, bytes]:
         (f"{CONFIGURED} --summary feed.toml", "--summary feed.toml is --config of this command"),
         ("run play.toml --console --summary play.toml", "--summary play.toml is the scenario of this command"),
         ("run play.toml --console --summary s.sql", "--summary s.sql is a file of SQL of this command"),
-        ("run play.toml --console --summary before/test.t.csv", "is a file of a snapshot, before"),
+        ("run play.toml --console --summary before/test.t.csv", "lies in a snapshot, before, and would"),
         ("run play.toml --console --summary hard.csv", "--summary hard.csv is a file of a snapshot, before"),
         ("diff before before --console --ddl s.sql --summary s.sql", "is a file of statements of this command"),
         ("diff before before --fixtures out --truth before", "--truth before is a snapshot of this command"),
@@ -72,7 +73,15 @@ def content(folder: Path) -> dict[str, bytes]:
         ),
         ("diff before before --sink-uri file://{cwd}/before?protocol=csv", "is a snapshot of this command"),
         ("run play.toml --fixtures .", "holds the scenario"),
-        ("verify before --report before/test.t.csv", "is a file of SOURCE, before"),
+        ("verify before --report before/test.t.csv", "lies in SOURCE, before, and would become a part of it"),
+        ("diff before before --console --summary before/new.json", "lies in a snapshot, before, and would become"),
+        ("diff before before --fixtures before/../before/out", "lies in a snapshot, before, and would become"),
+        ("diff before before --console --truth before/truth", "lies in a snapshot, before, and would become"),
+        ("diff before before --sink-uri file://{cwd}/before/x?protocol=csv", "lies in a snapshot, before, and would"),
+        ("verify before --report before/new.html", "lies in SOURCE, before, and would become a part of it"),
+        ("verify file://{cwd}/before?protocol=csv --report before/new.html", "lies in SOURCE, "),
+        ("verify x --after before --report before/sub/new.html", "lies in --after, before, and would become"),
+        ("verify x --truth before --against before --report before/new.html", "lies in --truth, before, and would"),
         ("verify before --truth truth --report plan.toml --config plan.toml", "is --config of this command"),
         ("verify before --after before --report hard.csv", "--report hard.csv is a file of"),
         ("serve --config feed.toml --data feed.toml", "--data feed.toml is --config of this command"),
@@ -124,3 +133,38 @@ def test_a_directory_of_data_is_not_one_of_somebody_else(folder: Path, capsys: p
     assert run(["serve", "--data", "before"]) == 2
     assert "--data before holds something else (metadata)" in capsys.readouterr().err
     assert sorted(os.listdir("before")) == ["metadata", "test.t-schema.sql", "test.t.csv"]
+
+
+def test_a_dash_is_standard_output_for_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tables for people go to standard error then; a file of that name is `./-`."""
+    for command in ("run s.sql --fixtures out", "load plan.toml --fixtures load --master none --duration 1s"):
+        assert run([*command.split(), "--summary", "-"]) == 0
+        told = capsys.readouterr()
+        assert json.loads(told.out)["messages"] > 0 and " row change" in told.err
+    assert not Path("-").exists()
+    assert run(["run", "s.sql", "--fixtures", "out", "--summary", "./-"]) == 0
+    assert json.loads(Path("-").read_text())["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            f"{LOAD} --report -",
+            "Invalid value for '--report': - is standard input or output, which cannot be used here",
+        ),
+        ("verify before --report -", "Invalid value for '--report': - is standard"),
+        ("run s.sql --fixtures -", "Invalid value for '--fixtures': - is standard"),
+        ("run s.sql --console --truth -", "Invalid value for '--truth': - is standard"),
+        ("run s.sql --sink-uri kafka://h:1/t?protocol=canal-json --checkpoint -", "Invalid value for '--checkpoint'"),
+        ("serve --data -", "Invalid value for '--data': - is standard"),
+        ("diff before -", "Invalid value for 'AFTER': - is standard"),
+        (f"{RUN} --summary -", "--console and --summary - both write to standard output"),
+    ],
+)
+def test_a_dash_is_never_the_name_of_a_file(
+    line: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = content(folder)
+    assert run(line.split()) == 2
+    assert says in capsys.readouterr().err and content(folder) == before

@@ -103,6 +103,43 @@ def test_values_of_sqlite_are_compared_where_they_are_exact(verified: Verified, 
 KEYED = "CREATE TABLE {} (id BIGINT UNSIGNED PRIMARY KEY, v INT);"
 
 
+GOOD = {
+    "shop.t": ("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));", ["1,a", "2,b"]),
+    "shop.day": ("CREATE TABLE day (d DATE PRIMARY KEY);", ["2024-01-02"]),
+}
+MADE = """CREATE TABLE t (id INTEGER, v TEXT); INSERT INTO t VALUES (1,'a'),(2,'b');
+CREATE TABLE day (d TEXT); INSERT INTO day VALUES ('2024-01-02');"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("UPDATE t SET v = CAST(x'ff61' AS TEXT) WHERE id = 2", "shop.t, row 2: v is '0xff61', 'b' expected"),
+        ("INSERT INTO t VALUES (CAST(x'ff' AS TEXT), 'x')", "shop.t, row 0xff: is there and should not be"),
+        ("INSERT INTO t VALUES (NULL, 'x')", "shop.t, row NULL: is there and should not be"),
+        ("INSERT INTO t VALUES ('abc', 'x')", "shop.t, row abc: is there and should not be"),
+        ("INSERT INTO t VALUES (1.5, 'x')", "shop.t, row 1.5: is there and should not be"),
+        ("INSERT INTO t VALUES (x'00ff', 'x')", "shop.t, row 0x00ff: is there and should not be"),
+        ("INSERT INTO day VALUES ('never')", "shop.day, row never: is there and should not be"),
+        ("INSERT INTO day VALUES (''), ('')", "shop.day, row : is there more than once"),
+    ],
+)
+def test_values_that_no_row_of_tidb_has_are_wrong(
+    verified: Verified, database: Callable[[str], str], statement: str, says: str
+) -> None:
+    """They are named with their row, and all other tables are compared."""
+    found = verified(database(f"{MADE} {statement};"), GOOD)
+    assert (found["verdict"], says in what(found), len(found["compared"])) == ("wrong", True, 2)
+
+
+def test_a_table_that_cannot_be_read_leaves_the_others(verified: Verified, database: Callable[[str], str]) -> None:
+    found = verified(database(f"{MADE} DROP TABLE day; CREATE VIEW day AS SELECT * FROM nowhere;"), GOOD)
+    assert (found["verdict"], [each["table"] for each in found["compared"]]) == ("unproved", ["shop.t"])
+    assert "no such table: main.nowhere" in unchecked(found)["rows of shop.day"]
+    found = verified(database("DROP VIEW day; CREATE VIEW day AS SELECT abs(-9223372036854775808) AS d"), GOOD)
+    assert found["verdict"] == "unproved" and "integer overflow" in unchecked(found)["rows of shop.day"]
+
+
 def test_tables_and_columns_that_are_not_there_are_named(verified: Verified, database: Callable[[str], str]) -> None:
     """A missing table has no rows; rows that nothing identifies are not compared."""
     url = database("""

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from simulator import TiCDC
+from simulator import TiCDC, limits
 from simulator.cli import run
 from simulator.errors import DeliveryError
 
@@ -55,6 +55,20 @@ def test_a_bucket_gets_the_files_that_a_directory_gets(
     assert on_s3 == capsys.readouterr().out
     assert "INSERT shop.item id=2 name=cup price=3" in on_s3
     assert run(["compare", uri(endpoint, "lake/cdc"), (tmp_path / "files").as_uri(), "--exact"]) == 0
+
+
+def test_files_of_a_bucket_have_the_limits_of_local_ones(
+    tmp_path: Path, endpoint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert played(tmp_path, uri(endpoint, "lake/large")) == 0, capsys.readouterr().err
+    monkeypatch.setattr(limits, "STORED_FILE_BYTES", 200)
+    assert run(["inspect", uri(endpoint, "lake/large")]) == 0
+    assert "bytes: at most 200 bytes are accepted" in capsys.readouterr().out
+    monkeypatch.setattr(limits, "FOREIGN_FILES", 0)
+    files = fsspec.filesystem("s3", key="key", secret=SECRET, endpoint_url=endpoint)
+    files.pipe_file("lake/large/mine.txt", b"")
+    assert run(["inspect", uri(endpoint, "lake/large")]) == 2
+    assert "more than 0 files that no changefeed writes, such as 'mine.txt'" in capsys.readouterr().err
 
 
 def test_a_missing_bucket_is_named_without_the_secret(

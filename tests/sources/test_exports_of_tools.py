@@ -245,7 +245,11 @@ def test_text_files_are_read_as_the_options_say(
         ),
         (b"1,a,b\n", ("--csv-separator", ""), "csv-separator '': accepted is one or more characters"),
         (b"1,a,b\n", ("--csv-delimiter", "''"), "csv-delimiter \"''\": accepted is one ASCII character"),
-        (b"1,a,b\n", ("--csv-delimiter", ","), "csv-delimiter ',' is part of csv-separator ','"),
+        (b"1,a,b\n", ("--csv-delimiter", ","), "csv-delimiter ',' is part of csv-separator ',' (the default)"),
+        (b"1,a,b\n", ("--csv-separator", '"'), "csv-delimiter '\"' (the default) is part of csv-separator '\"'"),
+        (b"1,a,b\n", ("--csv-null-value", "a,b"), "csv-separator ',' (the default) is part of csv-null-value 'a,b'"),
+        (b"1,a,b\n", ("--csv-separator", "\udcff"), "csv-separator '\\udcff': accepted is one or more characters of"),
+        (b"1,a,b\n", ("--csv-null-value", "\udcff"), "csv-null-value '\\udcff': accepted are characters of UTF-8"),
     ],
 )
 def test_what_the_options_do_not_fit_is_named(

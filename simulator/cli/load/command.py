@@ -19,7 +19,7 @@ from simulator.cli.load.options import check, file_of, master_of, search_of, set
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
-from simulator.cli.user_files import changefeed_inputs, check_places
+from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
@@ -161,9 +161,8 @@ def _run(
         if request.until_ms is not None:
             require_possible(request.prepared, begun.acknowledged_ms + request.until_ms)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
-    shown = show_progress(
-        _setup(request, output), report_options, metrics, kafka, request.search, output.sink == "console"
-    )
+    stderr = is_output_taken(request.options)
+    shown = show_progress(_setup(request, output), report_options, metrics, kafka, request.search, stderr)
     ended: Stopped | None = None
     try:
         with shown as progress_line, stop_gracefully() as signal:

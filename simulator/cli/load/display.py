@@ -64,7 +64,7 @@ def show_progress(
     """Show the progress of a run, and its reports at the end.
 
     The listener of progress calls `LoadProgressLine.update`, the feed `LoadProgressLine.monitor.sent`. With `kafka` the
-    lag of the consumer group is watched. `stderr` is for runs that print messages on standard output.
+    lag of the consumer group is watched. `stderr` is for runs that print messages or documents on standard output.
     """
     monitor = LoadMonitor(setup)
     progress_line = LoadProgressLine(monitor)

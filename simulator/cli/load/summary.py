@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.cli.load.end import QUANTILES, partitions
 from simulator.cli.load.monitor import LoadMonitor
-from simulator.cli.output import write_file
+from simulator.cli.output import write_json
 from simulator.cli.user_files import JSON_MARK
 from simulator.load.reports.series import columns
 from simulator.sinks.latencies import Latencies
@@ -95,4 +95,4 @@ def write(monitor: LoadMonitor, path: Path) -> None:
     lists = {name: json.dumps(values) for name, values in content.pop("series").items()}
     inner = ",\n".join(f'    "{name}": {values}' for name, values in lists.items())
     text = json.dumps(JSON_MARK | content, indent=2, ensure_ascii=False).removesuffix("\n}")
-    write_file(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")
+    write_json(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.cli.output import show_json
-from simulator.cli.user_files import Input, check_places
+from simulator.cli.user_files import Input, check_places, storage_place
 from simulator.cli.verify import text
 from simulator.cli.verify.document import document
 from simulator.cli.verify.progress_line import VerifyProgressLine
@@ -42,7 +42,8 @@ def verify(options: dict[str, Any]) -> int:
 
 def _inputs(options: VerifyOptions) -> list[Input]:
     named = {f"--{name}": getattr(options, name) for name in ("truth", "before", "after", "against", "config")}
-    return [("SOURCE", options.source), *named.items(), ("--jdbc-driver", options.jdbc_driver)]
+    source = None if options.source is None else storage_place(options.source)
+    return [("SOURCE", source), *named.items(), ("--jdbc-driver", options.jdbc_driver)]
 
 
 def _show(verification: Verification, as_json: bool) -> None:

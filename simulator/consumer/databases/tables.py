@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from simulator.columns import row_image
-from simulator.consumer.databases.urls import batches, connect
+from simulator.consumer.databases.urls import batches, connect, readable
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.states import Gaps, StateRows, column_gaps, state_table_numbers
-from simulator.consumer.replay.table_timeline import TableTimeline
-from simulator.errors import did_you_mean
+from simulator.consumer.replay.table_timeline import TableHistory, TableTimeline
+from simulator.errors import UserError, did_you_mean
 from simulator.tidb.model.table import Table, visible_columns
 
 if TYPE_CHECKING:
@@ -50,9 +50,15 @@ def open_tables(url: str, timeline: TableTimeline) -> DatabaseTables:
             if isinstance(place, Gaps):
                 gaps += place
                 continue
-            query, left = _query(connection, found.inspector, place, history.table)
+            try:
+                with readable(url):
+                    query, left = _query(connection, found.inspector, place, history.table)
+            except UserError as error:
+                connection.rollback()
+                gaps += _unreadable_rows(history, error)
+                continue
             gaps += left
-            sources.append(partial(_read, url, query, StateRows(number, history, False)))
+            sources.append(partial(_read, url, query, StateRows(number, history, False, of_consumer=True)))
     return DatabaseTables(tuple(sources), gaps)
 
 
@@ -159,20 +165,31 @@ class TableQuery:
     """The columns that it reads, in its order."""
 
 
+def _unreadable_rows(history: TableHistory, error: UserError) -> Gaps:
+    return Gaps(((f"rows of {history}", str(error)),), frozenset((str(history),)))
+
+
 def _read(url: str, query: TableQuery, rows: StateRows, report: Report) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table as image pairs; report the Gaps if they cannot be read."""
+    with connect(url) as connection:
+        try:
+            with readable(url):
+                yield from _image_pairs(connection, query, rows)
+        except UserError as error:
+            report(_unreadable_rows(rows.history, error))
+
+
+def _image_pairs(connection: Connection, query: TableQuery, rows: StateRows) -> Iterator[pa.RecordBatch]:
     from simulator.consumer.databases.columns import cells
 
     columns = visible_columns(rows.history.table)
     wanted = [column.name for column in columns]
     places = {name: place for place, name in enumerate(query.columns)}
-    with connect(url) as connection:
-        for batch in batches(connection, query.sql):
-            values = list(zip(*batch, strict=True))
-            unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(batch))
-            made = [
-                cells(column, values[places[column.name]], connection.dialect.name)
-                if column.name in places
-                else unknown
-                for column in columns
-            ]
-            yield from rows.image_pairs(row_image.pack(made), wanted)
+    for batch in batches(connection, query.sql):
+        values = list(zip(*batch, strict=True))
+        unknown = pa.repeat(pa.scalar(UNKNOWN_CELL), len(batch))
+        made = [
+            cells(column, values[places[column.name]], connection.dialect.name) if column.name in places else unknown
+            for column in columns
+        ]
+        yield from rows.image_pairs(row_image.pack(made), wanted)

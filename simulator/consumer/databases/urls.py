@@ -119,8 +119,18 @@ PREPARED = {
 
 
 def _prepare(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.connection.dbapi_connection.text_factory = _text_or_bytes  # type: ignore[union-attr]
     for statement in PREPARED[connection.dialect.name]:
         connection.exec_driver_sql(statement)
+
+
+def _text_or_bytes(value: bytes) -> str | bytes:
+    """Return a TEXT of SQLite, or its bytes if they are no UTF-8, which SQLite does not check."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 @contextmanager

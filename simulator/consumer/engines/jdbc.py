@@ -77,7 +77,7 @@ def database(
             continue
         names = _names(frame, history.table)
         gaps += column_gaps(history.table, names)
-        made = partial(_image_pairs, StateRows(number, history, False), tuple(names))
+        made = partial(_image_pairs, StateRows(number, history, False, of_consumer=True), tuple(names))
         frames.append(map_in_arrow(frame, made, IMAGE_PAIR_SCHEMA))
     return DatabaseTables(tuple(frames), gaps)
 

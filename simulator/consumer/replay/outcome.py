@@ -170,7 +170,8 @@ def _difference(row: Mapping[str, object], history: TableHistory, partitions: Se
 
 
 def _key(row: Mapping[str, object], history: TableHistory) -> str:
-    image = row["handle"] if not history.keyed else row["actual"] or row["expected"]
+    sides = (row["handle"],) if not history.keyed else (row["actual"], row["expected"])
+    image = next(side for side in sides if side is not None)
     assert isinstance(image, bytes)
     cells = row_image.cells_of(image)
     names = [column.name for column in visible_columns(history.table)]

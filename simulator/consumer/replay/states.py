@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from simulator.columns import row_image
+from simulator.columns.cells import Mask
 from simulator.columns.change_frame import by_table, ints
 from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report, image_pair_batch
 from simulator.consumer.replay.image_pairs import convert_to_last, dropped_at, nulls_as_one, row_handles
@@ -18,7 +22,7 @@ from simulator.consumer.replay.normalize import (
     LikeNull,
     arrange_columns,
     as_mask,
-    has_unknown_cell,
+    is_unknown,
     normalize_images,
     nothing_like_null,
 )
@@ -31,6 +35,8 @@ from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, S
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.types import ColumnType, is_binary
+from simulator.tidb.values.conversion import tidb_text
 
 LEAST = 2
 """Minimum number of tasks for reading a large snapshot."""
@@ -42,6 +48,8 @@ class StateRows:
     history: TableHistory
     is_after: bool
     like_null: LikeNull = nothing_like_null
+    of_consumer: bool = False
+    """Whether a consumer wrote them, so that they may have keys that no row of TiDB has."""
 
     def image_pairs(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield image pairs of images whose columns have these names."""
@@ -50,35 +58,72 @@ class StateRows:
         images = normalize_images(arrange_columns(images, names, table), visible_columns(table))
         if self.is_after:
             last = nulls_as_one(images, self.history, self.like_null)
-            yield _image_pair_batch(self.number, self.history, last, END, None)
+            yield self._image_pair_batch(last, END, None)
             return
         begin = pa.repeat(BEGIN, len(images)).to_numpy()
         gone_at = dropped_at(self.history, 0, images, begin) if self.history.cuts else None
         last = nulls_as_one(convert_to_last(self.history, 0, images), self.history, self.like_null)
-        yield _image_pair_batch(self.number, self.history, last, BEGIN, gone_at)
+        yield self._image_pair_batch(last, BEGIN, gone_at)
+
+    def _image_pair_batch(self, images: pa.Array, ts: int, gone_at: pa.Array | None) -> pa.RecordBatch:
+        handle = self._handles(images)
+        values = images if self.history.keyed else pa.repeat(pa.scalar(b""), len(images))
+        nulls = pa.nulls(len(images), pa.binary())
+        sides = {"old": nulls, "new": values} if ts == BEGIN else {"old": values, "new": nulls}
+        columns = {"commit_ts": pa.repeat(pa.scalar(ts, pa.int64()), len(images)), **sides}
+        if gone_at is not None:
+            columns["dropped_at"] = gone_at
+        keep = as_mask(handle.is_valid())
+        if not keep.all():
+            mask = pa.array(keep)
+            handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}
+        return image_pair_batch(self.number, handle, **columns)
+
+    def _handles(self, images: pa.Array) -> pa.Array:
+        """Return the handles of images, null where a cell of the key is unknown; raises UserError for other keys that
+        no row of TiDB has. Those of a consumer's rows get handles of their own, so that nobody expects these rows."""
+        table, none = self.history.table, pa.scalar(None, pa.binary())
+        try:
+            handles = row_handles(table, images)
+        except (UserError, ValueError) as error:
+            if not self.of_consumer:
+                raise UserError(f"{self.history}: a key that is no value of its column's type: {error}") from None
+            handles = row_handles(table, pc.if_else(pa.array(_has_odd_key(table, images)), none, images))
+        odd = ~as_mask(handles.is_valid())
+        if not self.history.keyed or not odd.any():
+            return handles
+        odd &= ~_has_unknown_key(table, images)
+        if odd.any() and not self.of_consumer:
+            rows = counted(int(odd.sum()), "row")
+            raise UserError(f"{self.history}: {rows} with NULL in the key, which identifies no row")
+        return pc.if_else(pa.array(odd), pc.binary_join_element_wise(ODD, images, b""), handles)
 
 
-def _image_pair_batch(
-    number: int, history: TableHistory, images: pa.Array, ts: int, gone_at: pa.Array | None
-) -> pa.RecordBatch:
-    try:
-        handle = row_handles(history.table, images)
-    except pa.ArrowInvalid as error:
-        raise UserError(f"{history}: a key that is no value of its column's type: {error}") from None
-    values = images if history.keyed else pa.repeat(pa.scalar(b""), len(images))
-    nulls = pa.nulls(len(images), pa.binary())
-    sides = {"old": nulls, "new": values} if ts == BEGIN else {"old": values, "new": nulls}
-    columns = {"commit_ts": pa.repeat(pa.scalar(ts, pa.int64()), len(images)), **sides}
-    if gone_at is not None:
-        columns["dropped_at"] = gone_at
-    keep = as_mask(handle.is_valid())
-    if not keep.all() and history.keyed and not has_unknown_cell(images.filter(pa.array(~keep))).all():
-        rows = counted(int((~keep).sum()), "row")
-        raise UserError(f"{history}: {rows} with NULL in the key, which identifies no row")
-    if not keep.all():
-        mask = pa.array(keep)
-        handle, columns = handle.filter(mask), {name: values.filter(mask) for name, values in columns.items()}
-    return image_pair_batch(number, handle, **columns)
+ODD = b"\xff" * 9
+"""In a handle of a row that has no key: no key begins so."""
+
+
+def _has_odd_key(table: Table, images: pa.Array) -> Mask:
+    """Return which images have a cell in their key that is no value of its column's type."""
+    odd = np.zeros(len(images), np.bool_)
+    for type, cell in _key_cells(table, images):
+        if not is_binary(type):
+            number = ColumnType("bigint", unsigned=True) if type.name == "bit" else type
+            text = cell.view(pa.string())
+            odd |= ~as_mask(pc.equal(tidb_text(number, text), text)) & ~is_unknown(cell)
+    return odd
+
+
+def _has_unknown_key(table: Table, images: pa.Array) -> Mask:
+    """Return which images have a cell in their key that is unknown."""
+    unknown: Mask = np.logical_or.reduce([is_unknown(cell) for _, cell in _key_cells(table, images)])
+    return unknown
+
+
+def _key_cells(table: Table, images: pa.Array) -> Iterator[tuple[ColumnType, pa.Array]]:
+    types = {column.name: column.type for column in table.columns}
+    cells = row_image.LazyCells(images, [column.name for column in visible_columns(table)])
+    yield from ((types[name], cells[name]) for name in handle_key(table))
 
 
 def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, int]:
@@ -90,7 +135,11 @@ def state_table_numbers(timeline: TableTimeline, is_after: bool) -> dict[Key, in
 
 
 def snapshot_sources(
-    snapshot: Snapshot, timeline: TableTimeline, is_after: bool, like_null: LikeNull = nothing_like_null
+    snapshot: Snapshot,
+    timeline: TableTimeline,
+    is_after: bool,
+    like_null: LikeNull = nothing_like_null,
+    of_consumer: bool = False,
 ) -> list[ImagePairSource]:
     """Return sources that read a snapshot as image pairs. Tables that the timeline does not have are left out."""
     numbers = state_table_numbers(timeline, is_after)
@@ -100,7 +149,7 @@ def snapshot_sources(
     indexes = _indexes(physical)
     for entry in entries:
         number = numbers[_key(entry.table)]
-        rows = StateRows(number, timeline.tables[number], is_after, like_null)
+        rows = StateRows(number, timeline.tables[number], is_after, like_null, of_consumer)
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
         table_of_index |= dict.fromkeys(at, (rows, names))
@@ -163,7 +212,7 @@ def compare_snapshots(truth: Snapshot, actual: Snapshot) -> SnapshotComparison:
     counts as empty."""
     expected, there = (_tables(snapshot) for snapshot in (truth, actual))
     both = table_timeline((), [*expected.values(), *(table for name, table in there.items() if name not in expected)])
-    sources = [*snapshot_sources(actual, both, False), *snapshot_sources(truth, both, True)]
+    sources = [*snapshot_sources(actual, both, False, of_consumer=True), *snapshot_sources(truth, both, True)]
     gaps = (
         column_gaps(table, [column.name for column in visible_columns(there[name])])
         for name, table in expected.items()

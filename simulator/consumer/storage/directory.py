@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
+from simulator import limits
 from simulator.consumer.storage.file_checks import (
     DAMAGED,
     SHOWN,
@@ -33,6 +34,7 @@ from simulator.consumer.storage.stored_paths import (
     UNFINISHED,
     DataFile,
     IndexFile,
+    may_be_written,
     misplaced,
     rows_file,
 )
@@ -216,10 +218,22 @@ class StorageDirectory:
 
     @cached_property
     def _sizes(self) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        foreign = 0
         try:
-            return self.storage.sizes()
+            for path, size in self.storage.files():
+                found[path] = size
+                foreign += not may_be_written(path)
+                if foreign > limits.FOREIGN_FILES:
+                    break
         except Exception as error:  # each driver has errors of its own
             raise UserError(f"{self.storage.shown} cannot be listed: {reason(error)}") from error
+        if foreign > limits.FOREIGN_FILES:
+            raise UserError(
+                f"{self.storage.shown} has more than {limits.FOREIGN_FILES:,} files that no changefeed writes, such as "
+                f"{next(path for path in found if not may_be_written(path))!r}: the directory of a changefeed is accepted"
+            )
+        return dict(sorted(found.items()))
 
     def has(self, path: str) -> bool:
         return path in self._sizes

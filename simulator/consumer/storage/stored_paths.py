@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Storage
-from simulator.ticdc.storage import data_name, index_path
+from simulator.ticdc.storage import METADATA, data_name, index_path
 
 SCHEMA = re.compile(r"([^/]+/){1,2}meta/schema_\d+_\d{10}\.json|[^/]+/[^/]+/\d+/schema\.json")
 DATE = r"(\d{4}(-\d\d){0,2}/)?"
@@ -24,6 +24,12 @@ LIKE_TICDC = re.compile(r"(.*/)?(CDC[^/]*|schema[^/]*|[^/]*\.(csv|json|index))")
 
 UNFINISHED = re.compile(r"(.*/)?([^/]+\.tmp\.[0-9a-f-]{36}|\.[0-9a-f-]{36})")
 """Files that were being written (tidb: pkg/objstore/local.go WriteFile)."""
+
+
+def may_be_written(path: str) -> bool:
+    """Return whether a changefeed may have written a file at a path."""
+    return path == METADATA or any(form.fullmatch(path) for form in (SCHEMA, NAMED, BY_ID, UNFINISHED))
+
 
 DATES = {"year": r"\d{4}", "month": r"\d{4}-\d\d", "day": r"\d{4}-\d\d-\d\d"}
 """The date in a path, by `date-separator`; others have none."""

@@ -274,10 +274,17 @@ def _in_database(options: VerifyOptions, url: str, expected: Snapshot) -> Found:
     """Compare tables that SQLAlchemy reads."""
     comparison = expected_rows(expected)
     found = open_tables(url, comparison.timeline)
+    unreadable = Gaps()
+
+    def report(left: object) -> None:
+        nonlocal unreadable
+        assert isinstance(left, Gaps)
+        unreadable += left
+
     batches = engine_of(options.master, 2 * expected.size).replay(
-        [*found.sources, *comparison.sources], comparison.expected, options.show, lambda value: None
+        [*found.sources, *comparison.sources], comparison.expected, options.show, report
     )
-    return _outcome(batches, comparison, options), found.gaps
+    return _outcome(batches, comparison, options), found.gaps + unreadable
 
 
 def _behind_jdbc(options: VerifyOptions, url: str, expected: Snapshot) -> Found:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -255,10 +256,16 @@ def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptStatement
         raise UserError(f"{place}: it has no statement")
     if SQL_MODE.search(text):
         return statements  # what a text says depends on the mode that is set when it is played
-    mistakes = [mistake for statement in statements for mistake in _mistakes(statement, place, line)]
+    every = (mistake for statement in statements for mistake in _mistakes(statement, place, line))
+    mistakes = list(islice(every, MISTAKES + 1))
     if mistakes:
-        raise UserError(*mistakes)
+        more = [f"{place}: these are the first {MISTAKES} mistakes, and there are more"] * (len(mistakes) > MISTAKES)
+        raise UserError(*mistakes[:MISTAKES], *more)
     return statements
+
+
+MISTAKES = 20
+"""Syntax errors of a script that are told."""
 
 
 def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str]:

@@ -29,9 +29,10 @@ def text_format(
     default = CsvDialect()
     between = default.separator if separator is None else _unescaped(separator)
     quote = default.quote if delimiter is None else _unescaped(delimiter)
-    if not between or set(between) & set("\r\n\\"):
+    absent = default.null if null is None else null
+    if not between or not _is_unicode(between) or set(between) & set("\r\n\\"):
         raise UserError(
-            f"csv-separator {separator!r}: accepted is one or more characters, no line ends and no backslash"
+            f"csv-separator {separator!r}: accepted is one or more characters of UTF-8, no line ends and no backslash"
         )
     if len(quote) > 1 or quote and (not quote.isascii() or quote.isalnum() or quote in "\r\n\\"):
         raise UserError(
@@ -39,9 +40,25 @@ def text_format(
         )
     if quote and quote in between:
         raise UserError(
-            f"csv-delimiter {delimiter!r} is part of csv-separator {separator or between!r}: choose another one"
+            f"csv-delimiter {quote!r}{_if_default(delimiter)} is part of csv-separator {between!r}"
+            f"{_if_default(separator)}: give another csv-delimiter or csv-separator"
         )
-    return TextFormat(CsvDialect(between, quote, default.null if null is None else null), charset or UTF8)
+    if not _is_unicode(absent) or set(absent) & set("\r\n"):
+        raise UserError(f"csv-null-value {null!r}: accepted are characters of UTF-8, and no line ends")
+    if between in absent:
+        raise UserError(
+            f"csv-separator {between!r}{_if_default(separator)} is part of csv-null-value {absent!r}"
+            f"{_if_default(null)}: give another csv-separator or csv-null-value"
+        )
+    return TextFormat(CsvDialect(between, quote, absent), charset or UTF8)
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _if_default(given: str | None) -> str:
+    return " (the default)" if given is None else ""
 
 
 def _unescaped(text: str) -> str:

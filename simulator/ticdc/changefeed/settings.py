@@ -66,8 +66,13 @@ class ChangefeedSettings:
             if file is None or uri == file:
                 continue
             values = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
-            winner = "the sink-uri counts" if uri else "TiCDC takes a zero in the sink-uri for unset, the file counts"
-            yield f"{name} differs in sink-uri and [{place}]{values}: {winner}"
+            yield differs(name, place, values, bool(uri))
+
+
+def differs(name: str, place: str, values: str, uri_counts: bool = True) -> str:
+    """Return the warning about a setting that a sink-uri and a file have with different values."""
+    winner = "the sink-uri counts" if uri_counts else "TiCDC takes a zero in the sink-uri for unset, the file counts"
+    return f"{name} differs in sink-uri and [{place}]{values}: {winner}"
 
 
 def _shown(value: Value) -> str:

@@ -20,14 +20,14 @@ PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
 
 
 def _boundary_pattern(quoted: str) -> re.Pattern[str]:
-    """Return the pattern of the next comment, quoted text or end. Adjacent quoted texts are one with a doubled quote."""
+    """Return the pattern of the next comment, quoted text or end, with the empty statements after it. Adjacent quoted texts are one with a doubled quote."""
     return re.compile(
         rf"""
     (?P<quoted> {quoted})
   | (?P<versioned> /\*[Tt]?!(?:{quoted}|[^'"`*]|\*(?!/))*+\*/)
   | (?P<hint> /\*\+.*?\*/)
   | (?P<comment> --(?=\s|\Z)[^\n]*+ | \#[^\n]*+ | /\*(?![Tt]?!).*?\*/)
-  | (?P<end> ;)
+  | (?P<end> ;[\s;]*+)
   | (?P<open> ['"`] | /\*)
 """,
         re.VERBOSE | re.DOTALL,
@@ -104,14 +104,14 @@ def _statement_start(text: str, offset: int, start: int, kind: str | None) -> in
 
 def _expected_error(text: str, start: int, comment: str) -> int | None:
     """Return the error number of a `-- fails` comment on its own line; raises SqlError if it has no number."""
-    if text[text.rfind("\n", 0, start) + 1 : start].strip():
+    match, is_bare = FAILS.fullmatch(comment), FAILS_WITHOUT_NUMBER.fullmatch(comment)
+    if match is None and is_bare is None or text[text.rfind("\n", 0, start) + 1 : start].strip():
         return None
-    match = FAILS.fullmatch(comment)
-    if match is None and FAILS_WITHOUT_NUMBER.fullmatch(comment):
+    if match is None:
         raise _syntax_error(
             text, start, "`-- fails` names no error: expected is `-- fails 1062`, a number of 3 to 5 digits"
         )
-    return int(match[1]) if match else None
+    return int(match[1])
 
 
 def _is_comment(statement: str) -> bool:

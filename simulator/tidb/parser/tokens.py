@@ -27,10 +27,15 @@ SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->
 """TiDB's symbols of several characters. sqlglot has those of other dialects too."""
 
 SUM = re.compile(r"([0-9.]+e[+-]?[0-9]+)[+-]", re.IGNORECASE)
-BRACKETS = re.compile(
-    r"""[()]|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|--\s[^\n]*+|\#[^\n]*+|/\*(?![!T]).*?\*/""", re.DOTALL
-)
+QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|--\s[^\n]*+|\#[^\n]*+|/\*(?![!T]).*?\*/"""
+BRACKETS = re.compile(rf"[()]|{QUOTED}", re.DOTALL)
 """A parenthesis, or a text, a name or a comment that may hold some."""
+
+WORDS = re.compile(rf"{QUOTED}|\w++|\S", re.DOTALL)
+"""A text, a name, a comment, a word or a symbol."""
+
+LARGE = 1 << 20
+"""Characters of SQL whose words are looked at before sqlglot's slow tokenizer does."""
 
 PHRASE_ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
 MYSQL = MySQL()
@@ -111,7 +116,9 @@ def tokenizer_message(sql: str, start: int) -> str:
 
 
 def check_unicode(sql: str) -> None:
-    """Raise SchemaError at half of a surrogate pair, which UTF-8 cannot encode."""
+    """Raise SchemaError at a NUL that is in no text, and at half of a surrogate pair, which UTF-8 cannot encode."""
+    if "\0" in sql and (nul := next((word for word in WORDS.finditer(sql) if word[0] == "\0"), None)):
+        raise SchemaError(f"{position(sql, nul.start())}: a NUL character: this is no text of SQL")
     try:
         sql.encode()
     except UnicodeEncodeError as error:
@@ -119,10 +126,13 @@ def check_unicode(sql: str) -> None:
 
 
 def check_size(sql: str) -> None:
-    """Raise SchemaError for a text that is too long, or whose parentheses are nested too deeply."""
+    """Raise SchemaError for a text that is too long, with too many or too long words, or whose parentheses are nested
+    too deeply."""
     if len(sql) > limits.SQL_BYTES:
         most = limits.size(limits.SQL_BYTES)
         raise SchemaError(f"the SQL is too long, with {len(sql):,} characters: at most {most} are accepted")
+    if len(sql) > LARGE:
+        _check_words(sql)
     if sql.count("(") <= limits.SQL_NESTING:
         return
     depth = 0
@@ -133,6 +143,21 @@ def check_size(sql: str) -> None:
                 f"{position(sql, found.start())}: parentheses are nested too deeply: at most "
                 f"{limits.SQL_NESTING:,} levels are accepted"
             )
+
+
+def _check_words(sql: str) -> None:
+    for number, word in enumerate(WORDS.finditer(sql), 1):
+        if number > limits.SQL_TOKENS:
+            raise SchemaError(f"the SQL has too many words and symbols: at most {limits.SQL_TOKENS:,} are accepted")
+        size = word.end() - word.start()
+        if size > limits.SQL_WORD and (word[0][0].isalnum() or word[0][0] == "_") and word[0][:2].lower() not in BASES:
+            raise SchemaError(
+                f"{position(sql, word.start())}: a word of {size:,} characters: at most {limits.SQL_WORD:,} are accepted"
+            )
+
+
+BASES = ("0x", "0b")
+"""The beginnings of words that may be long."""
 
 
 def open_comments(sql: str, tokens: list[Token]) -> list[Token]:

@@ -15,6 +15,7 @@ import lz4.frame
 import pytest
 from support.codec_rows import SHORTENED, Change, parsed, rows, unframed
 
+from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError
 from simulator.releases import V8_5, find
 from simulator.sinks import claim_check
@@ -223,11 +224,14 @@ def test_a_file_is_written_whole_and_read_back(tmp_path: Path) -> None:
         claim_check.read(f"{uri}/c.json")
 
 
-def test_what_fsspec_opens_can_be_a_storage() -> None:
+def test_what_fsspec_opens_can_be_a_storage(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its own scheme."""
     claim_check.require_writable("memory://bucket/prefix")
     claim_check.write("memory://bucket/prefix", [StoredFile("a.json", b"1")])
     assert claim_check.read("memory://bucket/prefix/a.json") == b"1"
+    monkeypatch.setattr(limits, "STORED_FILE_BYTES", 0)
+    with pytest.raises(UserError, match="a.json cannot be read: it has 1 bytes: at most 0 bytes are accepted"):
+        claim_check.read("memory://bucket/prefix/a.json")
 
 
 @pytest.mark.parametrize(
