@@ -274,7 +274,8 @@ class TiCDC:
         if not first <= at <= last:
             raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
         topics = {topic: live.output.counts.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
-        about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
+        sums = live.sums or {} if at == last else {}
+        about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at, sums)
         rows_by_table = expected_rows(plan, decided, self._seed, at)
         return write(rows_by_table, about, in_process.write, Path(directory), format)
 

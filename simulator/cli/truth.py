@@ -16,7 +16,7 @@ from typing import Any
 from simulator import tso
 from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import ChangeSums
 from simulator.errors import UserError
 from simulator.quantities import noun
 from simulator.run import outputs
@@ -139,7 +139,7 @@ class TruthRequest:
         output: Output,
         expected_rows: ExpectedRows,
         ts: int,
-        sums: Mapping[tuple[int, str], ChangeSum] = MappingProxyType({}),
+        sums: ChangeSums = MappingProxyType({}),
     ) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))

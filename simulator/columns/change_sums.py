@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,9 @@ number counts."""
 ChangeSums = Mapping[tuple[str, str], ChangeSum]
 """By `db.table` and kind."""
 
+SumsByKind = Mapping[str, Mapping[str, ChangeSum]]
+"""By kind and `db.table`, as files have them."""
+
 
 def sums_by_group(group: Ints, ts: Ints, images: Hashes, timed: Mask, told: Mask) -> dict[int, ChangeSum]:
     """Return the sums of row changes by number of their group.
@@ -72,3 +76,16 @@ def merged_sums(parts: Iterable[ChangeSums]) -> ChangeSums:
         for key, each in part.items():
             sums[key] = sums.get(key, ChangeSum()) + each
     return sums
+
+
+def sums_by_kind(sums: ChangeSums) -> SumsByKind:
+    return {kind: {name: each for (name, of), each in sums.items() if of == kind} for kind in KINDS}
+
+
+def read_sums(document: Mapping[str, Any]) -> SumsByKind:
+    """Build sums from the JSON of their members; raises TypeError, KeyError or AttributeError for others."""
+    return {kind: {name: ChangeSum(**each) for name, each in document[kind].items()} for kind in KINDS}
+
+
+def sums_of_kinds(sums: SumsByKind) -> ChangeSums:
+    return {(name, kind): each for kind, named in sums.items() for name, each in named.items()}

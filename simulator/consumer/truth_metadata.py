@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import limits, releases, tso
-from simulator.columns.change_sums import KINDS, ChangeSum, ChangeSums
+from simulator.columns.change_sums import KINDS, ChangeSum, ChangeSums, read_sums, sums_of_kinds
 from simulator.consumer import statements as told
 from simulator.consumer.statements import ExpectedStatement
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
@@ -85,7 +85,7 @@ class TruthMetadata:
     @property
     def sums(self) -> ChangeSums:
         """Return the row changes that were sent; empty if they were not summed."""
-        return {(name, kind): each for kind in KINDS for name, each in getattr(self, kind).items()}
+        return sums_of_kinds({kind: getattr(self, kind) for kind in KINDS})
 
 
 def write(directory: Path, about: TruthMetadata) -> None:
@@ -156,8 +156,7 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
     except ValueError as error:
         raise UserError(f"{directory / FILE}: statements: {error}; let the run write its truth again") from None
     values = {name: document[name] for name in names} | {"statements": statements}
-    for name in KINDS:
-        values[name] = {table: ChangeSum(**each) for table, each in document[name].items()}
+    values |= read_sums(document)
     return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
 
 

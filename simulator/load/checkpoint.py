@@ -12,6 +12,7 @@ from operator import add
 from typing import Any
 
 from simulator import tso
+from simulator.columns.change_sums import SumsByKind, read_sums
 from simulator.load.plan.load_plan import LoadPlan
 from simulator.releases import Release
 from simulator.run.checkpoint import changefeed_identity, short_hash
@@ -57,6 +58,8 @@ class LoadCheckpoint:
     """The number of statements at this position that have been sent."""
 
     totals: SentTotals = field(default_factory=SentTotals)
+    sums: SumsByKind | None = None
+    """Of the row changes that were sent; None if not all of them were summed."""
 
     @property
     def watermark(self) -> int:
@@ -74,6 +77,7 @@ class LoadCheckpoint:
             int(document["acknowledged_ms"]),
             int(document["statements"]),
             SentTotals(**document["totals"]),
+            None if document["sums"] is None else read_sums(document["sums"]),
         )
 
 

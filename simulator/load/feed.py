@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, ints
+from simulator.columns.change_sums import ChangeSums, merged_sums, sums_by_kind, sums_of_kinds
 from simulator.engines.tasks.bootstraps import Bootstraps
-from simulator.engines.tasks.messages import encode_flush
+from simulator.engines.tasks.messages import encode_flush, sum_rows
 from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.send import flusher
@@ -96,6 +97,7 @@ class Feed:
             statements=0,
             totals=self.checkpoint.totals + SentTotals(rows, messages, size, 1),
         )
+        self._sum(*(sums_of_kinds(report.sums) for report in reports))
         self._bootstraps.count(self._epoch.spec, _count_by_table(reports))
         if window.end_ms == self._epoch.end_ms:
             self._epoch = next(self._epochs)
@@ -144,7 +146,9 @@ class Feed:
         batches = [*first, *batches, *self._bootstraps.between(now, epoch.spec, numbers)]
         for batch in batches:
             for flush in flusher(epoch.spec, eager=False)([batch]):
-                self._sink.write(encode_flush(flush, epoch.spec).records)
+                encoded = encode_flush(flush, epoch.spec)
+                self._sink.write(encoded.records)
+                self._sum(sum_rows(encoded.events, epoch.spec))
             self._sink.drain()
             if self._sink.failed:
                 self._require(self._sink.close())
@@ -153,6 +157,11 @@ class Feed:
             if ints(batch, "kind")[0] == DDL:
                 self.checkpoint = replace(self.checkpoint, statements=self.checkpoint.statements + 1)
                 self._save()
+
+    def _sum(self, *sent: ChangeSums) -> None:
+        if self.checkpoint.sums is not None:
+            sums = merged_sums((sums_of_kinds(self.checkpoint.sums), *sent))
+            self.checkpoint = replace(self.checkpoint, sums=sums_by_kind(sums))
 
     def _save(self) -> None:
         if self._store is not None:

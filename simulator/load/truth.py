@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from simulator import tso
+from simulator.columns.change_sums import ChangeSums
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch
 from simulator.load.epochs.epochs import PreparedLoad, jobs_until, schema_epochs
 from simulator.load.plan.load_plan import LoadPlan
@@ -31,10 +33,12 @@ def write(
     ms: int,
     directory: Path,
     format: str = directories.FORMATS[0],
+    sums: ChangeSums = MappingProxyType({}),
 ) -> Mapping[str, int]:
     """Write the rows at the watermark of a simulated millisecond, and return how many each table has.
 
-    Statements at that millisecond are included. Tables that the filter of the changefeed excludes are left out. Raise
+    Statements at that millisecond are included. Tables that the filter of the changefeed excludes are left out. `sums` are of
+    the row changes that were sent; empty if they were not summed. Raise
     UserError if the directory must not be replaced, DeliveryError if the disk refuses.
     """
     plan, epoch = prepared.load, next(schema_epochs(prepared, output, ms))
@@ -65,6 +69,7 @@ def write(
             plan.model.seed,
             definitions=messages.definitions(prepared.plan.positions[0].catalog),
             statements=tuple(messages.of_jobs(jobs_until(prepared, ms))),
+            sums=sums,
         )
         directories.write_about(
             staging,

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import SNAPSHOT_ROWS
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import ChangeSums, merged_sums, sums_of_kinds
 from simulator.consumer.storage.directory import StorageDirectory
 from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
@@ -65,8 +65,8 @@ class RunResult:
     unmet: tuple[str, ...] = ()
     """Faults whose trigger never occurred."""
 
-    sums: Mapping[tuple[int, str], ChangeSum] = field(default_factory=dict)
-    """(table, kind) → sum of row changes, of a whole run that is to sum them"""
+    sums: ChangeSums = field(default_factory=dict)
+    """Of a whole run that is to sum its row changes."""
 
 
 def run(
@@ -259,9 +259,7 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
-    sums: dict[tuple[int, str], ChangeSum] = {}
-    for table, kind, *members in (each for report in reports for each in report.sums):
-        sums[table, kind] = sums.get((table, kind), ChangeSum()) + ChangeSum(*members)
+    sums = merged_sums(sums_of_kinds(report.sums) for report in reports)
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))

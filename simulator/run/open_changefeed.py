@@ -14,6 +14,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from simulator import tso
+from simulator.columns.change_sums import ChangeSums, merged_sums
 from simulator.engines import in_process
 from simulator.engines.tasks import send
 from simulator.engines.tasks.bootstraps import Bootstraps
@@ -88,6 +89,8 @@ class OpenChangefeed:
         self._reporter = Reporter(None)
         self.faults = InjectedFaults((), seed, stays_open=True)
         self._bootstraps = Bootstraps()
+        self.sums: ChangeSums | None = {} if keep_history else None
+        """Of the row changes that were sent; None without history, and after a fault."""
 
     @property
     def watermark(self) -> int:
@@ -296,7 +299,9 @@ class OpenChangefeed:
         output, release = self.output.for_plan(plan), self._context.rules.release
         rows, owned, spec = in_process.ordered_rows(execute.work_of(plan, output, release, self._seed, 0.0, None), True)
         ends = tuple(tso.compose(position.now_ms) for position in positions[1:]) if noted else ()
-        spec, count = replace(spec, flush_ends=ends), self.output.count
+        if plan.faults:
+            self.sums = None
+        spec, count = replace(spec, flush_ends=ends, sums=self.sums is not None), self.output.count
         self.faults.begin(spec)
         if not noted:
             self._note(positions, results)
@@ -329,8 +334,10 @@ class OpenChangefeed:
         before = deepcopy(self._bootstraps)
         try:
             sink, told = self.output.sink, self._reporter
-            send.feed(rows, owned, spec, sink, lambda: True, told, None, self.faults, None, self._bootstraps)
+            sent = send.feed(rows, owned, spec, sink, lambda: True, told, None, self.faults, None, self._bootstraps)
             self.output.settle()
         except DeliveryError:
             self._bootstraps = before  # all of it is sent again
             raise
+        if self.sums is not None:
+            self.sums = merged_sums((self.sums, sent.sums))

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSum
+from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSums, sums_by_kind
 from simulator.consumer import truth_metadata as truth_about
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
@@ -91,9 +91,10 @@ def about(
     emptied: tuple[str, ...] = (),
     definitions: Mapping[str, str] = MappingProxyType({}),
     statements: tuple[ExpectedStatement, ...] = (),
-    sums: Mapping[str, Mapping[str, ChangeSum]] = MappingProxyType({}),
+    sums: ChangeSums = MappingProxyType({}),
 ) -> TruthMetadata:
     """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic."""
+    named = sums_by_kind(sums)
     sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
     tag, architecture = tag_and_architecture(release)
     return TruthMetadata(
@@ -112,9 +113,9 @@ def about(
         emptied=emptied,
         definitions=dict(definitions),
         statements=statements,
-        changes=sums.get(CHANGES, {}),
-        deletes=sums.get(DELETES, {}),
-        bootstraps=sums.get(BOOTSTRAPS, {}),
+        changes=named[CHANGES],
+        deletes=named[DELETES],
+        bootstraps=named[BOOTSTRAPS],
     )
 
 

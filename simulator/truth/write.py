@@ -9,12 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_sums import KINDS, ChangeSum
+from simulator.columns.change_sums import ChangeSums
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.truth import directory as directories
 from simulator.truth.expected_rows import ExpectedRows, emptied_tables, empty_tables
@@ -54,7 +53,7 @@ def about_run(
     topics: Mapping[str, int],
     seed: int,
     watermark: int,
-    sums: Mapping[tuple[int, str], ChangeSum] = MappingProxyType({}),
+    sums: ChangeSums = MappingProxyType({}),
 ) -> TruthMetadata:
     """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `sums` are those
     of `RunResult`."""
@@ -74,15 +73,5 @@ def about_run(
         emptied_tables(plan, rules),
         messages.definitions(plan.positions[0].catalog),
         tuple(messages.of_jobs(plan.jobs)),
-        {kind: _by_table(plan, sums, kind) for kind in KINDS},
+        sums,
     )
-
-
-def _by_table(plan: Plan, sums: Mapping[tuple[int, str], ChangeSum], kind: str) -> Mapping[str, ChangeSum]:
-    """Return the sums of row changes by the name of their table in messages."""
-    by_table: dict[str, ChangeSum] = {}
-    for (number, _), each in (item for item in sums.items() if item[0][1] == kind):
-        table = sent_table(plan.routes[number], plan.tables[number].table)
-        name = f"{table.schema}.{table.name}"
-        by_table[name] = by_table.get(name, ChangeSum()) + each
-    return by_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -253,6 +254,16 @@ def test_releases_and_architectures_are_named() -> None:
         )
     with pytest.raises(UserError, match="unknown TiCDC release 'v8.5.99'"):
         TiCDC("v8.5.99")
+
+
+def test_the_truth_counts_what_was_sent(tmp_path: Path) -> None:
+    """So that a row which came and went is missed in the stream."""
+    with TiCDC(fixtures=tmp_path / "stream", fixtures_format="jsonl") as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY); INSERT INTO test.t VALUES (1)")
+        ticdc.execute("DELETE FROM test.t")
+        ticdc.truth(tmp_path / "truth")
+    about = json.loads((tmp_path / "truth" / "truth.json").read_text())
+    assert [about[kind]["test.t"]["rows"] for kind in ("changes", "deletes")] == [1, 1]
 
 
 def test_what_a_consumer_wrote_down_is_held_against_the_truth(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ RESTARTS = replace(stream_spec(OPEN), restarts=True)
 
 
 def found(stream: Stream, spec: StreamSpec = RESTARTS) -> Violations:
-    return check_records(records(stream, spec.protocol, spec.watermarks), spec)[0]
+    return check_records(records(stream, spec.protocol, bool(spec.watermarks)), spec)[0]
 
 
 def told(stream: Stream, spec: StreamSpec = RESTARTS) -> set[str]:

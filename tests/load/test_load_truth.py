@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -136,3 +138,43 @@ def test_nothing_but_a_truth_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="format of a snapshot 'xml': csv or parquet"):
         directories.check(tmp_path / "new", "xml")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "truth"]
+
+
+COMES_AND_GOES = """
+name = "comes-and-goes"
+[[table]]
+definition = "CREATE TABLE d.t (id BIGINT PRIMARY KEY, v VARCHAR(20))"
+rows = 20
+mix = {inserts = 40, updates = 20, deletes = 40}
+"""
+
+
+def test_a_row_that_came_and_went_is_missed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without it the stream leads to the rows of the truth, too."""
+    (tmp_path / "plan.toml").write_text(COMES_AND_GOES)
+    stream, truth = tmp_path / "stream", ("--truth", tmp_path / "truth")
+    command = (
+        "load",
+        tmp_path / "plan.toml",
+        "--sink-uri",
+        URI,
+        "--rate",
+        300,
+        "--duration",
+        "2s",
+        "--fixtures",
+        stream,
+        *truth,
+    )
+    assert play(*command, "--master", "none") == 0
+    assert play("verify", stream, *truth) == 0
+
+    file = max(stream.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    lines = file.read_text().splitlines(keepends=True)
+    messages = [json.loads(base64.b64decode(json.loads(line)["value"])) for line in lines]
+    keys = [message["data"][0]["id"] if message["data"] else None for message in messages]
+    gone = next(key for key, message in zip(keys, messages) if message["type"] == "DELETE")
+    file.write_text("".join(line for key, line in zip(keys, lines) if key != gone))
+    capsys.readouterr()
+    assert play("verify", stream, *truth) == 1
+    assert "changes-missing" in capsys.readouterr().out

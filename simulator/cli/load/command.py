@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from simulator import releases, tso
@@ -20,6 +21,7 @@ from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
+from simulator.columns.change_sums import ChangeSums, sums_by_kind, sums_of_kinds
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
@@ -218,9 +220,11 @@ def _write_truth_at(request: LoadRequest, at: str) -> None:
     truths.show(_write_truth(request, output, tso.physical(ts) - prepared.start_ms), options["truth"], ts)
 
 
-def _write_truth(request: LoadRequest, output: Output, ms: int) -> Mapping[str, int]:
+def _write_truth(
+    request: LoadRequest, output: Output, ms: int, sums: ChangeSums = MappingProxyType({})
+) -> Mapping[str, int]:
     directory, format = request.options["truth"], request.options["truth_format"]
-    return truth.write(request.prepared, output, request.changefeed, ms, directory, format)
+    return truth.write(request.prepared, output, request.changefeed, ms, directory, format, sums)
 
 
 def _setup(request: LoadRequest, output: Output) -> Setup:
@@ -268,7 +272,7 @@ def _checkpoint(request: LoadRequest, output: Output) -> tuple[CheckpointFile | 
         prepared.start_ms,
         dict(zip(to.topics, to.counts, strict=True)),
     )
-    first = LoadCheckpoint(identity, prepared.start_ms)
+    first = LoadCheckpoint(identity, prepared.start_ms, sums=sums_by_kind({}))
     if not request.can_resume:
         return None, first
     if request.options["resume"]:
@@ -301,7 +305,9 @@ def _send(
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
     epochs = schema_epochs(prepared, output, begun.acknowledged_ms)
-    reported = (replace(epoch, spec=replace(epoch.spec, progress=driver)) for epoch in epochs)
+    summed = begun.sums is not None and request.options["truth"] is not None
+    begun = begun if summed else replace(begun, sums=None)
+    reported = (replace(epoch, spec=replace(epoch.spec, progress=driver, sums=summed)) for epoch in epochs)
     feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if request.master == IN_PROCESS:
@@ -313,7 +319,8 @@ def _send(
         feed.close()
     if request.options["truth"] is not None:
         display.stage("writing the truth")
-        _write_truth(request, output, feed.checkpoint.acknowledged_ms)
+        sums = sums_of_kinds(feed.checkpoint.sums or {})
+        _write_truth(request, output, feed.checkpoint.acknowledged_ms, sums)
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:

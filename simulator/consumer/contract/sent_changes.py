@@ -44,7 +44,9 @@ def check_sent_changes(
 
 
 def _differences(found: ChangeSums, sent: ChangeSums, bare_deletes: int) -> Iterator[Violation]:
-    kinds = {CHANGES} if 0 < bare_deletes == _missing_deletes(found, sent) else set(NAMES)  # they do not tell their table
+    kinds = (
+        {CHANGES} if 0 < bare_deletes == _missing_deletes(found, sent) else set(NAMES)
+    )  # they do not tell their table
     for (table, kind), expected in sorted(sent.items()):
         actual = found.get((table, kind), ChangeSum())
         if kind not in kinds or actual.times is None and actual.rows >= expected.rows:

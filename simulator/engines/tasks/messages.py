@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import BOOTSTRAP, DDL, DELETE, OPERATIONS, ROW, Ints, ints, picked, picked_values
-from simulator.columns.change_sums import BOOTSTRAPS, KINDS, ChangeSum, sums_by_group
+from simulator.columns.change_sums import BOOTSTRAPS, KINDS, ChangeSums, merged_sums, sums_by_group
 from simulator.columns.hashing import fingerprints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.releases import Release
@@ -234,8 +234,10 @@ def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, i
     return dict(zip(keys, counts.tolist(), strict=True))
 
 
-def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, str], ChangeSum]:
-    """Sum the rows and BOOTSTRAPs by (table, kind of KINDS)."""
+def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> ChangeSums:
+    """Sum the rows and BOOTSTRAPs, if the run is to sum them."""
+    if not spec.sums:
+        return {}
     rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)))
     kind, table, op, ts, hashes = (
         ints(events, name)[rows] for name in ("kind", "table", "op", "commit_ts", "row_hash")
@@ -245,4 +247,12 @@ def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, str], Ch
         ts = ts >> LOGICAL_BITS << LOGICAL_BITS
     known = np.ones(len(rows), np.bool_)
     sums = sums_by_group(len(KINDS) * table + kinds, ts, hashes.view(np.uint64), known, known)
-    return {(group // len(KINDS), KINDS[group % len(KINDS)]): each for group, each in sums.items()}
+    return merged_sums(
+        {(_sent_name(group // len(KINDS), spec), KINDS[group % len(KINDS)]): each} for group, each in sums.items()
+    )
+
+
+def _sent_name(number: int, spec: TaskSpec) -> str:
+    """Return the name of a physical table in messages, `db.table`."""
+    table = sent_table(spec.routes[number], spec.tables[number].table)
+    return f"{table.schema}.{table.name}"

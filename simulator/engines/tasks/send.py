@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import ChangeSums, merged_sums, sums_by_kind
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
@@ -125,7 +125,7 @@ def send(
         ended,
         sink.latencies(),
         sink.resent,
-        sums=[(*key, *astuple(each)) for key, each in sorted(sent.sums.items())],
+        sums=sums_by_kind(sent.sums),
     )
 
 
@@ -136,8 +136,8 @@ class SinkInput:
     changes: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """(table, op, destination) → rows"""
 
-    sums: dict[tuple[int, str], ChangeSum] = field(default_factory=dict)
-    """By (table, kind), of a run that is to sum its row changes."""
+    sums: ChangeSums = field(default_factory=dict)
+    """Empty unless the run is to sum its row changes."""
 
     began: float = 0.0
     """When the sink got the first record, in seconds since 1970; 0 if it got none."""
@@ -148,8 +148,7 @@ class SinkInput:
         self.began = self.began or time.time()
         sink.write(messages.records)
         self.changes.update(count_rows(messages.events, spec))
-        for key, each in sum_rows(messages.events, spec).items() if spec.sums else ():
-            self.sums[key] = self.sums.get(key, ChangeSum()) + each
+        self.sums = merged_sums((self.sums, sum_rows(messages.events, spec)))
         reporter.sent(messages.events.num_rows, messages.records, sink)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.channel import DriverAddress
+from simulator.columns.change_sums import SumsByKind, read_sums, sums_by_kind
 from simulator.engines.tasks.control_events import ControlEvents
 from simulator.releases import Release
 from simulator.sinks.latencies import Latencies
@@ -106,10 +107,10 @@ class TaskReport:
     unmet: list[str] = field(default_factory=list)
     """Faults whose condition never occurred."""
 
-    sums: list[tuple[int, str, int, int, int]] = field(default_factory=list)
-    """(table, kind, and the members of their ChangeSum)"""
+    sums: SumsByKind = field(default_factory=lambda: sums_by_kind({}))
 
     @staticmethod
     def read(document: Mapping[str, Any]) -> TaskReport:
         """Build a report from the JSON of its fields."""
-        return TaskReport(**{**document, "latencies": Latencies.read(document["latencies"])})
+        latencies, sums = Latencies.read(document["latencies"]), read_sums(document["sums"])
+        return TaskReport(**{**document, "latencies": latencies, "sums": sums})

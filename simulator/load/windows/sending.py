@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
-from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush
+from simulator.columns.change_sums import ChangeSums, merged_sums, sums_by_kind
+from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
 from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.send import flusher
@@ -59,6 +60,7 @@ def send_window(
     before, resent = sink.accounts(), sink.resent
     sink.latencies()
     began, changes = 0.0, Counter[tuple[int, int, int]]()
+    sums: ChangeSums = {}
     for each in window_messages(window, owned) if prefetched is None else prefetched:
         claim_check.write(spec.options.claim_check_storage_uri, each.files)
         for records in _pace_records(each.records, window, start, stop_request or StopRequest()):
@@ -68,6 +70,7 @@ def send_window(
                 rows = each.events.num_rows * len(records.value) // len(each.records.value)
                 reporter.sent(rows, records, sink)
         changes.update(count_rows(each.events, spec))
+        sums = merged_sums((sums, sum_rows(each.events, spec)))
         if sink.failed:
             break
     sink.drain()
@@ -80,6 +83,7 @@ def send_window(
         sending=(began, time.time()) if began else None,
         latencies=sink.latencies(),
         resent=sink.resent - resent,
+        sums=sums_by_kind(sums),
     )
 
 
