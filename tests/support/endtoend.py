@@ -169,7 +169,9 @@ class Script:
 def _played(feed: Feed, uri: str, config: str) -> tuple[list[str], list[Sent]]:
     """Statements that were answered otherwise than by TiDB, and the messages."""
     stop = feed.recorded.get("error", "")
-    script = Script([{"sql": "SET time_zone = '+00:00'"}, {"sql": "SET timestamp = 1700000000"}, *feed.statements], stop)
+    script = Script(
+        [{"sql": "SET time_zone = '+00:00'"}, {"sql": "SET timestamp = 1700000000"}, *feed.statements], stop
+    )
     with same_upstream(feed.case), TiCDC(feed.release, sink_uri=uri, config=config or None, databases=()) as ticdc:
         try:
             ticdc.open_changefeed.play(script)
