@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -72,7 +73,7 @@ class Feed:
         """Whether it is that of a storage sink."""
         return str(self.recorded["uri"]).startswith("file:")
 
-    @property
+    @cached_property
     def protocol(self) -> str:
         return protocol_of(self.recorded["uri"])
 
