@@ -63,7 +63,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     parser.addoption("--stories", metavar="DIR", help="directory of stories with logs (default: tests/stories)")
     parser.addoption("--recordings", metavar="DIR", help="directory of TiDB's answers (default: tests/recordings)")
     parser.addoption("--endtoend", metavar="DIR", help="directory of recorded changefeeds (default: tests/endtoend)")
-    parser.addoption("--every-mutant", action="store_true", help="try each mutant of each message (test_mutants.py)")
+    parser.addoption(
+        "--everything", action="store_true", help="every mutant of test_mutants.py, every literal of test_recordings.py"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

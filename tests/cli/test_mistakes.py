@@ -57,9 +57,10 @@ class Shell:
         return out, [line for line in err.splitlines() if not line.endswith(" …")]
 
     def refused(self, uri: str = NOWHERE, *more: object, code: int = 2, fixtures: bool = True) -> str:
-        """The one line that `diff` says; no fixtures are left."""
+        """The one line that `diff` says, besides that it does without Spark; no fixtures are left."""
         where = ("--fixtures", self.fixtures) if fixtures else ()
-        out, err = self.run(code, "diff", self.before, self.after, "--sink-uri", uri, *where, *more)
+        out, said = self.run(code, "diff", self.before, self.after, "--sink-uri", uri, *where, *more)
+        err = [line for line in said if not line.startswith("snapshots of up to ")]
         assert out == "" and [line[:11] for line in err] == ["ticdc-sim: "]
         assert list(self.fixtures.parent.glob("*")) == list(self.fixtures.parent.glob(".*")) == []
         return err[0].removeprefix("ticdc-sim: ")
@@ -137,11 +138,21 @@ def test_a_table_without_handle_key_is_refused_with_both_ways_out(shell: Shell) 
     ids=["too few fields", "out of range", "no gzip", "cut short", "no Parquet"],
 )
 def test_a_file_that_is_not_as_its_schema_says_is_named(
-    spark: SparkSession, shell: Shell, suffix: str, rows: str | bytes, words: str
+    shell: Shell, suffix: str, rows: str | bytes, words: str
 ) -> None:
     snapshot(shell.before, BEFORE)
     snapshot(shell.after, rows, suffix=suffix)
     assert shell.refused().startswith(f"{shell.after}/shop.t{suffix}: {words}")
+
+
+def test_a_file_that_a_task_of_spark_cannot_read_is_named(spark: SparkSession, shell: Shell) -> None:
+    """The error crosses from the task to the driver as it is."""
+    snapshot(shell.before, BEFORE)
+    snapshot(shell.after, "1,2,a\n2,300,b\n")
+    assert shell.refused() == (
+        f"{shell.after}/shop.t.csv: table `shop`.`t`, column 'small', row id='2': value '300' of type tinyint: "
+        "accepted is -128 to 127"
+    )
 
 
 @pytest.mark.parametrize(
@@ -371,7 +382,7 @@ def test_a_message_that_kafka_refuses_is_a_failed_delivery_from_an_offset_on(
 # What is no mistake
 
 
-def test_the_console_shows_what_inspect_shows_of_the_fixtures(spark: SparkSession, good: Shell) -> None:
+def test_the_console_shows_what_inspect_shows_of_the_fixtures(good: Shell) -> None:
     """Nothing else is on standard output; a key that TiCDC does not know is a warning and no more."""
     run = "diff", good.before, good.after, "--sink-uri", f"{NOWHERE}&partition-nun=2"
     shown, err = good.run(0, *run, "--console")
@@ -382,7 +393,7 @@ def test_the_console_shows_what_inspect_shows_of_the_fixtures(spark: SparkSessio
     assert len([line for line in shown.splitlines() if " UPDATE shop.t id=2 small: 3→4" in line]) == 1
 
 
-def test_compressed_files_are_read_like_any(spark: SparkSession, shell: Shell) -> None:
+def test_compressed_files_are_read_like_any(shell: Shell) -> None:
     snapshot(shell.before, gzip.compress(BEFORE.encode()), suffix=".000000000.csv.gz")
     snapshot(shell.after, zstandard.compress(AFTER.encode()), suffix=".000000000.csv.zst")
     shown, _ = shell.run(0, "diff", shell.before, shell.after, "--sink-uri", NOWHERE, "--console")
@@ -405,26 +416,3 @@ def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Pa
     assert re.fullmatch(rf"ticdc-sim: cannot write {fixtures}/shop/\d\.jsonl: File too large", said[0])
     assert process.returncode == 3
     assert list(fixtures.parent.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_whoever_closes_standard_output_has_seen_enough(good: Shell) -> None:
-    """As `ticdc-sim … | head -1` does."""
-    with started(
-        "diff", good.before, good.after, "--sink-uri", NOWHERE, "--console", "--speed", "20", "--master", "none"
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("shop/")
-        process.stdout.close()
-        assert errors(process) == []
-    assert process.returncode == 0
-
-
-@pytest.mark.slow
-def test_standard_output_that_is_full_is_told(good: Shell) -> None:
-    (good.directory / "shop").mkdir()
-    record = '{"offset": 0, "timestamp": 0, "key": null, "value": null}\n'
-    (good.directory / "shop" / "0.jsonl").write_text(record)
-    with open("/dev/full", "w") as full, started("inspect", good.directory, stdout=full.fileno()) as process:
-        assert errors(process) == ["ticdc-sim: No space left on device"]
-    assert process.returncode == 3

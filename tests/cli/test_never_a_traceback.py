@@ -19,7 +19,9 @@ from simulator.cli import run
 from simulator.engines import in_process
 
 URI = "kafka://h:1/t?protocol=canal-json"
-BATCHES = 6
+BATCHES, FEW = 6, 3
+"""Batches that are tried with `--everything`, and without."""
+
 RUNS = 1000
 """Runs of a batch."""
 
@@ -89,10 +91,14 @@ def wrong(code: object, out: str, err: str) -> str:
     return "" if "Traceback" not in err else "a traceback"
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(BATCHES if metafunc.config.getoption("--everything") else FEW))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(BATCHES))
 def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -> None:
-    """Six thousand in all: good ones of every command with one or two arguments or files damaged."""
+    """Thousands: good ones of every command with one or two arguments or files damaged."""
     ends = ((line, *folder.run(line)) for line in bad(seed, RUNS))
     found = [(what, line, err[-2000:]) for line, code, out, err in ends if (what := wrong(code, out, err))]
     assert found[:3] == []

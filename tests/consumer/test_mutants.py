@@ -107,13 +107,13 @@ COPIES = 8
 """Rows of each kind: so many mutants share a stream."""
 
 ALONE = 6
-"""Streams with one mutant that are verified of each story, unless `--every-mutant` is given."""
+"""Streams with one mutant that are verified of each story, unless `--everything` is given."""
 
 SHARE = 4
-"""Changes of fields of which one is tried, unless `--every-mutant` is given."""
+"""Changes of fields of which one is tried, unless `--everything` is given."""
 
 ALIKE = 1
-"""Columns of which a mutation is tried, unless `--every-mutant` is given."""
+"""Columns of which a mutation is tried, unless `--everything` is given."""
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ ALIKE = 1
 )
 def test_each_mutant_is_told(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """A mutant is wrong, unproved, unfinished or refused, but for those that are allowed."""
-    every = bool(request.config.getoption("--every-mutant"))
+    every = bool(request.config.getoption("--everything"))
 
     assert [f"{mutation} → {verdict}" for mutation, verdict in survivors(name, tmp_path, every)] == []
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -22,7 +23,11 @@ from simulator.consumer.compare.pairs import Identities, transaction_of
 from simulator.consumer.compare.pairs import differences as unequal
 from simulator.consumer.decode import DECODERS
 from simulator.consumer.decode.avro import records as avro_records
-from simulator.errors import EncodeError, SqlError
+from simulator.errors import DdlError, EncodeError, SqlError
+from simulator.run.plan.step import PlanContext, RunPosition, StepResult, joined
+from simulator.run.steps.sql import execute_statement
+from simulator.tidb.sql_engine.errors import error_number
+from simulator.tidb.sql_engine.storage.state import FailedStatement
 from support.endtoend_storage import Lengths, recorded_files, transaction_lengths, unequal_files, written_files
 from support.same_upstream import same_upstream
 
@@ -68,7 +73,7 @@ class Feed:
         """Whether it is that of a storage sink."""
         return str(self.recorded["uri"]).startswith("file:")
 
-    @property
+    @cached_property
     def protocol(self) -> str:
         return protocol_of(self.recorded["uri"])
 
@@ -126,34 +131,61 @@ def differences(feed: Feed, directory: Path) -> list[str]:
     return [*wrong, *_unequal(expected, simulated)]
 
 
-def _played(feed: Feed, uri: str, config: str) -> tuple[list[str], list[Sent]]:
-    """Statements that were answered otherwise than by TiDB, and the messages."""
-    wrong: list[str] = []
-    stop = feed.recorded.get("error", "")
-    with same_upstream(feed.case), TiCDC(feed.release, sink_uri=uri, config=config or None, databases=()) as ticdc:
-        ticdc.execute("SET time_zone = '+00:00'; SET timestamp = 1700000000")
-        for statement in feed.statements:
-            sql, expected, found, text = statement["sql"], statement.get("error", 0), 0, ""
+@dataclass
+class Script:
+    """The step of all statements of a case, whose messages are sent together."""
+
+    statements: Sequence[Mapping[str, Any]]
+    stop: str
+    """The error with which TiCDC stopped, or empty."""
+
+    wrong: list[str] = field(default_factory=list)
+    """Statements that were answered otherwise than by TiDB."""
+
+    stopped: bool = False
+    """Whether a statement stopped the changefeed as it stopped TiCDC's."""
+
+    def plan(self, position: RunPosition, context: PlanContext) -> tuple[RunPosition, StepResult]:
+        results = []
+        for statement in self.statements:
+            sql, expected, error = statement["sql"], statement.get("error", 0), None
             if expected == NOT_PLAYED:
                 continue
             try:
-                ticdc.execute(sql)
-            except SqlError as error:
-                found, text = error.number, error.text
-            except EncodeError as error:
-                # releases differ in what follows the first sentence (codecs/oversize.py)
-                if stop.startswith(f"[{error.code}]{error.text.partition('. ')[0]}"):
-                    return wrong, []
-                raise
-            if stop and text.removesuffix(f" ({sql})") in stop and sql in stop:
-                return wrong, []
+                position, result, outcome = execute_statement(sql, position, context)
+            except (SqlError, DdlError) as refused:
+                error = refused
+            else:
+                results.append(result)
+                error = outcome.error if isinstance(outcome, FailedStatement) else None
+            if error and self.stop and error.text.removesuffix(f" ({sql})") in self.stop and sql in self.stop:
+                self.stopped = True
+                break
+            found = error_number(error) if error else 0
             if found != expected:
-                wrong.append(f"{sql[:200]}: {expected} expected, {found} {text} found")
-        messages = [] if feed.is_stored else ticdc.messages()
+                self.wrong.append(f"{sql[:200]}: {expected} expected, {found} {error} found")
+        return position, joined(results)
+
+
+def _played(feed: Feed, uri: str, config: str) -> tuple[list[str], list[Sent]]:
+    """Statements that were answered otherwise than by TiDB, and the messages."""
+    stop = feed.recorded.get("error", "")
+    script = Script(
+        [{"sql": "SET time_zone = '+00:00'"}, {"sql": "SET timestamp = 1700000000"}, *feed.statements], stop
+    )
+    with same_upstream(feed.case), TiCDC(feed.release, sink_uri=uri, config=config or None, databases=()) as ticdc:
+        try:
+            ticdc.open_changefeed.play(script)
+        except EncodeError as error:
+            # releases differ in what follows the first sentence (codecs/oversize.py)
+            if not stop.startswith(f"[{error.code}]{error.text.partition('. ')[0]}"):
+                raise
+            script.stopped = True
+        messages = [] if feed.is_stored or stop else ticdc.messages()
         schemas = {number: schema.text for number, schema in ticdc.schemas.items()}
-    if stop:
-        wrong.append(f"the changefeed was expected to stop: {stop}")
-    return wrong, [
+    if stop and not script.stopped:
+        script.wrong.append(f"the changefeed was expected to stop: {stop}")
+    return script.wrong, [
         Sent(each.topic, (each.partition,), each.key, each.value, each.commit_ts, schemas) for each in messages
     ]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -37,6 +37,7 @@ from support.vectors.options import codec_options, selected
 
 Json = Mapping[str, Any]
 MESSAGES = keys_of("key value rows")
+OF_ENCODING = ("create_table", "schema", "table", "partition_id", "protocol", "options", "build_time")
 OF_ROW = "create_table schema table commit_ts row_id partition_id before after"
 
 
@@ -81,8 +82,11 @@ def encoded(vectors: Sequence[Json], data: Json, options: CodecOptions, release:
     return CODECS[options.protocol].encode(replace(made, selected=left), options, release)
 
 
-def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tuple[bytes | None, bytes, int]]:
-    """Key, value and number of rows of each message; the rows may be of several tables."""
+def messages(
+    vectors: Sequence[Json], data: Json, release: Release, apart: bool = False
+) -> list[tuple[bytes | None, bytes, int]]:
+    """Key, value and number of rows of each message; the rows may be of several tables, and share messages unless they
+    are `apart`."""
     options = codec_options(data, release)
     codec = CODECS[options.protocol]
     parts = [
@@ -91,7 +95,7 @@ def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tupl
     ]
     values = pa.concat_arrays([part.values for part in parts])
     joined = EncodedRows(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
-    framed = codec.frame(joined, np.zeros(len(values), np.int64), options, release)
+    framed = codec.frame(joined, np.arange(len(values)) * apart, options, release)
     counts = np.diff(framed.first_row.to_numpy())
     keys_ = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return list(zip(keys_, framed.values.to_pylist(), map(int, counts), strict=True))
@@ -119,6 +123,23 @@ def check_rows(vector: Vector) -> None:
         assert_refused(error, data["error"])
         return
     assert (made, None) == (wanted(data), data["error"])
+
+
+def encoded_alike(vector: Vector) -> Hashable:
+    """What rows that are encoded together share; one that is refused is alone."""
+    data = vector.data
+    if data["error"]:
+        return vector.line
+    settings = {name: data.get(name) for name in OF_ENCODING}
+    return vector.release, json.dumps(settings, sort_keys=True)
+
+
+def check_rows_together(vectors: Sequence[Vector]) -> None:
+    """Vectors of `rows` of one table: each is a message of its own."""
+    given = [vector.data for vector in vectors]
+    assert messages(given, given[0], vectors[0].release, apart=True) == [
+        each for data in given for each in wanted(data)
+    ]
 
 
 def assert_refused(error: ChangefeedError | EncodeError, expected: str | None) -> None:
@@ -222,7 +243,12 @@ def stored(file: StoredFile, data: Json, release: Release) -> list[bytes | None]
 
 
 KINDS = {
-    "rows": Kind(check_rows, keys_of(f"{OF_ROW} protocol options error", messages=MESSAGES)),
+    "rows": Kind(
+        check_rows,
+        keys_of(f"{OF_ROW} protocol options error", messages=MESSAGES),
+        alike=encoded_alike,
+        check_together=check_rows_together,
+    ),
     "batches": Kind(check_rows, keys_of("protocol options error", rows=keys_of(OF_ROW), messages=MESSAGES)),
     "ddl_events": Kind(
         check_ddl_event, keys_of("protocol options error query sql type_code schema table commit_ts", messages=MESSAGES)

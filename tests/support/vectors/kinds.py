@@ -5,7 +5,7 @@ A key is followed, or it is prose, by which nothing could be checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,15 +36,42 @@ class Kind:
     absent: Callable[[Vector], None] | None = None
     """What checks a fact of no release; where there is none, such facts cannot be."""
 
+    alike: Callable[[Vector], Hashable] | None = None
+    """Vectors for which this is equal may be checked together."""
+
+    check_together: Callable[[Sequence[Vector]], None] | None = None
+
+    def groups(self, vectors: Iterable[Vector]) -> list[list[Vector]]:
+        """Vectors that are checked together."""
+        if self.alike is None:
+            return [[vector] for vector in vectors]
+        found: dict[Hashable, list[Vector]] = {}
+        for vector in vectors:
+            found.setdefault(self.alike(vector), []).append(vector)
+        return [*found.values()]
+
+    def run_together(self, vectors: Sequence[Vector]) -> None:
+        """Fails as `run`; what is wrong with one of a group, and with which of them, `run` tells."""
+        if len(vectors) == 1 or self.check_together is None:
+            for vector in vectors:
+                self.run(vector)
+            return
+        for vector in vectors:
+            self._follow(vector)
+        self.check_together(vectors)
+
     def run(self, vector: Vector) -> None:
         """Fails with what differs, or with the keys that nothing here follows."""
-        more = sorted(unknown(vector.data, every(self.keys)))
-        assert not more, f"nothing here follows {', '.join(more)}"
+        self._follow(vector)
         if vector.data.get("since") == UNRELEASED:
             assert self.absent, "a fact that is of no release"
             self.absent(vector)
         else:
             self.check(vector)
+
+    def _follow(self, vector: Vector) -> None:
+        more = sorted(unknown(vector.data, every(self.keys)))
+        assert not more, f"nothing here follows {', '.join(more)}"
 
 
 def every(keys: Keys) -> Keys:
