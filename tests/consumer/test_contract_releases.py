@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from support.replaying import replayed
 from support.transaction import Row, net, sent
 
 from simulator.columns.change_frame import UPDATE
+from simulator.consumer.contract.null_readings import texts_like_null
 from simulator.consumer.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.consumer.records import Record
 from simulator.errors import EncodeError
@@ -152,7 +154,7 @@ def test_a_stream_leads_to_the_final_rows(protocol: str, name: str, data: st.Dat
     images = [image(new, made.table, made.binary) for new in left.values()]
     expected = state_of((made.table, data) for data in images if data is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
-    assert_leads(records, said, images)
+    assert_leads(records, said, images, options, release)
     assert_told(unknown(done.state, said.tables).get(("shop", "t"), {}), made, options, release)
 
 
@@ -202,14 +204,23 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
     left = [image(values, KEYED.table, frozenset()) for values in before if values]
     expected = state_of((KEYED.table, data) for data in left if data is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
-    assert_leads(records, said, left)
+    assert_leads(records, said, left, options, release)
 
 
-def assert_leads(records: Sequence[Record], said: StreamSpec, images: Sequence[bytes | None]) -> None:
+def assert_leads(
+    records: Sequence[Record], said: StreamSpec, images: Sequence[bytes | None], options: CodecOptions, release: Release
+) -> None:
     """Every change begins with what the one before left, and the last ones leave these rows."""
-    (name,) = said.tables
+    (name,), unlimited = said.tables, replace(options, max_message_bytes=1 << 40)
     after = {name: [data for data in images if data is not None]}
-    found = replayed(records, said.protocol, said.tables.values(), after=after, fidelity=said.fidelity)
+    found = replayed(
+        records,
+        said.protocol,
+        said.tables.values(),
+        after=after,
+        fidelity=said.fidelity,
+        like_null=partial(texts_like_null, options=unlimited, release=release),
+    )
     assert ({}, (), {}) == (found.counts, found.examples, found.not_compared)
 
 

@@ -17,6 +17,7 @@ from simulator.consumer.replay.digests import digests, only, settle
 from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
+from simulator.consumer.replay.normalize import LikeNull, nothing_like_null
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
 from simulator.consumer.replay.states import StateRows, state_table_numbers
 from simulator.consumer.replay.table_timeline import TableTimeline, stream_statements, table_timeline
@@ -41,6 +42,7 @@ def replayed(
     known: Collection[tuple[str, str]] | None = None,
     beside: Collection[tuple[str, str]] = (),
     ends: Iterable[Table] | None = None,
+    like_null: LikeNull = nothing_like_null,
 ) -> ReplayOutcome:
     """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`, or at its end
     (`ends`). Rows of tables that are `beside` are not expected, and may be there."""
@@ -50,14 +52,14 @@ def replayed(
     decoding = StreamDecoder(protocol)
     batches = [decoding.decoded(recorded(part)) for part in partitions.values()]
     found = table_timeline(stream_statements(batches), [*tables] or None, known, ends)
-    replaying, left = ImagePairBuilder(found, fidelity, row_images), SkippedChanges()
+    replaying, left = ImagePairBuilder(found, fidelity, row_images, like_null=like_null), SkippedChanges()
 
     def halved(number: int, tell: Report) -> Iterator[pa.RecordBatch]:
         return replaying.image_pairs(batches[number], decoding.layouts, number, left)
 
     sources: list[ImagePairSource] = [partial(halved, number) for number in range(len(batches))]
-    sources += [state_source(found, before, False)] if before else []
-    sources += [state_source(found, after, True)] if after else []
+    sources += [state_source(found, before, False, like_null)] if before else []
+    sources += [state_source(found, after, True, like_null)] if after else []
     expected = table_knowledge(found, range(len(found.tables)) if after is not None else (), restarts)
     ended = [
         number
@@ -93,7 +95,7 @@ def recorded(part: Sequence[Record]) -> pa.RecordBatch:
     )
 
 
-def state_source(found: TableTimeline, rows: Rows, is_after: bool) -> ImagePairSource:
+def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: LikeNull) -> ImagePairSource:
     """The images of a state, in the tables' definitions then."""
 
     def read(tell: Report) -> Iterator[pa.RecordBatch]:
@@ -103,7 +105,9 @@ def state_source(found: TableTimeline, rows: Rows, is_after: bool) -> ImagePairS
             history = found.tables[number]
             table = history.definitions[-1 if is_after else 0].table
             names = [column.name for column in visible_columns(table)]
-            yield from StateRows(number, history, is_after).image_pairs(pa.array(of_table, pa.binary()), names)
+            yield from StateRows(number, history, is_after, like_null).image_pairs(
+                pa.array(of_table, pa.binary()), names
+            )
 
     assert BEGIN < END
     return read
