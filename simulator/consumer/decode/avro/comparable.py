@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from simulator.consumer.decode.avro import records as avro_records
+from simulator.consumer.decode.avro_schemas import record_schema, schema_text
 from simulator.consumer.decode.comparable import ComparableText, text, zero
 
 
@@ -21,7 +22,7 @@ def comparable(
         if "commit-ts" in ignored:
             shown = zero(shown, "commitTs", fields["commitTs"])
         return ComparableText(fields["commitTs"], f"{fields['schema']}.{fields['table']}", "", shown)
-    record = json.loads(avro_records.schema_of(key or value or b"", schemas))
+    record = record_schema(schema_text(key or value or b"", schemas))
     hidden = avro_records.TIMES if "commit-ts" in ignored else frozenset()
     shown_key, shown_value = (avro_records.record_text(part, schemas, hidden) for part in (key, value))
     commit_ts = avro_records.commit_ts_of(value, schemas)
