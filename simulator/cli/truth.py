@@ -139,7 +139,7 @@ class TruthRequest:
         output: Output,
         expected_rows: ExpectedRows,
         ts: int,
-        sums: Mapping[tuple[int, bool], ChangeSum] = MappingProxyType({}),
+        sums: Mapping[tuple[int, str], ChangeSum] = MappingProxyType({}),
     ) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))

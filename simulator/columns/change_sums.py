@@ -35,8 +35,12 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else (one + other) % MODULUS
 
 
-ChangeSums = Mapping[tuple[str, bool], ChangeSum]
-"""By `db.table`, and whether they are DELETEs."""
+CHANGES, DELETES, BOOTSTRAPS = KINDS = "changes", "deletes", "bootstraps"
+"""INSERTs and UPDATEs, which not all messages distinguish; DELETEs; and messages with a table's schema, of which only the
+number counts."""
+
+ChangeSums = Mapping[tuple[str, str], ChangeSum]
+"""By `db.table` and kind."""
 
 
 def sums_by_group(group: Ints, ts: Ints, images: Hashes, timed: Mask, told: Mask) -> dict[int, ChangeSum]:
@@ -63,7 +67,7 @@ def sums_by_group(group: Ints, ts: Ints, images: Hashes, timed: Mask, told: Mask
 
 
 def merged_sums(parts: Iterable[ChangeSums]) -> ChangeSums:
-    sums: dict[tuple[str, bool], ChangeSum] = {}
+    sums: dict[tuple[str, str], ChangeSum] = {}
     for part in parts:
         for key, each in part.items():
             sums[key] = sums.get(key, ChangeSum()) + each

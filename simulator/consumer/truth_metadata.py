@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import limits, releases, tso
-from simulator.columns.change_sums import ChangeSum, ChangeSums
+from simulator.columns.change_sums import KINDS, ChangeSum, ChangeSums
 from simulator.consumer import statements as told
 from simulator.consumer.statements import ExpectedStatement
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
@@ -73,6 +73,9 @@ class TruthMetadata:
     deletes: Mapping[str, ChangeSum] = field(default_factory=dict)
     """The same of DELETEs."""
 
+    bootstraps: Mapping[str, ChangeSum] = field(default_factory=dict)
+    """The same of messages with a table's schema."""
+
     definitions: Mapping[str, str] = field(default_factory=dict)
     """`db.table` → CREATE TABLE of the tables at the start of the stream, under their names in messages."""
 
@@ -82,8 +85,7 @@ class TruthMetadata:
     @property
     def sums(self) -> ChangeSums:
         """Return the row changes that were sent; empty if they were not summed."""
-        parts = (self.changes, False), (self.deletes, True)
-        return {(name, deleted): each for part, deleted in parts for name, each in part.items()}
+        return {(name, kind): each for kind in KINDS for name, each in getattr(self, kind).items()}
 
 
 def write(directory: Path, about: TruthMetadata) -> None:
@@ -154,7 +156,7 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
     except ValueError as error:
         raise UserError(f"{directory / FILE}: statements: {error}; let the run write its truth again") from None
     values = {name: document[name] for name in names} | {"statements": statements}
-    for name in ("changes", "deletes"):
+    for name in KINDS:
         values[name] = {table: ChangeSum(**each) for table, each in document[name].items()}
     return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,9 +53,6 @@ class RunResult:
     changes: Mapping[tuple[int, int, int], int]
     """(table, op, destination) → rows"""
 
-    sums: Mapping[tuple[int, bool], ChangeSum]
-    """(table, whether they are DELETEs) → their sum, of a whole run that is to sum them"""
-
     shuffles: int
     """Shuffles between tasks: 1, or 2 if the partition of a row is known only after the comparison."""
 
@@ -67,6 +64,9 @@ class RunResult:
 
     unmet: tuple[str, ...] = ()
     """Faults whose trigger never occurred."""
+
+    sums: Mapping[tuple[int, str], ChangeSum] = field(default_factory=dict)
+    """(table, kind) → sum of row changes, of a whole run that is to sum them"""
 
 
 def run(
@@ -259,12 +259,12 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
-    sums: dict[tuple[int, bool], ChangeSum] = {}
-    for table, deleted, *members in (each for report in reports for each in report.sums):
-        sums[table, deleted] = sums.get((table, deleted), ChangeSum()) + ChangeSum(*members)
+    sums: dict[tuple[int, str], ChangeSum] = {}
+    for table, kind, *members in (each for report in reports for each in report.sums):
+        sums[table, kind] = sums.get((table, kind), ChangeSum()) + ChangeSum(*members)
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    return RunResult(tuple(delivered), rows, sums, shuffles, sending, ended, unmet)
+    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet, sums)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSum
 from simulator.consumer import truth_metadata as truth_about
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
@@ -89,10 +89,9 @@ def about(
     empty: tuple[str, ...],
     seed: int,
     emptied: tuple[str, ...] = (),
-    changes: Mapping[str, ChangeSum] = MappingProxyType({}),
-    deletes: Mapping[str, ChangeSum] = MappingProxyType({}),
     definitions: Mapping[str, str] = MappingProxyType({}),
     statements: tuple[ExpectedStatement, ...] = (),
+    sums: Mapping[str, Mapping[str, ChangeSum]] = MappingProxyType({}),
 ) -> TruthMetadata:
     """Return the metadata of a truth, without the counts of its rows; `topics` has the number of partitions by topic."""
     sink_uri, config = mask_secrets(changefeed.sink_uri), hide_secrets(changefeed.config)
@@ -111,10 +110,11 @@ def about(
         empty,
         seed,
         emptied=emptied,
-        changes=dict(changes),
-        deletes=dict(deletes),
         definitions=dict(definitions),
         statements=statements,
+        changes=sums.get(CHANGES, {}),
+        deletes=sums.get(DELETES, {}),
+        bootstraps=sums.get(BOOTSTRAPS, {}),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import KINDS, ChangeSum
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
@@ -54,7 +54,7 @@ def about_run(
     topics: Mapping[str, int],
     seed: int,
     watermark: int,
-    sums: Mapping[tuple[int, bool], ChangeSum] = MappingProxyType({}),
+    sums: Mapping[tuple[int, str], ChangeSum] = MappingProxyType({}),
 ) -> TruthMetadata:
     """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `sums` are those
     of `RunResult`."""
@@ -72,17 +72,16 @@ def about_run(
         empty_tables(plan, rules),
         seed,
         emptied_tables(plan, rules),
-        _by_table(plan, sums, False),
-        _by_table(plan, sums, True),
         messages.definitions(plan.positions[0].catalog),
         tuple(messages.of_jobs(plan.jobs)),
+        {kind: _by_table(plan, sums, kind) for kind in KINDS},
     )
 
 
-def _by_table(plan: Plan, sums: Mapping[tuple[int, bool], ChangeSum], deleted: bool) -> Mapping[str, ChangeSum]:
+def _by_table(plan: Plan, sums: Mapping[tuple[int, str], ChangeSum], kind: str) -> Mapping[str, ChangeSum]:
     """Return the sums of row changes by the name of their table in messages."""
     by_table: dict[str, ChangeSum] = {}
-    for (number, _), each in (item for item in sums.items() if item[0][1] == deleted):
+    for (number, _), each in (item for item in sums.items() if item[0][1] == kind):
         table = sent_table(plan.routes[number], plan.tables[number].table)
         name = f"{table.schema}.{table.name}"
         by_table[name] = by_table.get(name, ChangeSum()) + each

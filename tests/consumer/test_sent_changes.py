@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.mutant_streams import Protocol, Recorded, record, verified
 
-from simulator.columns.change_sums import ChangeSum
+from simulator.columns.change_sums import CHANGES, DELETES, ChangeSum
 from simulator.consumer.contract.sent_changes import check_sent_changes
 from simulator.consumer.contract.summary import PartitionSummary
 from simulator.consumer.verify.verification import RIGHT
@@ -81,19 +81,25 @@ def test_a_commit_ts_between_those_beside_it_is_told(tmp_path: Path) -> None:
     assert [("changes-different", what)] == told(recorded, ts, str(int(ts) + 1).encode())
 
 
-SENT = {("shop.t", False): ChangeSum(2, 7, 9), ("shop.t", True): ChangeSum(1, 3, 4)}
+def test_a_lost_schema_is_told_that_a_statement_tells_too(tmp_path: Path) -> None:
+    recorded = record(STORY, PROTOCOLS["simple"], tmp_path / "story")
+    what = "2 messages with the schema of shop.gone were sent, and 1 are here"
+    assert [("bootstrap-missing", what)] == told(recorded, b"BOOTSTRAP", None)
+
+
+SENT = {("shop.t", CHANGES): ChangeSum(2, 7, 9), ("shop.t", DELETES): ChangeSum(1, 3, 4)}
 
 
 @pytest.mark.parametrize(
     ("found", "checks"),
     [
         (SENT, []),
-        ({**SENT, ("shop.t", False): ChangeSum(2, 7, None)}, []),
-        ({**SENT, ("shop.t", True): ChangeSum(7, None, None)}, []),
-        ({**SENT, ("shop.t", False): ChangeSum(3, 8, 10)}, ["changes-different"]),
-        ({("shop.t", True): ChangeSum(1, 5, 4)}, ["changes-missing", "changes-different"]),
+        ({**SENT, ("shop.t", CHANGES): ChangeSum(2, 7, None)}, []),
+        ({**SENT, ("shop.t", DELETES): ChangeSum(7, None, None)}, []),
+        ({**SENT, ("shop.t", CHANGES): ChangeSum(3, 8, 10)}, ["changes-different"]),
+        ({("shop.t", DELETES): ChangeSum(1, 5, 4)}, ["changes-missing", "changes-different"]),
     ],
 )
-def test_what_messages_do_not_tell_is_not_compared(found: dict[tuple[str, bool], ChangeSum], checks: list[str]) -> None:
+def test_what_messages_do_not_tell_is_not_compared(found: dict[tuple[str, str], ChangeSum], checks: list[str]) -> None:
     """Row images that are not TiDB's, and row changes without a commit-ts, which may have come again."""
     assert checks == [check for check, _ in check_sent_changes([PartitionSummary(("t", 0))], found, SENT).counts]

@@ -15,12 +15,13 @@ from simulator.ticdc.codecs import CODECS
 
 
 def check_bootstraps(events: EventArrays, records: pa.RecordBatch, writer: MessageWriter) -> None:
-    """Compare the BOOTSTRAPs among the records of a batch."""
+    """Compare and count the BOOTSTRAPs among the records of a batch."""
     if CODECS[events.spec.protocol].bootstrap is None:
         return
     offsets = np.asarray(records.column("offset"))
     for place in np.flatnonzero(~np.isin(offsets, events.offset)).tolist():
         told = texts_of(key_and_value(records, place), events)
+        events.summary.bootstraps.update(each.table for each in told)
         for what in [_difference(each, events, writer) for each in told] if told else [OTHER_MEMBERS]:
             if what:
                 events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))

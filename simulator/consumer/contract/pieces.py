@@ -52,6 +52,7 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
         watermarks=np.unique(np.concatenate([each.watermarks for each in every])),
         statements=statements,
         rows=sum((each.rows for each in every), Counter()),
+        bootstraps=sum((each.bootstraps for each in every), Counter()),
         repeated=sum(each.repeated for each in every),
         exact=all(each.exact for each in every),
         whole=sum(each.whole for each in every),

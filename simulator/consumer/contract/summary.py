@@ -53,6 +53,9 @@ class PartitionSummary:
     rows: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of row changes by `db.table` and operation, including repeated ones."""
 
+    bootstraps: Counter[str] = field(default_factory=Counter)
+    """Number of messages with a table's schema, by `db.table`."""
+
     repeated: int = 0
     """Number of repeated row changes."""
 

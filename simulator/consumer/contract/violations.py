@@ -50,6 +50,7 @@ CHECKS: Mapping[str, Check] = {
     "ddl-repeated": Check(5, "a statement that comes again, where no restart is allowed"),
     "ddl-different": Check(5, "a statement that is not as it was sent, or that was not sent"),
     "ddl-unexpected": Check(5, "a statement in a partition that should have none"),
+    "bootstrap-missing": Check(5, "a message with a table's schema that was sent and is not there"),
     "schema-different": Check(5, "a schema file that does not follow from the statements or the truth"),
     "message-too-large": Check(6, "a message larger than the changefeed allows"),
     "too-many-events": Check(6, "a message with more events than the changefeed allows"),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import DELETE, Ints, ints
-from simulator.columns.change_sums import ChangeSums, sums_by_group
+from simulator.columns.change_sums import KINDS, ChangeSums, sums_by_group
 from simulator.columns.hashing import fingerprints
 from simulator.consumer.frame import Layout
 from simulator.consumer.replay.normalize import has_lost_bytes
@@ -46,4 +46,4 @@ class SentImages:
         deleted = (ints(self._rows, "op") == DELETE).astype(np.int64)
         timed = np.asarray(self._rows.column(exact)) | milliseconds
         sums = sums_by_group(deleted, ints(self._rows, ts), self._hashes, timed, self._told)
-        return {(self._name, bool(group)): each for group, each in sums.items()}
+        return {(self._name, KINDS[group]): each for group, each in sums.items()}

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import BOOTSTRAP, DDL, DELETE, OPERATIONS, ROW, Ints, ints, picked, picked_values
-from simulator.columns.change_sums import ChangeSum, sums_by_group
+from simulator.columns.change_sums import BOOTSTRAPS, KINDS, ChangeSum, sums_by_group
 from simulator.columns.hashing import fingerprints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.releases import Release
@@ -234,12 +234,15 @@ def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, i
     return dict(zip(keys, counts.tolist(), strict=True))
 
 
-def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, bool], ChangeSum]:
-    """Sum the rows by (table, whether they are DELETEs)."""
-    rows = np.flatnonzero(ints(events, "kind") == ROW)
-    table, op, ts, hashes = (ints(events, name)[rows] for name in ("table", "op", "commit_ts", "row_hash"))
+def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, str], ChangeSum]:
+    """Sum the rows and BOOTSTRAPs by (table, kind of KINDS)."""
+    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)))
+    kind, table, op, ts, hashes = (
+        ints(events, name)[rows] for name in ("kind", "table", "op", "commit_ts", "row_hash")
+    )
+    kinds = np.where(kind == BOOTSTRAP, KINDS.index(BOOTSTRAPS), op == DELETE)
     if CODECS[spec.options.protocol].fidelity(spec.options, spec.release).milliseconds:
         ts = ts >> LOGICAL_BITS << LOGICAL_BITS
     known = np.ones(len(rows), np.bool_)
-    sums = sums_by_group(2 * table + (op == DELETE), ts, hashes.view(np.uint64), known, known)
-    return {(group >> 1, bool(group & 1)): each for group, each in sums.items()}
+    sums = sums_by_group(len(KINDS) * table + kinds, ts, hashes.view(np.uint64), known, known)
+    return {(group // len(KINDS), KINDS[group % len(KINDS)]): each for group, each in sums.items()}

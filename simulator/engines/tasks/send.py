@@ -136,8 +136,8 @@ class SinkInput:
     changes: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """(table, op, destination) → rows"""
 
-    sums: dict[tuple[int, bool], ChangeSum] = field(default_factory=dict)
-    """By table, and whether they are DELETEs; of a run that is to sum them."""
+    sums: dict[tuple[int, str], ChangeSum] = field(default_factory=dict)
+    """By (table, kind), of a run that is to sum its row changes."""
 
     began: float = 0.0
     """When the sink got the first record, in seconds since 1970; 0 if it got none."""

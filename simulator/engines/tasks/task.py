@@ -106,8 +106,8 @@ class TaskReport:
     unmet: list[str] = field(default_factory=list)
     """Faults whose condition never occurred."""
 
-    sums: list[tuple[int, bool, int, int, int]] = field(default_factory=list)
-    """(table, whether they are DELETEs, and the members of their ChangeSum)"""
+    sums: list[tuple[int, str, int, int, int]] = field(default_factory=list)
+    """(table, kind, and the members of their ChangeSum)"""
 
     @staticmethod
     def read(document: Mapping[str, Any]) -> TaskReport:
