@@ -101,7 +101,7 @@ class StatementMessages:
         codec, manager = CODECS[self.options.protocol], SchemaManager()
         entry = codec.ddl(event, self.options, self.release)
         if codec.control_schemas is not None:
-            entry = entry_with_ids(entry, codec.control_schemas(event, self.options, self.release), manager)
+            entry = entry_with_ids(entry, codec.control_schemas(event.schema, self.options, self.release), manager)
         key, value = codec.message(entry, self.options, self.release)
         return key, value, {number: schema.text for number, schema in manager.known.items()}
 

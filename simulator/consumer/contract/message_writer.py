@@ -104,6 +104,14 @@ class MessageWriter:
             entry = entry_with_ids(entry, codec.control_schemas(None, options, self.release), manager)
         return codec.message(entry, options, self.release), _texts(manager)
 
+    def statement_schemas(self, databases: Iterable[str]) -> frozenset[tuple[str, ...]]:
+        """Return the schemas of key and value that the statements of databases may name; none if they name none."""
+        schemas = CODECS[self.options.protocol].control_schemas
+        if schemas is None:
+            return frozenset()
+        found = (schemas(database, self.options, self.release) for database in {*databases})
+        return frozenset(tuple(schema.text for schema in pair) for pair in found)
+
     def bootstrap(self, table: Table, ts: int) -> tuple[bytes | None, bytes]:
         """Return key and value of the message with a table's schema, in a protocol that has one."""
         codec, options = CODECS[self.options.protocol], self.options

@@ -194,7 +194,9 @@ def _with_schema_ids(entry: KeyValue, statement: DdlEvent | None, spec: TaskSpec
     schemas = CODECS[spec.options.protocol].control_schemas
     if schemas is None:
         return entry
-    return entry_with_ids(entry, schemas(statement, spec.options, spec.release), spec.schemas)
+    return entry_with_ids(
+        entry, schemas(None if statement is None else statement.schema, spec.options, spec.release), spec.schemas
+    )
 
 
 def _storage_file(storage: Storage, statement: DdlEvent | None, ts: int, release: Release) -> KeyValue:
