@@ -175,6 +175,7 @@ def _opened(
             any_time=any_time,
             schemas=schemas,
             statements=_sent_statements(truth, origin),
+            statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
         ),
         MessageWriter(origin.changefeed, origin.release, tuple(spec.all_tables)),
         size,
