@@ -36,8 +36,8 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 CHANGES, DELETES, BOOTSTRAPS = KINDS = "changes", "deletes", "bootstraps"
-"""INSERTs and UPDATEs, which not all messages distinguish; DELETEs; and messages with a table's schema, of which only the
-number counts."""
+"""INSERTs and UPDATEs, which not all messages distinguish; DELETEs; and messages with a table's schema, of which versions
+count as commit-ts, and ids as row images."""
 
 ChangeSums = Mapping[tuple[str, str], ChangeSum]
 """By `db.table` and kind."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums
-from simulator.consumer.contract.summary import PartitionSummary
+import numpy as np
+
+from simulator.columns.change_sums import BOOTSTRAPS, CHANGES, DELETES, ChangeSum, ChangeSums, sums_by_group
+from simulator.consumer.contract.summary import DescribedTable, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter, Violations
 
 NAMES = {CHANGES: "INSERTs and UPDATEs", DELETES: "DELETEs"}
@@ -28,11 +30,9 @@ def check_sent_changes(
     summaries: Sequence[PartitionSummary], found: ChangeSums, sent: ChangeSums, show: int = SHOW
 ) -> Violations:
     """Compare the row changes `found` with those that were sent. Where some are repeated, only their number tells."""
-    tally, told = ViolationCounter(show), sum((each.bootstraps for each in summaries), Counter[str]())
-    for (table, kind), each in sorted(sent.items()):
-        if kind == BOOTSTRAPS and told[table] < each.rows:
-            what = f"{each.rows:,} messages with the schema of {table} were sent, and {told[table]:,} are here"
-            tally.add(Violation("bootstrap-missing", "", None, None, what, table))
+    tally = ViolationCounter(show)
+    for violation in _other_bootstraps(sum((each.bootstraps for each in summaries), Counter[DescribedTable]()), sent):
+        tally.add(violation)
     every, here = rows_sent(sent), rows_found(summaries)
     if not any(each.repeated for each in summaries):
         for violation in _differences(found, sent):
@@ -41,6 +41,29 @@ def check_sent_changes(
         what = f"{every:,} row changes were sent, and {here:,} are here"
         tally.add(Violation("changes-missing", "", None, None, what))
     return tally.found()
+
+
+def _other_bootstraps(found: Counter[DescribedTable], sent: ChangeSums) -> Iterator[Violation]:
+    """Yield what is wrong with messages with a table's schema; those that are repeated need not be the same ones."""
+    told: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for table, version, id in found.elements():
+        told[table].append((version, id))
+    for table, expected in sorted((table, each) for (table, kind), each in sent.items() if kind == BOOTSTRAPS):
+        actual = _sum_of_schemas(told[table])
+        if actual.rows < expected.rows:
+            what = f"{expected.rows:,} messages with the schema of {table} were sent, and {actual.rows:,} are here"
+            yield Violation("bootstrap-missing", "", None, None, what, table)
+        elif actual.rows == expected.rows and (
+            actual.times != expected.times or actual.images not in (expected.images, None)
+        ):
+            what = f"the versions or ids in {actual.rows:,} messages with the schema of {table} are not those that were sent"
+            yield Violation("message-different", "", None, None, what, table)
+
+
+def _sum_of_schemas(told: Sequence[tuple[int, int]]) -> ChangeSum:
+    """Return the sum of versions and ids, as `engines.tasks.messages.sum_rows` does."""
+    versions, ids = np.array(told, np.int64).reshape(-1, 2).T
+    return sums_by_group(ids * 0, versions, ids.view(np.uint64), versions >= 0, ids > 0).get(0, ChangeSum())
 
 
 def _differences(found: ChangeSums, sent: ChangeSums) -> Iterator[Violation]:
