@@ -106,7 +106,7 @@ class TaskReport:
     unmet: list[str] = field(default_factory=list)
     """Faults whose condition never occurred."""
 
-    sums: list[tuple[int, str, int, int, int]] = field(default_factory=list)
+    sums: list[tuple[int, str, int, int, int, int]] = field(default_factory=list)
     """(table, kind, and the members of their ChangeSum)"""
 
     @staticmethod
