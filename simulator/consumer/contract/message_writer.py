@@ -15,6 +15,7 @@ from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
 from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
+from simulator.consumer.contract.possible_values import check_values
 from simulator.consumer.decode.row_images import row_images, with_nulls
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.releases import Release
@@ -140,6 +141,8 @@ class MessageWriter:
             _without_unknown(image, rows.column(side), layout, table)
             for side, image in (("before", before), ("after", after))
         )
+        for image in (before, after):
+            check_values(image, table)
         likely = {name: text for name, text in self.like_null(table).items() if name in nulls} if nulls else {}
         if likely:
             names = [column.name for column in visible_columns(table)]
