@@ -20,9 +20,10 @@ sink-uri = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=2&encoding-fo
 [[step]]
 sql = '''
 CREATE TABLE a (id BIGINT UNSIGNED PRIMARY KEY, s VARCHAR(9), b BLOB, vb VARBINARY(5), n DECIMAL(9,2), e ENUM('x','y'),
-  st SET('p','q'), f FLOAT, d DOUBLE, bt BIT(9), ts TIMESTAMP NULL, dt DATETIME(3), t TIME(2), j JSON, y YEAR, data INT);
+  st SET('p','q'), f FLOAT, d DOUBLE, bt BIT(9), ts TIMESTAMP NULL, dt DATETIME(3), t TIME(2), j JSON, y YEAR, data INT,
+  wide BIT(64));
 INSERT INTO a VALUES (18446744073709551615, 'é"', x'00ff', 'ab', -1.5, 'y', 'p,q', 0.1, 1e300, 5, '2024-01-01 00:00:00',
-  '2024-01-01 00:00:00.123', '-01:00:00.50', '{{"a": 1}}', 2024, 1);
+  '2024-01-01 00:00:00.123', '-01:00:00.50', '{{"a": 1}}', 2024, 1, 18446744073709551615);
 INSERT INTO a (id) VALUES (2);
 UPDATE a SET s = 'z', f = 3.5e-20 WHERE id > 3;
 ALTER TABLE a ADD COLUMN k INT NOT NULL DEFAULT 7 FIRST;
