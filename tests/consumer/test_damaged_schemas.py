@@ -62,9 +62,9 @@ def test_each_change_of_a_schema_is_told(name: str, tmp_path: Path, request: pyt
 def test_the_command_does_not_crash(old: str, new: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded = record(STORY, PROTOCOLS["avro without the extension"], tmp_path / "story")
     path = recorded.directory / SCHEMAS
-    quoted = [json.dumps(text)[1:-1] for text in (old, new)]
-    assert quoted[0] in path.read_text()
-    path.write_text(path.read_text().replace(*quoted))
+    quoted, damaged = (json.dumps(text)[1:-1] for text in (old, new))
+    assert quoted in path.read_text()
+    path.write_text(path.read_text().replace(quoted, damaged))
 
     for given in (("--truth", recorded.truth), ("--after", recorded.truth), ()):
         assert play("verify", recorded.directory, *given) in (1, 2, 4)

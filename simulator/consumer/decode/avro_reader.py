@@ -49,11 +49,13 @@ class AvroReader:
             raise ValueError(f"a number that ends at byte {self.at} has more bytes than it needs")
         return (found >> 1) ^ -(found & 1)
 
-    def float(self) -> float:
+    def single(self) -> float:
+        """Return the next number of 32 bits."""
         (found,) = struct.unpack("<f", self.take(4))
         return float(found)
 
     def double(self) -> float:
+        """Return the next number of 64 bits."""
         (found,) = struct.unpack("<d", self.take(8))
         return float(found)
 

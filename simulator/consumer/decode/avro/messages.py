@@ -172,7 +172,7 @@ def _value(reader: AvroReader, type: AvroType) -> Value:
         case "boolean":
             return str(int(reader.boolean()))
         case "float":
-            return _plain(reader.float(), 9)
+            return _plain(reader.single(), 9)
         case "double":
             return _plain(reader.double(), 17)
         case "string":

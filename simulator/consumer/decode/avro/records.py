@@ -63,7 +63,7 @@ def _pass(reader: AvroReader, type: AvroType) -> None:
         case "int" | "long":
             reader.long()
         case "float":
-            reader.float()
+            reader.single()
         case "double":
             reader.double()
         case "bytes" | "string":

@@ -69,7 +69,7 @@ class AvroSchema:
             case "int" | "long":
                 return Digits(reader.long())
             case "float":
-                return _digits(np.float32(reader.float()))
+                return _digits(np.float32(reader.single()))
             case "double":
                 return _digits(np.float64(reader.double()))
             case "string":

@@ -81,7 +81,7 @@ def _value(reader: AvroReader) -> object:
         case 1:
             return reader.long()
         case 2:
-            return reader.float()
+            return reader.single()
         case 3:
             return reader.double()
         case 4:

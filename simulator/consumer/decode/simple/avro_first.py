@@ -68,7 +68,7 @@ def _value(reader: AvroReader) -> object:
         case 1 | 2:
             return reader.long()
         case 3:
-            return reader.float()
+            return reader.single()
         case 4:
             return reader.double()
         case 5:
