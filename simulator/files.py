@@ -288,6 +288,10 @@ def parse_json(text: str) -> Any:
         raise ValueError(parse_error_reason(error)) from None
 
 
+PARSE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What is raised by a reader of a document that is not as the reader takes it to be."""
+
+
 def parse_error_reason(error: Exception) -> str:
     """Return why Python could not parse a text, for its author."""
     if isinstance(error, RecursionError):

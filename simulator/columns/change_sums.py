@@ -1,6 +1,6 @@
 """Sums of row changes, which do not depend on their order: that two streams have the same ones shows without sorting.
 
-Each row change adds a 64-bit hash of its commit-ts, and one of its commit-ts and row image. Two different streams have
+Each row change adds a 64-bit hash of its commit-ts, one of its commit-ts and row image, and one of its row image. Two different streams have
 equal sums once in 2^64.
 """
 
@@ -28,8 +28,12 @@ class ChangeSum:
     images: int | None = 0
     """Of commit-ts and row images; None if one of them is not known as TiDB has it."""
 
+    values: int | None = 0
+    """Of row images alone; None if one of them is not known as TiDB has it."""
+
     def __add__(self, other: ChangeSum) -> ChangeSum:
-        return ChangeSum(self.rows + other.rows, _sum(self.times, other.times), _sum(self.images, other.images))
+        sums = (_sum(getattr(self, name), getattr(other, name)) for name in ("times", "images", "values"))
+        return ChangeSum(self.rows + other.rows, *sums)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
@@ -37,8 +41,8 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 CHANGES, DELETES, BOOTSTRAPS = KINDS = "changes", "deletes", "bootstraps"
-"""INSERTs and UPDATEs, which not all messages distinguish; DELETEs; and messages with a table's schema, of which only the
-number counts."""
+"""INSERTs and UPDATEs, which not all messages distinguish; DELETEs; and messages with a table's schema, of which versions
+count as commit-ts, and ids as row images."""
 
 ChangeSums = Mapping[tuple[str, str], ChangeSum]
 """By `db.table` and kind."""
@@ -57,17 +61,17 @@ def sums_by_group(group: Ints, ts: Ints, images: Hashes, timed: Mask, told: Mask
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=group[order][0] - 1))
     counts = np.diff(starts, append=len(order)).tolist()
-    times, rows = (
-        np.add.reduceat(hashes.view(np.uint64)[order], starts).tolist()
-        for hashes in (xxhash64(ts), xxhash64(ts, images.view(np.int64)))
-    )
-    every = (np.logical_and.reduceat(mask[order], starts).tolist() for mask in (timed, timed & told))
+    summed = (xxhash64(ts), timed), (xxhash64(ts, images.view(np.int64)), timed & told), (images, told)
+    sums = (_sums(hashes.view(np.uint64)[order], known[order], starts) for hashes, known in summed)
     return {
-        number: ChangeSum(count, time if is_timed else None, row if is_told else None)
-        for number, count, time, row, is_timed, is_told in zip(
-            group[order][starts].tolist(), counts, times, rows, *every, strict=True
-        )
+        number: ChangeSum(*each) for number, *each in zip(group[order][starts].tolist(), counts, *sums, strict=True)
     }
+
+
+def _sums(hashes: Hashes, known: Mask, starts: Ints) -> list[int | None]:
+    """Return the sum of each group, which begin at `starts`; None where one of its hashes is not known."""
+    every = np.logical_and.reduceat(known, starts).tolist()
+    return [each if told else None for each, told in zip(np.add.reduceat(hashes, starts).tolist(), every, strict=True)]
 
 
 def merged_sums(parts: Iterable[ChangeSums]) -> ChangeSums:

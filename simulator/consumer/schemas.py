@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from simulator.errors import UserError
-from simulator.files import parse_error_reason, read_text
+from simulator.files import PARSE_ERRORS, parse_error_reason, read_text
 from simulator.sinks.files.directory import SCHEMAS
 from simulator.sinks.schema_registry import RegistrySchemas
 
@@ -20,7 +20,7 @@ def fixture_schemas(directory: Path) -> dict[int, str]:
     text = read_text(path)
     try:
         return {int(id): _text(member["schema"]) for id, member in json.loads(text).items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except PARSE_ERRORS as error:
         form = '{"1": {"subject": …, "schema": …}, …}'
         reason = parse_error_reason(error) if isinstance(error, json.JSONDecodeError) else f"it is not {form}"
         raise UserError(f"{path} cannot be read: {reason}") from error

@@ -207,7 +207,7 @@ def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Re
         options = replace(options, protocol=protocol, max_message_bytes=CodecOptions.max_message_bytes)
     entry = codec.ddl(event, options, release)
     if codec.control_schemas is not None:
-        entry = entry_with_ids(entry, codec.control_schemas(event, options, release), SchemaManager())
+        entry = entry_with_ids(entry, codec.control_schemas(event.schema, options, release), SchemaManager())
     key, value = codec.message(entry, options, release)
     partitions = tuple(codec.ddl_partitions(event, range(changefeed.kafka.partitions), options, release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

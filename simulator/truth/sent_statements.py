@@ -17,7 +17,7 @@ from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids
 from simulator.ticdc.dispatch import route, sent_table
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.storage import schema_event_file, schema_events
-from simulator.tidb.ddl.actions import Action
+from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.show_create import show_create
 from simulator.tidb.model.table import Table
@@ -46,7 +46,7 @@ class StatementMessages:
         return self.rules.release
 
     def of_jobs(self, jobs: Iterable[EmittedJob]) -> Iterator[ExpectedStatement]:
-        """Yield the statements of jobs on replicated tables, in their order."""
+        """Yield the statements of jobs on replicated tables and on databases, in their order."""
         for emitted in jobs:
             sent = [
                 each
@@ -54,7 +54,8 @@ class StatementMessages:
                 for each in self._of_event(event, topic)
             ]
             held_back = self._tells_statements and emitted.job.code in EMPTYING
-            if not sent and not held_back and _concerns_replicated(emitted, self.rules):
+            concerns = emitted.job.code in SCHEMA_ACTIONS or _concerns_replicated(emitted, self.rules)
+            if not sent and not held_back and concerns:
                 sent = [ExpectedStatement(emitted.commit_ts, emitted.job.database, "", emitted.job.query)]
             yield from sent
 
@@ -101,7 +102,7 @@ class StatementMessages:
         codec, manager = CODECS[self.options.protocol], SchemaManager()
         entry = codec.ddl(event, self.options, self.release)
         if codec.control_schemas is not None:
-            entry = entry_with_ids(entry, codec.control_schemas(event, self.options, self.release), manager)
+            entry = entry_with_ids(entry, codec.control_schemas(event.schema, self.options, self.release), manager)
         key, value = codec.message(entry, self.options, self.release)
         return key, value, {number: schema.text for number, schema in manager.known.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,3 +124,35 @@ def test_rows_that_no_message_is_about_are_proved_by_the_number_of_changes(tmp_p
     kept = [{**line, "offset": offset} for offset, line in enumerate([*lines[:first], *lines[first + 1 :]])]
     shard.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
     assert play("verify", out, "--truth", truth) == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE DATABASE s; CREATE DATABASE u; CREATE TABLE s.a (id INT PRIMARY KEY); CREATE TABLE u.a LIKE s.a; "
+        "INSERT INTO u.a VALUES (1);",
+        "CREATE DATABASE s CHARACTER SET binary; CREATE TABLE s.a (id VARCHAR(10) PRIMARY KEY); "
+        "INSERT INTO s.a VALUES ('ab');",
+    ],
+)
+def test_a_truth_tells_of_databases(verdict: Verdict, sql: str) -> None:
+    """And in which charset their tables are, where the stream has no statements."""
+    code, said = verdict(sql, uri="kafka://127.0.0.1:9092/t?protocol=debezium")
+    assert code == 0, said
+
+
+WATERMARKS = 2
+"""Those of a run with TABLE."""
+
+
+def test_what_comes_after_the_run_of_the_truth_is_unproved(verdict: Verdict) -> None:
+    uri = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=1"
+    marks: list[str] = []
+
+    def changed(value: str) -> str:
+        """The last watermark is a day later."""
+        marks.extend(re.findall(r'"type":"WATERMARK","commitTs":(\d+)', value))
+        return value.replace(marks[-1], str(int(marks[-1]) + (86_400_000 << 18))) if len(marks) == WATERMARKS else value
+
+    code, said = verdict(TABLE, uri=uri, changed=changed)
+    assert (code, said.partition(" (")[0].partition(" up to")[0]) == (4, "UNPROVED: nothing is wrong, but watermarks")

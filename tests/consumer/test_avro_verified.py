@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,11 +49,19 @@ class Stream:
         return next(path for path in sorted(self.out.rglob("*.jsonl")) if len(path.read_text().splitlines()) >= rows)
 
 
-def stream(home: Path, more: str = EXTENSION, architecture: str = "classic", dispatcher: str = "index-value") -> Stream:
-    (home / "s.sql").write_text(SQL)
-    (home / "cf.toml").write_text(CONFIG.replace("index-value", dispatcher))
+def stream(
+    home: Path,
+    more: str = EXTENSION,
+    architecture: str = "classic",
+    dispatcher: str = "index-value",
+    release: str = "v8.5.7",
+    config: str = "",
+    sql: str = SQL,
+) -> Stream:
+    (home / "s.sql").write_text(sql)
+    (home / "cf.toml").write_text(CONFIG.replace("index-value", dispatcher) + config)
     uri = f"kafka://127.0.0.1:9092/t?protocol=avro&partition-num=2{more}"
-    options = ("--sink-uri", uri, "--config", home / "cf.toml", "--release", "v8.5.7", "--architecture", architecture)
+    options = ("--sink-uri", uri, "--config", home / "cf.toml", "--release", release, "--architecture", architecture)
     assert play("run", home / "s.sql", *options, "--fixtures", home / "out", "--truth", home / "truth") == 0
     return Stream(home / "out", home / "truth")
 
@@ -78,6 +87,41 @@ def test_a_stream_of_the_new_architecture_tells_the_commit_ts_of_deletes(tmp_pat
 
     assert verification.verdict == RIGHT, verification.failures
     assert verification.not_checked == ()
+
+
+@pytest.mark.parametrize("release", ["v7.1.5", "v8.5.3"])
+def test_a_stream_with_row_checksums_is_right(tmp_path: Path, release: str) -> None:
+    """Messages have a boolean then, as no column has."""
+    texts = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+    checked = '[integrity]\nintegrity-check-level = "correctness"'
+    verification = stream(tmp_path, EXTENSION + texts, release=release, config=checked).verified()
+
+    assert verification.verdict == RIGHT, verification.failures
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "other", "check"),
+    [
+        ("VARCHAR(9)", "one", "two", "changes-different"),
+        ("VARCHAR(2), f FLOAT", "on", "longer than 2 characters", "message-different"),
+        ("DECIMAL(5,2), f FLOAT", "1.50", "many", "message-different"),
+        ("DATETIME, f FLOAT", "2024-01-02 03:04:05", "2024-13-02 03:04:05", "message-different"),
+    ],
+)
+def test_a_value_that_a_later_change_replaces_is_told(
+    tmp_path: Path, type: str, value: str, other: str, check: str
+) -> None:
+    """Though nothing tells the commit-ts of rows; beside a FLOAT if no column can have it."""
+    sql = f"CREATE TABLE test.a (id INT PRIMARY KEY, v {type}); INSERT INTO test.a (id, v) VALUES (1, '{value}');"
+    found = stream(tmp_path, "&avro-decimal-handling-mode=string", sql=f"{sql} UPDATE test.a SET v = NULL;")
+    path = found.partition_of(2)
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    old, new = (bytes([2 * len(text)]) + text.encode() for text in (value, other))
+    assert old in base64.b64decode(first["value"])
+    first["value"] = base64.b64encode(base64.b64decode(first["value"]).replace(old, new)).decode()
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+
+    assert checks(found.verified()) == {check}
 
 
 def test_rows_that_come_again_are_right_with_restarts_alone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from simulator.consumer.decode import DECODERS
 from simulator.errors import UserError
-from simulator.files import parse_error_reason
+from simulator.files import PARSE_ERRORS, parse_error_reason
 
 IGNORABLE = {
     "commit-ts": "commit-ts; that the same events share one, and their order, is still compared",
@@ -78,7 +78,7 @@ def events_of(
         comparable = DECODERS[protocol].comparable
         pairs = DECODERS[protocol].texts(message.key, message.value)
         texts = [comparable(key, value, ignored, schemas) for key, value in pairs]
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+    except PARSE_ERRORS as error:
         place = f"{message.topic}/{message.partition}@{message.offset}"
         raise UserError(f"{place} is no message of {protocol}: {parse_error_reason(error)}") from error
     for text in texts:

@@ -19,7 +19,7 @@ from simulator.consumer.storage.file_checks import FileFinding
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.consumer.storage.stored_paths import DataFile, IndexFile
 from simulator.errors import UserError
-from simulator.files import parse_error_reason
+from simulator.files import PARSE_ERRORS, parse_error_reason
 from simulator.ticdc.storage import METADATA, SCHEMA_JSON
 
 TABLE_VERSION = re.compile(r'(?<="TableVersion": )\d+')
@@ -114,7 +114,7 @@ def _json_events(
     for number, text in enumerate(content.removesuffix(terminator).split(terminator) if content else (), first):
         try:
             event = DECODERS[protocol_of(None, text)].comparable(None, text, ignored, {})
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        except PARSE_ERRORS as error:
             raise UserError(f"{file.path} has a row that cannot be read: {parse_error_reason(error)}") from error
         shown = text.decode("utf-8", "surrogateescape")
         yield shown, ComparedEvent(table, 0, number, event.commit_ts, table, "", event.value, _version(file, ignored))

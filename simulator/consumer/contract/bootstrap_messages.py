@@ -10,6 +10,7 @@ from simulator.consumer.compare.pairs import first_difference
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.message_texts import OTHER_MEMBERS, key_and_value, texts_of
 from simulator.consumer.contract.message_writer import MessageWriter
+from simulator.consumer.contract.summary import DescribedTable
 from simulator.consumer.contract.violations import Violation
 from simulator.ticdc.codecs import CODECS
 
@@ -21,10 +22,15 @@ def check_bootstraps(events: EventArrays, records: pa.RecordBatch, writer: Messa
     offsets = np.asarray(records.column("offset"))
     for place in np.flatnonzero(~np.isin(offsets, events.offset)).tolist():
         told = texts_of(key_and_value(records, place), events)
-        events.summary.bootstraps.update(each.table for each in told)
+        events.summary.bootstraps.update(map(_described, told))
         for what in [_difference(each, events, writer) for each in told] if told else [OTHER_MEMBERS]:
             if what:
                 events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))
+
+
+def _described(told: ComparedEvent) -> DescribedTable:
+    ids = dict(told.ids)
+    return told.table, ids.get("version", 0), ids.get("tableID", 0)
 
 
 def _difference(actual: ComparedEvent, events: EventArrays, writer: MessageWriter) -> str:

@@ -14,6 +14,7 @@ from simulator.consumer.compare.pairs import first_difference
 from simulator.consumer.contract.events import EventArrays
 from simulator.consumer.contract.message_texts import OTHER_MEMBERS, KeyAndValue, key_and_value, texts_of
 from simulator.consumer.contract.message_writer import MessageWriter
+from simulator.consumer.decode.avro_schemas import schema_text
 from simulator.consumer.statements import ExpectedStatement
 
 SentTexts = Mapping[int, Sequence[tuple[str, str]]]
@@ -37,7 +38,7 @@ def check_control_messages(
         if events.kind[at] == WATERMARK:
             if what := _other_watermark(events, at, message, writer):
                 _report(events, at, f"a watermark: {what} (as it is → as TiCDC writes it)")
-        elif what := _other_statement(events, at, message, sent.get(int(events.ts[at]), ())):
+        elif what := _other_statement(events, at, message, writer, sent.get(int(events.ts[at]), ())):
             _report(events, at, f"DDL at {events.ts[at]}: {what} (as it is → as it was sent)")
 
 
@@ -48,13 +49,15 @@ def _report(events: EventArrays, at: int, what: str) -> None:
 def _other_watermark(events: EventArrays, at: int, message: KeyAndValue, writer: MessageWriter) -> str:
     """Return in what a watermark differs from that of the changefeed; empty for nothing."""
     written = writer.watermark(int(events.ts[at]))
-    if written is None or message == written[0]:
+    if written is None or message == written[0] and not written[1]:
         return ""
     actual, (expected,) = texts_of(message, events), texts_of(written[0], events, written[1])
     return first_difference(actual[0], expected) if actual else OTHER_MEMBERS
 
 
-def _other_statement(events: EventArrays, at: int, message: KeyAndValue, sent: Sequence[tuple[str, str]]) -> str:
+def _other_statement(
+    events: EventArrays, at: int, message: KeyAndValue, writer: MessageWriter, sent: Sequence[tuple[str, str]]
+) -> str:
     """Return in what a statement differs from those that were sent at its commit-ts; empty for nothing."""
     if not sent:
         return ""  # that it was not sent, another check reports
@@ -63,7 +66,16 @@ def _other_statement(events: EventArrays, at: int, message: KeyAndValue, sent: S
     if len(actual) <= number:
         return OTHER_MEMBERS
     if (actual[number].key, actual[number].value) in sent:
-        return ""
+        return _other_schemas(events, message, writer)
     query = events.batch.column("text")[at].as_py()
     nearest = next((each for each in sent if query in each[1]), sent[0])
     return first_difference(actual[number], ComparedEvent("", 0, 0, int(events.ts[at]), "", *nearest))
+
+
+def _other_schemas(events: EventArrays, message: KeyAndValue, writer: MessageWriter) -> str:
+    """Return what is wrong with the schemas that a statement names; empty for nothing. They are those of any database
+    with statements: which one, depends on the messages before it."""
+    known = writer.statement_schemas(each.schema for each in events.spec.statements or ())
+    if not known or tuple(schema_text(part or b"", events.spec.schemas) for part in message) in known:
+        return ""
+    return "its schemas are not those of a statement"

@@ -15,6 +15,7 @@ from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
 from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
+from simulator.consumer.contract.possible_values import check_values
 from simulator.consumer.decode.row_images import row_images, with_nulls
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.releases import Release
@@ -104,6 +105,14 @@ class MessageWriter:
             entry = entry_with_ids(entry, codec.control_schemas(None, options, self.release), manager)
         return codec.message(entry, options, self.release), _texts(manager)
 
+    def statement_schemas(self, databases: Iterable[str]) -> frozenset[tuple[str, ...]]:
+        """Return the schemas of key and value that the statements of databases may name; none if they name none."""
+        schemas = CODECS[self.options.protocol].control_schemas
+        if schemas is None:
+            return frozenset()
+        found = (schemas(database, self.options, self.release) for database in {*databases})
+        return frozenset(tuple(schema.text for schema in pair) for pair in found)
+
     def bootstrap(self, table: Table, ts: int) -> tuple[bytes | None, bytes]:
         """Return key and value of the message with a table's schema, in a protocol that has one."""
         codec, options = CODECS[self.options.protocol], self.options
@@ -132,6 +141,8 @@ class MessageWriter:
             _without_unknown(image, rows.column(side), layout, table)
             for side, image in (("before", before), ("after", after))
         )
+        for image in (before, after):
+            check_values(image, table)
         likely = {name: text for name, text in self.like_null(table).items() if name in nulls} if nulls else {}
         if likely:
             names = [column.name for column in visible_columns(table)]

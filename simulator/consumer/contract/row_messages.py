@@ -47,8 +47,7 @@ class RowMessages:
         tables = [(f"{table.schema}.{table.name}", table) for table in spec.all_tables]
         self._spelled = {name.lower(): name for name, _ in tables}
         self._partitioned = {name for name, table in tables if table.partitioning is not None}
-        times = [ts for ts, _ in spec.later] + [each.commit_ts for each in spec.statements or ()]
-        self._times = None if spec.statements is None else np.unique(times).astype(np.int64)
+        self._times = None if spec.statement_times is None else np.array(spec.statement_times, np.int64)
         self._ids: dict[tuple[str, int, str], int] = {}
         self._rows = self.compared = 0
 

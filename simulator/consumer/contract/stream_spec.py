@@ -106,6 +106,9 @@ class StreamSpec:
     statements: tuple[ExpectedStatement, ...] | None = None
     """The statements that were sent, in order of their commit-ts; None if nobody tells."""
 
+    statement_times: tuple[int, ...] | None = None
+    """When statements were, sent or not, ascending; None if nobody tells. Ids of tables may be others after each."""
+
     orders: OrderScope = order_by_table
     grown: PartitionCountSpans = field(default_factory=dict)
     """When topics that got more partitions had how many."""

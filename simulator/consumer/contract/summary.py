@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from simulator.consumer.statements import BroadcastDdl
 
 NEVER = -1
 """Below every commit-ts."""
+
+DescribedTable: TypeAlias = "tuple[str, int, int]"
+"""`db.table`, version and id of a table in a message with its schema; 0 for an id that the message does not have."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,8 @@ class PartitionSummary:
     rows: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of row changes by `db.table` and operation, including repeated ones."""
 
-    bootstraps: Counter[str] = field(default_factory=Counter)
-    """Number of messages with a table's schema, by `db.table`."""
+    bootstraps: Counter[DescribedTable] = field(default_factory=Counter)
+    """Number of messages with a table's schema."""
 
     repeated: int = 0
     """Number of repeated row changes."""

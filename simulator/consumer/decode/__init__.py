@@ -11,7 +11,7 @@ from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.decode.stream_events import *
 from simulator.consumer.decode.whole_messages import claim_check_message
 from simulator.errors import UserError, did_you_mean
-from simulator.files import parse_error_reason
+from simulator.files import PARSE_ERRORS, parse_error_reason
 
 DECODERS = {
     "open-protocol": open_protocol.DECODER,
@@ -52,7 +52,7 @@ def decode(
         if decoder.memory is not None and told is not None:
             return decoder.memory.decode(key, value, told)
         return decoder.decode(key, value) if decoder.with_schemas is None else decoder.with_schemas(key, value, schemas)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+    except PARSE_ERRORS as error:
         article = "an" if name[0] in "aeiou" else "a"
         missing = f"member {error} is missing" if isinstance(error, KeyError) else ""
         reason = missing or parse_error_reason(error) or type(error).__name__

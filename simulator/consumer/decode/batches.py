@@ -23,6 +23,7 @@ from simulator.consumer.decode.stream_events import TableSchemas
 from simulator.consumer.decode.templates import Templates
 from simulator.consumer.frame import EVENT_SCHEMA, UNREADABLE, Layout
 from simulator.errors import UserError
+from simulator.files import PARSE_ERRORS
 from simulator.tidb.model.table import Table
 
 REMEMBERED = 1 << 15
@@ -86,7 +87,7 @@ class StreamDecoder:
             assert memory is not None
             try:
                 new = memory.told(None, values[place].as_py())
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            except PARSE_ERRORS:
                 continue  # the record is unreadable, as decoding it says
             if new.keys() - self._told.keys():
                 yield records.slice(begin, place - begin)

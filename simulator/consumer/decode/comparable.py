@@ -38,6 +38,11 @@ def text(content: bytes | None) -> str:
     return (content or b"").decode("utf-8", "surrogateescape")
 
 
+def key_text(key: bytes | None) -> str:
+    """Return a key as text; one without bytes is not the same as none."""
+    return "(empty)" if key == b"" else text(key)
+
+
 def zero(shown: str, member: str, number: object) -> str:
     """Return the text with 0 in place of a member's number, at its first place."""
     return shown if number is None else shown.replace(f'"{member}":{number}', f'"{member}":0', 1)

@@ -318,10 +318,13 @@ def _keyed_pairs(
 
 
 def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:
-    """Drop columns that are not in `known`, for a table whose earlier definitions are unknown."""
+    """Drop columns that are not in `known`, for a table whose earlier definitions are unknown; raises UserError if all
+    are."""
     at = [place for place, name in enumerate(layout.names) if name in known]
     if len(at) == len(layout.names):
         return rows, layout
+    if not at:
+        raise UserError(f"no column of {', '.join(layout.names)} is known")
     for side in ("before", "after"):
         images = rows.column(side)
         if images.null_count < len(images):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from simulator.errors import DdlError, SqlError, UserError
-from simulator.files import parse_error_reason
+from simulator.files import PARSE_ERRORS, parse_error_reason
 from simulator.releases import Release
 from simulator.ticdc.storage import SCHEMA_JSON
 from simulator.ticdc.storage.table_definition import columns_checksum
@@ -127,7 +127,7 @@ def table_schema(path: str, content: bytes) -> TableSchema:
         texts = tuple(COLUMN.findall(content))
         read = TableSchema(path, version, schema, table, query, type, columns, texts)
         return replace(read, flaw=_flaw(read, content))
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
+    except PARSE_ERRORS as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
         raise UserError(f"it is no schema file: {missing}") from error
 

@@ -192,6 +192,7 @@ def _opened(
             by_layout=UNTIMED if any_time else spec.by_layout,
             schemas=schemas,
             statements=_sent_statements(truth, origin),
+            statement_times=None if truth is None else tuple(sorted({each.commit_ts for each in truth.statements})),
         ),
         writer,
         writer.like_null,

@@ -154,6 +154,7 @@ def _verify_opened(
             *comparison.not_checked(outcome, all_sent),
             *(_untimed(summed, stream.spec) if sequential else ()),
             *bare,
+            *_later_watermarks(summed, truth, stream.spec),
             *excused,
             *doubtful,
         ),
@@ -174,6 +175,16 @@ def _sent_changes(truth: TruthMetadata | None, summed: Sequence[PartitionSummary
 def _untimed(summed: Sequence[PartitionSummary], spec: StreamSpec) -> Iterable[NotChecked]:
     untimed = sum(each.untimed for each in summed)
     return comparison.untimed_changes(untimed, spec.fidelity.names_operations, spec.restarts)
+
+
+def _later_watermarks(
+    summed: Sequence[PartitionSummary], truth: TruthMetadata | None, spec: StreamSpec
+) -> Iterable[NotChecked]:
+    """Yield that the stream goes on after the run that the truth is of; of a storage, its checkpoint tells that."""
+    last = max((int(each.watermarks[-1]) for each in summed if len(each.watermarks)), default=NEVER)
+    if truth is not None and last > truth.final_watermark and not spec.files:
+        why = f"the run of the truth ended at {tso.describe(truth.final_watermark)}"
+        yield NotChecked(f"watermarks up to {tso.describe(last)}", why)
 
 
 def _read_partitions(

@@ -17,6 +17,7 @@ from simulator.columns.hashing import fingerprints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.releases import Release
 from simulator.sinks.records import Records, part, take
+from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.changefeed import Storage
 from simulator.ticdc.codecs import (
     CODECS,
@@ -181,12 +182,16 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
     if kind == BOOTSTRAP and codec.bootstrap is not None:
         physical_table = spec.tables[number]
         table = sent_table(spec.routes[number], physical_table.table)
-        own = release.simple_bootstrap_ids and physical_table.repartitioned
-        table_id = own and physical_table.partition_id or physical_table.table_id
-        info = TableInfo(table, table_id, physical_table.version)
+        info = TableInfo(table, _described_id(physical_table, release), physical_table.version)
         return codec.bootstrap(info, commit_ts, options, release)
     watermark = codec.watermark(commit_ts, options, release)
     return None if watermark is None else _with_schema_ids(watermark, None, spec)
+
+
+def _described_id(table: PhysicalTable, release: Release) -> int:
+    """Return the id in the BOOTSTRAP of a table."""
+    own = release.simple_bootstrap_ids and table.repartitioned
+    return own and table.partition_id or table.table_id
 
 
 def _with_schema_ids(entry: KeyValue, statement: DdlEvent | None, spec: TaskSpec) -> KeyValue:
@@ -194,7 +199,9 @@ def _with_schema_ids(entry: KeyValue, statement: DdlEvent | None, spec: TaskSpec
     schemas = CODECS[spec.options.protocol].control_schemas
     if schemas is None:
         return entry
-    return entry_with_ids(entry, schemas(statement, spec.options, spec.release), spec.schemas)
+    return entry_with_ids(
+        entry, schemas(None if statement is None else statement.schema, spec.options, spec.release), spec.schemas
+    )
 
 
 def _storage_file(storage: Storage, statement: DdlEvent | None, ts: int, release: Release) -> KeyValue:
@@ -235,7 +242,7 @@ def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, i
 
 
 def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> ChangeSums:
-    """Sum the rows and BOOTSTRAPs, if the run is to sum them."""
+    """Sum the rows, and BOOTSTRAPs with versions as commit-ts and ids as row images, if the run is to sum them."""
     if not spec.sums:
         return {}
     rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)))
@@ -245,6 +252,11 @@ def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> ChangeSums:
     kinds = np.where(kind == BOOTSTRAP, KINDS.index(BOOTSTRAPS), op == DELETE)
     if CODECS[spec.options.protocol].fidelity(spec.options, spec.release).milliseconds:
         ts = ts >> LOGICAL_BITS << LOGICAL_BITS
+    if len(told := np.flatnonzero(kind == BOOTSTRAP)):
+        described = [spec.tables[number] for number in table[told].tolist()]
+        ts, hashes = ts.copy(), hashes.copy()
+        ts[told] = [each.version for each in described]
+        hashes[told] = [_described_id(each, spec.release) for each in described]
     known = np.ones(len(rows), np.bool_)
     sums = sums_by_group(len(KINDS) * table + kinds, ts, hashes.view(np.uint64), known, known)
     return merged_sums(

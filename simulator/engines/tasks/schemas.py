@@ -69,7 +69,7 @@ def _of_control_events(spec: TaskSpec) -> Iterator[tuple[int, Schema]]:
         return
     for event in spec.statements:
         if codec.sends_ddl(spec.options, spec.release) and not codec.skips_ddl(event.type_code):
-            for schema in codec.control_schemas(event, spec.options, spec.release):
+            for schema in codec.control_schemas(event.schema, spec.options, spec.release):
                 yield event.commit_ts, schema
     if codec.has_watermarks(spec.options, spec.release):
         first = min(spec.control_events.checkpoints().tolist(), default=0)

@@ -178,8 +178,8 @@ class Codec:
     watermark: Callable[[int, CodecOptions, Release], KeyValue | None] = lambda ts, options, release: None
     """Encode a TSO into key and value of a watermark, without framing; None if the protocol has none."""
 
-    control_schemas: Callable[[DdlEvent | None, CodecOptions, Release], tuple[Schema, Schema]] | None = None
-    """Return the schemas of key and value of a statement, or of a watermark, which a registry has; None if these
+    control_schemas: Callable[[str | None, CodecOptions, Release], tuple[Schema, Schema]] | None = None
+    """Return the schemas of key and value of a database's statements, or of watermarks, which a registry has; None if these
     messages name no schemas."""
 
     bootstrap: Callable[[TableInfo, int, CodecOptions, Release], KeyValue] | None = None

@@ -7,25 +7,23 @@ avro-enable-watermark releases of the new architecture send a byte 3 and the com
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Context, Decimal
-from functools import lru_cache
 from typing import Any
 
+from simulator.consumer.decode.avro_reader import AvroReader
+from simulator.consumer.decode.avro_schemas import DIGITS, HEADER, AvroType, record_schema, schema_text
 from simulator.consumer.decode.go_json import integer, parse, text
 from simulator.consumer.decode.stream_events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.quantities import counted
 
-HEADER = struct.Struct(">bI")
 DDL, WATERMARK, DELETE = b"\x01", b"\x02", b"\x03"
 TSO_BYTES = 9
-DIGITS = Context(prec=65)
-"""Those that a DECIMAL can have."""
+EXACT = Context(prec=DIGITS)
 
 UNSIGNED = "BIGINT UNSIGNED"
 """TiDB's type whose values wrap from 2^63 on."""
@@ -71,7 +69,7 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
     if not key and value is not None and value[:1] in (DDL, WATERMARK):
         return value[1:2] == b"{" or len(value) == TSO_BYTES
     parts = [key] if _is_delete(key, value) else [part for part in (key, value) if part is not None]
-    return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER.size for part in parts)
+    return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER for part in parts)
 
 
 def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -> tuple[Event, ...]:
@@ -117,17 +115,11 @@ def _watermark(value: bytes) -> Watermark:
 
 
 def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
-    if len(message) < HEADER.size:
-        raise ValueError(f"a message of {counted(len(message), 'byte')} has no schema id")
-    magic, number = HEADER.unpack_from(message)
-    if magic or number not in schemas:
-        raise ValueError(f"schema {number} is not known" if not magic else f"magic byte {magic}: 0 is expected")
-    schema = _parsed(schemas[number])
-    reader = Reader(message, HEADER.size)
+    schema = record_schema(schema_text(message, schemas))
+    reader = AvroReader(message, HEADER)
     fields = [(str(field["name"]), field["type"]) for field in schema["fields"]]
-    values = {name: reader.value(type) for name, type in fields}
-    if reader.place != len(message):
-        raise ValueError(f"after the record: {counted(len(message) - reader.place, 'byte')}")
+    values = {name: _value(reader, type) for name, type in fields}
+    reader.end("record")
     columns = {name: _info(type) for name, type in fields if name not in EXTENSION}
     return AvroRecord(
         schema.get("namespace", UNKNOWN_DATABASE).rpartition(".")[2],
@@ -136,12 +128,6 @@ def _record(message: bytes, schemas: Mapping[int, str]) -> AvroRecord:
         columns,
         {name: values[name] for name in EXTENSION if name in values},
     )
-
-
-@lru_cache(maxsize=1024)
-def _parsed(schema: str) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(schema)
-    return parsed
 
 
 def _info(type: Any) -> ColumnInfo:
@@ -169,52 +155,31 @@ def _duration(millis: int) -> str:
 TIMES = {"timestamp-millis": _date_time, "time-millis": _duration}
 
 
-@dataclass
-class Reader:
-    """Reads the values of a record one after the other."""
-
-    content: bytes
-    place: int
-
-    def value(self, type: Any) -> Value:
-        """Return the next value as TiDB text, or as bytes."""
-        if isinstance(type, list):
-            branch = type[self.long()]
-            return None if branch == "null" else self.value(branch)
-        name = type if isinstance(type, str) else type["type"]
-        logical = "" if isinstance(type, str) or "connect.parameters" in type else type["logicalType"]
-        if logical in TIMES:
-            return TIMES[logical](self.long())
-        if name in ("int", "long"):
-            number = self.long()
+def _value(reader: AvroReader, type: AvroType) -> Value:
+    """Return the next value as TiDB text, or as bytes."""
+    if isinstance(type, list):
+        branch = reader.symbol(type)
+        return None if branch == "null" else _value(reader, branch)
+    name = type if isinstance(type, str) else type["type"]
+    logical = "" if isinstance(type, str) or "connect.parameters" in type else type["logicalType"]
+    if logical in TIMES:
+        return TIMES[logical](reader.long())
+    match name:
+        case "int" | "long":
+            number = reader.long()
             wraps = number < 0 and isinstance(type, dict) and type["connect.parameters"]["tidb_type"] == UNSIGNED
             return str(number + (1 << 64) if wraps else number)
-        if name == "boolean":
-            return str(self.take(1)[0])
-        if name == "float":
-            return _plain(struct.unpack("<f", self.take(4))[0], 9)
-        if name == "double":
-            return _plain(struct.unpack("<d", self.take(8))[0], 17)
-        content = self.take(self.long())
-        return content.decode("utf-8", "surrogateescape") if name == "string" else _bytes(content, type)
-
-    def take(self, size: int) -> bytes:
-        """Return the next bytes."""
-        end = self.place + size
-        if size < 0 or end > len(self.content):
-            raise ValueError("the record ends too soon")
-        part, self.place = self.content[self.place : end], end
-        return part
-
-    def long(self) -> int:
-        """Return the next zigzag number."""
-        number, shift = 0, 0
-        while True:
-            byte = self.take(1)[0]
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return number >> 1 ^ -(number & 1)
+        case "boolean":
+            return str(int(reader.boolean()))
+        case "float":
+            return _plain(reader.single(), 9)
+        case "double":
+            return _plain(reader.double(), 17)
+        case "string":
+            return reader.text()
+        case "bytes":
+            return _bytes(reader.bytes(), type)
+    raise ValueError(f"a field is {name!r}, which TiCDC's records do not have")
 
 
 def _plain(number: float, digits: int) -> str:
@@ -239,5 +204,5 @@ def _bytes(content: bytes, type: Any) -> Value:
         return content
     if type.get("logicalType") == "decimal":
         unscaled = int.from_bytes(content, "big", signed=True)
-        return format(DIGITS.scaleb(unscaled, -type["scale"]), "f")
+        return format(EXACT.scaleb(unscaled, -type["scale"]), "f")
     return str(int.from_bytes(content, "big")) if type["connect.parameters"]["tidb_type"] == "BIT" else content

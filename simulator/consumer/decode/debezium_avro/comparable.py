@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from simulator.consumer.decode.avro_schemas import HEADER, schema_text
 from simulator.consumer.decode.comparable import ComparableText
 from simulator.consumer.decode.debezium_avro import records
-from simulator.errors import UserError
 
 
 def comparable(
@@ -28,12 +28,9 @@ def comparable(
 
 
 def _record(message: bytes, schemas: Mapping[int, str]) -> tuple[str, dict[str, Any]]:
-    """Return the schema of a message and its members; raises UserError if the schema is not known."""
-    try:
-        schema = records.schema_text(message, schemas)
-    except ValueError as error:
-        raise UserError(f"{error}; the schemas of the registry are needed to compare Avro") from error
-    return schema, records.parsed(schema).read(message[records.HEADER :])
+    """Return the schema of a message and its members; raises ValueError."""
+    schema = schema_text(message, schemas)
+    return schema, records.parsed(schema).read(message[HEADER:])
 
 
 def _text(schema: str, payload: Mapping[str, Any]) -> str:

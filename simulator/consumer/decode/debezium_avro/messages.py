@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache, partial
 
+from simulator.consumer.decode.avro_schemas import HEADER, schema_text
 from simulator.consumer.decode.connect_texts import CONNECT
 from simulator.consumer.decode.debezium.messages import payload_event
 from simulator.consumer.decode.debezium_avro import records
@@ -25,8 +26,8 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
     """Return the event of one message; raises ValueError or KeyError if it is invalid or its schema is not known."""
     if value is None:
         raise ValueError("the value is null")
-    text = records.schema_text(value, schemas)
-    payload = records.parsed(text).read(value[records.HEADER :])
+    text = schema_text(value, schemas)
+    payload = records.parsed(text).read(value[HEADER:])
     keys = tuple(_keys(key, schemas))
     return (payload_event(payload, partial(_columns, schema=text, keys=keys)),)
 
@@ -34,7 +35,7 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
 def _keys(key: bytes | None, schemas: Mapping[int, str]) -> Mapping[str, object]:
     if key is None:
         return {}
-    return records.parsed(records.schema_text(key, schemas)).read(key[records.HEADER :])
+    return records.parsed(schema_text(key, schemas)).read(key[HEADER:])
 
 
 @lru_cache(maxsize=1024)

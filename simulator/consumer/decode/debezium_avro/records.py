@@ -6,27 +6,20 @@ Numbers are their digits, bytes base64, and members have the names of `connect.f
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from simulator.consumer.decode.avro_reader import AvroReader
+from simulator.consumer.decode.avro_schemas import AvroType, record_schema
 from simulator.consumer.decode.go_json import Digits, members
-from simulator.consumer.decode.simple.avro import AvroReader
-from simulator.quantities import counted
-
-HEADER = 5
-"""Bytes before a record: 0, and the schema's id."""
 
 CONNECT_TYPES = {"int": "int32", "long": "int64"}
 """Kafka Connect's names of Avro's types where they differ."""
-
-AvroType: TypeAlias = "str | list[Any] | dict[str, Any]"
-"""A type in a schema: a name, a union, or a description."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +34,14 @@ class AvroSchema:
         """Return the members of a record; raises ValueError."""
         reader = AvroReader(content)
         found = members(self._value(reader, self.type))
-        if reader.at != len(content):
-            raise ValueError(f"after the record: {counted(len(content) - reader.at, 'byte')}")
+        reader.end("record")
         return found
 
     def column_types(self) -> Mapping[str, str]:
         """Return the type of each column of a row: Debezium's name, or Kafka Connect's."""
         envelope = self.type if isinstance(self.type, dict) else {}
-        images = (field for field in envelope["fields"] if field["name"] in ("before", "after"))
-        record = next(self._described(each) for field in images for each in field["type"] if each != "null")
+        images = (field["type"] for field in envelope["fields"] if field["name"] in ("before", "after"))
+        record = next((self._described(each) for type in images for each in type if each != "null"), {})
         return {field_name(field): _connect_type(field["type"]) for field in record["fields"]}
 
     def _described(self, type: AvroType) -> dict[str, Any]:
@@ -63,10 +55,7 @@ class AvroSchema:
     def _value(self, reader: AvroReader, type: AvroType) -> Any:
         """Return the next value."""
         if isinstance(type, list):
-            branch = reader.long()
-            if not 0 <= branch < len(type):
-                raise ValueError(f"branch {branch} of a union of {len(type)} types")
-            return self._value(reader, type[branch])
+            return self._value(reader, reader.symbol(type))
         described = self._described(type)
         match described["type"]:
             case "record":
@@ -80,9 +69,9 @@ class AvroSchema:
             case "int" | "long":
                 return Digits(reader.long())
             case "float":
-                return _digits(np.frombuffer(reader.take(4), "<f4")[0])
+                return _digits(np.float32(reader.single()))
             case "double":
-                return _digits(np.frombuffer(reader.take(8), "<f8")[0])
+                return _digits(np.float64(reader.double()))
             case "string":
                 return reader.text()
             case "bytes":
@@ -114,20 +103,10 @@ def _connect_type(type: AvroType) -> str:
     return str(type.get("connect.name") or type.get("connect.type") or _connect_type(type["type"]))
 
 
-def schema_text(message: bytes, schemas: Mapping[int, str]) -> str:
-    """Return the text of the schema that a message names; raises ValueError if it is not known."""
-    if len(message) < HEADER or message[0]:
-        raise ValueError("a byte 0 and the id of a schema are expected")
-    number = int.from_bytes(message[1:HEADER], "big")
-    if number not in schemas:
-        raise ValueError(f"schema {number} is not known")
-    return schemas[number]
-
-
 @lru_cache(maxsize=1024)
 def parsed(text: str) -> AvroSchema:
     """Return the schema of its JSON."""
-    type = json.loads(text)
+    type = record_schema(text)
     return AvroSchema(type, dict(_records(type)))
 
 

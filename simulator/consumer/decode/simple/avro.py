@@ -6,14 +6,9 @@ A value of a row is None, int, float, str, bytes, or a dict for TIMESTAMP and BI
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from simulator.quantities import counted
-
-Item = TypeVar("Item")
+from simulator.consumer.decode.avro_reader import AvroReader
 
 MESSAGE = 11
 """The branch of the schema that a message is."""
@@ -28,69 +23,6 @@ def looks_like(content: bytes) -> bool:
     return content[:1] == bytes([2 * MESSAGE]) and content[1:2] == content[2:3] and content[1:2] in b"\0\2\4\6"
 
 
-@dataclass
-class AvroReader:
-    content: bytes
-    at: int = 0
-
-    def take(self, size: int) -> bytes:
-        if size < 0 or self.at + size > len(self.content):
-            raise ValueError(f"at byte {self.at} {counted(size, 'byte')} expected, {len(self.content) - self.at} there")
-        self.at += size
-        return self.content[self.at - size : self.at]
-
-    def long(self) -> int:
-        found, shift = 0, 0
-        while True:
-            (byte,) = self.take(1)
-            found |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return (found >> 1) ^ -(found & 1)
-            if shift > 63:
-                raise ValueError(f"a number of more than 64 bits ends at byte {self.at}")
-
-    def text(self) -> str:
-        return self.bytes().decode("utf-8", "surrogateescape")
-
-    def bytes(self) -> bytes:
-        return self.take(self.long())
-
-    def boolean(self) -> bool:
-        (byte,) = self.take(1)
-        return bool(byte)
-
-    def symbol(self, symbols: tuple[str, ...]) -> str:
-        number = self.long()
-        if not 0 <= number < len(symbols):
-            raise ValueError(f"symbol {number} of {', '.join(symbols)}")
-        return symbols[number]
-
-    def is_present(self) -> bool:
-        branch = self.long()
-        if branch not in (0, 1):
-            raise ValueError(f"branch {branch} of null and something")
-        return branch == 1
-
-    def array(self, read: Callable[[AvroReader], Item]) -> list[Item]:
-        """Return the items of an array, which `read` reads one by one."""
-        found: list[Item] = []
-        while count := self._block():
-            found += [read(self) for _ in range(count)]
-        return found
-
-    def map(self, read: Callable[[AvroReader], Item]) -> dict[str, Item]:
-        """Return a map, whose values `read` reads one by one."""
-        return dict(self.array(lambda reader: (reader.text(), read(reader))))
-
-    def _block(self) -> int:
-        """Return the items of the next block of an array or a map; 0 at its end."""
-        count = self.long()
-        if count < 0:
-            self.long()
-        return abs(count)
-
-
 def read(content: bytes) -> dict[str, Any]:
     """Return the members of a message; raises ValueError."""
     reader = AvroReader(content)
@@ -101,8 +33,7 @@ def read(content: bytes) -> dict[str, Any]:
         raise ValueError(f"a {kind} has another payload")
     message: dict[str, Any] = {"version": reader.long()}
     _PAYLOADS[kind](reader, message)
-    if reader.at != len(content):
-        raise ValueError(f"after the message: {counted(len(content) - reader.at, 'byte')}")
+    reader.end("message")
     return message
 
 
@@ -150,9 +81,9 @@ def _value(reader: AvroReader) -> object:
         case 1:
             return reader.long()
         case 2:
-            return struct.unpack("<f", reader.take(4))[0]
+            return reader.single()
         case 3:
-            return struct.unpack("<d", reader.take(8))[0]
+            return reader.double()
         case 4:
             return reader.text()
         case 5:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
-from simulator.consumer.decode.simple.avro import OPERATIONS, AvroReader, read_checksum, read_index
-from simulator.quantities import counted
+from simulator.consumer.decode.avro_reader import AvroReader
+from simulator.consumer.decode.simple.avro import OPERATIONS, read_checksum, read_index
 
 KINDS = {5: b"WATERMARK", 6: b"BOOTSTRAP", 7: b"DDL", 8: b""}
 """Kinds of messages by their branch of the schema, with what says so once more; a row is the last."""
@@ -29,8 +28,7 @@ def read(content: bytes) -> dict[str, Any]:
     if kind.encode() != KINDS[branch]:
         raise ValueError(f"branch {branch} of the schema has the type {kind!r}")
     _READ[branch](reader, message)
-    if reader.at != len(content):
-        raise ValueError(f"after the message: {counted(len(content) - reader.at, 'byte')}")
+    reader.end("message")
     return message
 
 
@@ -70,9 +68,9 @@ def _value(reader: AvroReader) -> object:
         case 1 | 2:
             return reader.long()
         case 3:
-            return struct.unpack("<f", reader.take(4))[0]
+            return reader.single()
         case 4:
-            return struct.unpack("<d", reader.take(8))[0]
+            return reader.double()
         case 5:
             return reader.text()
         case 6:

@@ -146,6 +146,6 @@ def _value(value: object, column: ColumnInfo) -> Value:
         return value
     if isinstance(value, float):
         return np.format_float_positional(np.float32(value) if column.type == "float" else value, trim="-")
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int):  # Avro has no unsigned numbers, and TiCDC sends those of BIT(64) as they are
+        return str(value % (1 << 64) if str(column.type).startswith("bit") else value)
     return base64.b64decode(text(value), validate=True) if column.binary else str(value)

@@ -41,12 +41,12 @@ def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, 
     return _message(key, key_schema), _message(value, value_schema)
 
 
-def control_schemas(event: DdlEvent | None, options: CodecOptions, release: Release) -> tuple[Schema, Schema]:
-    """Return the schemas of key and value of a statement, or of a watermark."""
-    if event is None:
+def control_schemas(database: str | None, options: CodecOptions, release: Release) -> tuple[Schema, Schema]:
+    """Return the schemas of key and value of a database's statements, or of watermarks."""
+    if database is None:
         key, value = watermark_schemas(source("watermark"))
     else:
-        key, value = CHANGE_KEY, change_value(source(event.schema))
+        key, value = CHANGE_KEY, change_value(source(database))
     return _registered(key), _registered(value)
 
 
