@@ -101,7 +101,15 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             with _engines(master, options["master"], planned, display) as engines:
                 with display.following(reads):
                     account = execute.run(
-                        engines.run, planned, output, release, script.seed, script.speed, listener, checkpoint_writer
+                        engines.run,
+                        planned,
+                        output,
+                        release,
+                        script.seed,
+                        script.speed,
+                        listener,
+                        checkpoint_writer,
+                        options["truth"] is not None,
                     )
                 if all(each.error is None for each in account.delivered):
                     truth_request.write(engines.truth, output, account, display)

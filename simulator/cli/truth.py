@@ -16,6 +16,7 @@ from typing import Any
 from simulator import tso
 from simulator.cli.output import show_lines
 from simulator.cli.run_report import Display
+from simulator.columns.change_sums import ChangeSum
 from simulator.errors import UserError
 from simulator.quantities import noun
 from simulator.run import outputs
@@ -108,7 +109,7 @@ class TruthRequest:
             self.missed(display)
             return
         display.stage("writing the truth")
-        self._write(engine, output, expected_rows, ts, account.changes)
+        self._write(engine, output, expected_rows, ts, account.sums)
 
     def missed(self, display: Display) -> None:
         """Say that the requested truth was not written."""
@@ -138,12 +139,12 @@ class TruthRequest:
         output: Output,
         expected_rows: ExpectedRows,
         ts: int,
-        changes: Mapping[tuple[int, int, int], int] = MappingProxyType({}),
+        sums: Mapping[tuple[int, bool], ChangeSum] = MappingProxyType({}),
     ) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
         plan, rules = self.plan, self.rules
-        about = about_run(self.command, self.played, plan, self.changefeed, rules, topics, self.seed, ts, changes)
+        about = about_run(self.command, self.played, plan, self.changefeed, rules, topics, self.seed, ts, sums)
         lines = (f"Played: {self.played}",)
         return write(expected_rows, about, engine, self.options["truth"], self.options["truth_format"], lines)
 

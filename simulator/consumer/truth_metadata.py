@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import limits, releases, tso
+from simulator.columns.change_sums import ChangeSum, ChangeSums
 from simulator.consumer import statements as told
 from simulator.consumer.statements import ExpectedStatement
 from simulator.errors import HIDDEN, UserError, is_secret, mask_secrets
@@ -66,14 +67,23 @@ class TruthMetadata:
     emptied: tuple[str, ...] = ()
     """Tables (`db.table`) that lost rows by statements which the stream does not have."""
 
-    changes: Mapping[str, int] = field(default_factory=dict)
-    """`db.table` → number of row changes that were sent; empty if they were not counted."""
+    changes: Mapping[str, ChangeSum] = field(default_factory=dict)
+    """`db.table` → INSERTs and UPDATEs that were sent; empty if they were not summed."""
+
+    deletes: Mapping[str, ChangeSum] = field(default_factory=dict)
+    """The same of DELETEs."""
 
     definitions: Mapping[str, str] = field(default_factory=dict)
     """`db.table` → CREATE TABLE of the tables at the start of the stream, under their names in messages."""
 
     statements: tuple[ExpectedStatement, ...] = ()
     """The statements on replicated tables, sent or not, in order of their commit-ts."""
+
+    @property
+    def sums(self) -> ChangeSums:
+        """Return the row changes that were sent; empty if they were not summed."""
+        parts = (self.changes, False), (self.deletes, True)
+        return {(name, deleted): each for part, deleted in parts for name, each in part.items()}
 
 
 def write(directory: Path, about: TruthMetadata) -> None:
@@ -144,6 +154,8 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
     except ValueError as error:
         raise UserError(f"{directory / FILE}: statements: {error}; let the run write its truth again") from None
     values = {name: document[name] for name in names} | {"statements": statements}
+    for name in ("changes", "deletes"):
+        values[name] = {table: ChangeSum(**each) for table, each in document[name].items()}
     return TruthMetadata(**{**values, **{name: tuple(values[name]) for name in ("empty", "emptied")}})
 
 
@@ -163,12 +175,18 @@ def _is_number(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
+def _is_sum(value: object) -> bool:
+    members = {each.name for each in fields(ChangeSum)}
+    return isinstance(value, dict) and value.keys() == members and all(map(_is_number, value.values()))
+
+
 FIELD_CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "int": _is_number,
     "Mapping[str, str]": lambda value: (
         isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
     ),
+    "Mapping[str, ChangeSum]": lambda value: isinstance(value, dict) and all(map(_is_sum, value.values())),
     "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "tuple[str, ...]": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
 }

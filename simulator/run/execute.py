@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import SNAPSHOT_ROWS
+from simulator.columns.change_sums import ChangeSum
 from simulator.consumer.storage.directory import StorageDirectory
 from simulator.consumer.storage.events import FileEvent, events
 from simulator.engines import in_process
@@ -52,6 +53,9 @@ class RunResult:
     changes: Mapping[tuple[int, int, int], int]
     """(table, op, destination) → rows"""
 
+    sums: Mapping[tuple[int, bool], ChangeSum]
+    """(table, whether they are DELETEs) → their sum, of a whole run that is to sum them"""
+
     shuffles: int
     """Shuffles between tasks: 1, or 2 if the partition of a row is known only after the comparison."""
 
@@ -74,14 +78,19 @@ def run(
     speed: float,
     listener: Listener | None,
     checkpoint_writer: CheckpointWriter | None = None,
+    sums: bool = False,
 ) -> RunResult:
-    """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input."""
+    """Send the plan to the output, from its checkpoint on if there is one; raises SimulatorError for bad input.
+
+    `sums` is whether row changes are summed. Those of a run from a checkpoint, and those that faults change, are not.
+    """
     since = 0 if checkpoint_writer is None else checkpoint_writer.since
     if checkpoint_writer is not None:
         output = resumed(output, plan.tables, plan.routes, since)
     work = work_of(plan, output, release, seed, speed, listener, since)
     if checkpoint_writer is not None:
         work = with_checkpoint(work, checkpoint_writer)
+    work = replace(work, spec=replace(work.spec, sums=sums and not since and not plan.faults))
     return _account(engine(work), work.shuffles)
 
 
@@ -250,9 +259,12 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> RunResult:
     if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
+    sums: dict[tuple[int, bool], ChangeSum] = {}
+    for table, deleted, *members in (each for report in reports for each in report.sums):
+        sums[table, deleted] = sums.get((table, deleted), ChangeSum()) + ChangeSum(*members)
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
     unmet = tuple(name for report in reports for name in report.unmet)
-    return RunResult(tuple(delivered), rows, shuffles, sending, ended, unmet)
+    return RunResult(tuple(delivered), rows, sums, shuffles, sending, ended, unmet)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
+from simulator.columns.change_sums import ChangeSum
 from simulator.consumer import truth_metadata as truth_about
 from simulator.consumer.statements import ExpectedStatement
 from simulator.consumer.truth_metadata import TruthMetadata, hide_secrets, tag_and_architecture
@@ -88,7 +89,8 @@ def about(
     empty: tuple[str, ...],
     seed: int,
     emptied: tuple[str, ...] = (),
-    changes: Mapping[str, int] = MappingProxyType({}),
+    changes: Mapping[str, ChangeSum] = MappingProxyType({}),
+    deletes: Mapping[str, ChangeSum] = MappingProxyType({}),
     definitions: Mapping[str, str] = MappingProxyType({}),
     statements: tuple[ExpectedStatement, ...] = (),
 ) -> TruthMetadata:
@@ -110,6 +112,7 @@ def about(
         seed,
         emptied=emptied,
         changes=dict(changes),
+        deletes=dict(deletes),
         definitions=dict(definitions),
         statements=statements,
     )

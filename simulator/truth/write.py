@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from simulator import tso
+from simulator.columns.change_sums import ChangeSum
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.run.outputs import codec_options
 from simulator.run.plan import Plan
@@ -53,10 +54,10 @@ def about_run(
     topics: Mapping[str, int],
     seed: int,
     watermark: int,
-    changes: Mapping[tuple[int, int, int], int] = MappingProxyType({}),
+    sums: Mapping[tuple[int, bool], ChangeSum] = MappingProxyType({}),
 ) -> TruthMetadata:
-    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `changes` those of
-    `RunResult`."""
+    """Return the metadata of a plan's truth; `topics` has the number of partitions by topic, `sums` are those
+    of `RunResult`."""
     start_ts, end_ts = tso.compose(plan.positions[0].now_ms), tso.compose(plan.timeline.end_ms)
     messages = StatementMessages(rules, codec_options(changefeed))
     return directories.about(
@@ -71,16 +72,17 @@ def about_run(
         empty_tables(plan, rules),
         seed,
         emptied_tables(plan, rules),
-        {} if plan.faults else _changes_by_table(plan, changes),
+        *(_by_table(plan, sums, deleted) for deleted in (False, True)),
         messages.definitions(plan.positions[0].catalog),
         tuple(messages.of_jobs(plan.jobs)),
     )
 
 
-def _changes_by_table(plan: Plan, changes: Mapping[tuple[int, int, int], int]) -> Mapping[str, int]:
-    """Return the number of row changes by the name of their table in messages."""
-    counts: Counter[str] = Counter()
-    for (number, _, _), rows in changes.items():
+def _by_table(plan: Plan, sums: Mapping[tuple[int, bool], ChangeSum], deleted: bool) -> Mapping[str, ChangeSum]:
+    """Return the sums of row changes by the name of their table in messages."""
+    by_table: dict[str, ChangeSum] = {}
+    for (number, _), each in (item for item in sums.items() if item[0][1] == deleted):
         table = sent_table(plan.routes[number], plan.tables[number].table)
-        counts[f"{table.schema}.{table.name}"] += rows
-    return counts
+        name = f"{table.schema}.{table.name}"
+        by_table[name] = by_table.get(name, ChangeSum()) + each
+    return by_table

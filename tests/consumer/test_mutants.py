@@ -76,13 +76,6 @@ ALLOWED = (
     Allowed(
         "debezium.*", ANY, r"value\.(#\.)?(payload\.)?ts_ms(\.long)?", "one more|negated", "the wall clock of TiCDC"
     ),
-    Allowed(
-        *(ANY, ROWS, r".*\.(ts|commitTs|commit_ts|_tidb_commit_ts)(\.long)?", "one more"),
-        "no truth has the commit-ts of rows, and another one between those of its neighbours leads to the same rows",
-    ),
-    Allowed(
-        "canal-json", ROWS, r"value\.es", "one more", "without the extension it is the only time of a row, as above"
-    ),
     Allowed(ANY, "WATERMARK", r".*[tT]s", "one more", "a watermark is at any time between two rows"),
     Allowed(
         *(ANY, "WATERMARK", "", "removed|removed everywhere|doubled|one (earlier|later)|in the other partition.*"),
@@ -102,10 +95,6 @@ ALLOWED = (
             "(the last )?(at the end|one later|one earlier|doubled|in the other partition, too)",
         ),
         "a table's schema is told again and again",
-    ),
-    Allowed(
-        *(ANY, "(INSERT|UPDATE) pairs", r".*\.c(\.\w+)*", "(digit|letter|byte|case) changed|emptied|longer"),
-        "the values of a column that a later statement drops are in no row of the truth",
     ),
     Allowed(
         *("(open-protocol|simple|debezium|avro).*", "DDL .*", "", "(the last )?in the other partition, too"),

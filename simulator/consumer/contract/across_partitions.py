@@ -302,25 +302,3 @@ def _read_until(part: PartitionSummary, spec: StreamSpec) -> int:
     if spec.finished or not spec.watermarks:
         return FOREVER
     return int(part.watermarks[-1]) if len(part.watermarks) else NEVER
-
-
-def missing_changes(summaries: Iterable[PartitionSummary], sent: Mapping[str, int]) -> int:
-    """Return how many row changes are missing of those that were sent, `sent` by `db.table`; negative if there are more.
-
-    Without commit-ts equal changes count as several, as nothing tells whether one came again.
-    """
-    return sum(sent.values()) - sum(sum(each.rows.values()) - each.repeated * each.exact for each in summaries)
-
-
-def check_changes(summaries: Iterable[PartitionSummary], sent: Mapping[str, int], show: int = SHOW) -> Violations:
-    """Point 7: no row change is lost of those that were sent."""
-    tally, every = ViolationCounter(show), list(summaries)
-    missing, found = missing_changes(every, sent), Counter[str]()
-    if missing > 0:
-        for each in every:
-            for (table, _), rows in each.rows.items():
-                found[table] += rows
-        fewer = [table for table, rows in sent.items() if found[table] < rows]
-        what = f"{sum(sent.values()):,} row changes were sent, and {sum(sent.values()) - missing:,} are here"
-        tally.add(Violation("changes-missing", "", None, None, what, fewer[0] if len(fewer) == 1 else ""))
-    return tally.found()

@@ -17,14 +17,16 @@ from simulator.columns.cells import Mask
 from simulator.columns.change_frame import DDL, WATERMARK, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.consumer.contract import order, placement
+from simulator.consumer.contract.bootstrap_messages import check_bootstraps
 from simulator.consumer.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays
+from simulator.consumer.contract.control_messages import check_control_messages, sent_texts
 from simulator.consumer.contract.events import EventArrays, Sampler, TableNumbers, event_arrays
 from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import RowGroup, TableDefinitions
+from simulator.consumer.contract.row_messages import RowMessages
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
-from simulator.consumer.contract.whole_messages import WholeMessages
 from simulator.consumer.decode import LEAVING, protocol_of
 from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import UNREADABLE, Layout
@@ -46,7 +48,8 @@ class PartitionChecks:
         self._names, self._definitions = TableNumbers(), TableDefinitions(spec)
         self._window, self._newest = ChangeWindow(), RewoundRows()
         self._groups, self._statements, self._sampling = order.PhysicalTableOrder(), order.StatementOrder(), Sampler()
-        self._messages = None if spec.writer is None else WholeMessages(spec, spec.writer)
+        self._messages = None if spec.writer is None else RowMessages(spec, spec.writer)
+        self._sent = sent_texts(spec.statements or ())
         self._low = NEVER
         self._ordered: Mask = np.zeros(0, np.bool_)
         self._stages: Ints = np.zeros(0, np.int64)
@@ -78,8 +81,10 @@ class PartitionChecks:
             placement.check_sizes(events)
             order.check_watermarks(events)
             self._statements.take(events, self._take_rows(events), self._names.schemas)
-            if self._messages is not None and records is not None:
+            if self._messages is not None and self.spec.writer is not None and records is not None:
                 self._messages.take(events, records)
+                check_control_messages(events, records, self.spec.writer, self._sent)
+                check_bootstraps(events, records, self.spec.writer)
         self._sampling.take(events, _timestamps(events, records))
         self._update_times(events)
 

@@ -21,7 +21,7 @@ from simulator.releases import Release
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Messages, RowChanges, TableInfo
-from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
+from simulator.ticdc.codecs.schema_registry import SchemaManager, entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import route, router
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -32,6 +32,9 @@ SOME_ID = 1
 """Stands for ids and versions, which are not compared."""
 
 T = TypeVar("T")
+
+Written = tuple[tuple[bytes | None, bytes], Mapping[int, str]]
+"""Key and value of a message, and the schemas that it names, by id."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,17 @@ class MessageWriter:
             )
             encoded = with_schema_ids(codec.encode(changes, options, self.release), manager)
             messages = codec.frame(encoded, np.arange(len(at)), options, self.release)
-            yield RewrittenRows(at, messages, {number: schema.text for number, schema in manager.known.items()})
+            yield RewrittenRows(at, messages, _texts(manager))
 
-    def watermark(self, ts: int) -> tuple[bytes | None, bytes] | None:
-        """Return key and value of the message of a watermark; None if the protocol has none."""
-        codec, options = CODECS[self.options.protocol], self.options
+    def watermark(self, ts: int) -> Written | None:
+        """Return the message of a watermark, and the schemas that it names; None if the protocol has none."""
+        codec, options, manager = CODECS[self.options.protocol], self.options, SchemaManager()
         entry = codec.watermark(ts, options, self.release)
-        return None if entry is None else codec.message(entry, options, self.release)
+        if entry is None:
+            return None
+        if codec.control_schemas is not None:
+            entry = entry_with_ids(entry, codec.control_schemas(None, options, self.release), manager)
+        return codec.message(entry, options, self.release), _texts(manager)
 
     def bootstrap(self, table: Table, ts: int) -> tuple[bytes | None, bytes]:
         """Return key and value of the message with a table's schema, in a protocol that has one."""
@@ -144,6 +151,10 @@ class MessageWriter:
             # The table is kept with its property, so that no other can have its id.
             self._known[id(table), what] = table, find()
         return self._known[id(table), what][1]  # type: ignore[return-value]
+
+
+def _texts(manager: SchemaManager) -> Mapping[int, str]:
+    return {number: schema.text for number, schema in manager.known.items()}
 
 
 def _by_partition(rows: pa.RecordBatch, table: Table) -> Iterable[tuple[int | None, Ints]]:

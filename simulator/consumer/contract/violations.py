@@ -55,6 +55,7 @@ CHECKS: Mapping[str, Check] = {
     "too-many-events": Check(6, "a message with more events than the changefeed allows"),
     "message-mixed": Check(6, "a statement or watermark that shares its message"),
     "changes-missing": Check(7, "row changes that were sent and are not there"),
+    "changes-different": Check(7, "row changes that are not those that were sent"),
     "row-missing": Check(7, "a row that is expected and not there"),
     "row-left": Check(7, "a row that is there and not expected"),
     "row-twice": Check(7, "a row that is there more than once, in a table with a key"),

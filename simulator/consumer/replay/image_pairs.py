@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints, picked
+from simulator.columns.change_sums import ChangeSums, merged_sums
 from simulator.consumer.decode.row_images import with_nulls
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
@@ -31,6 +32,7 @@ from simulator.consumer.replay.normalize import (
     normalize_images,
     nothing_like_null,
 )
+from simulator.consumer.replay.sent_images import SentImages, with_told_times
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import UndefinedTable
 from simulator.errors import SchemaError, UserError
@@ -67,6 +69,9 @@ class SkippedChanges:
     unknown: Counter[tuple[int, str]] = field(default_factory=Counter)
     """New values that nothing tells, by table number and column."""
 
+    sums: ChangeSums = field(default_factory=dict)
+    """Of all row changes."""
+
     def add(self, number: int, table: str, why: str, count: int) -> None:
         if count:
             self.rows[number, table, why] += count
@@ -75,6 +80,7 @@ class SkippedChanges:
         """Add the changes that another task skipped."""
         self.rows.update(other.rows)
         self.unknown.update(other.unknown)
+        self.sums = merged_sums((self.sums, other.sums))
         for number, layouts in other.layouts.items():
             self.layouts.setdefault(number, {}).update(layouts)
 
@@ -107,10 +113,13 @@ class ImagePairBuilder:
         if len(rows) and rows.column("bound")[0].is_valid:
             rows = _placed_by_bound(rows)
         for number, places in by_table(ints(rows, "layout")):
-            yield from self._pairs_of_layout(picked(rows, places), layouts[number], partition_index, skipped)
+            part, layout = picked(rows, places), layouts[number]
+            sent = SentImages(part, layout)
+            yield from self._pairs_of_layout(part, layout, partition_index, skipped, sent)
+            skipped.sums = merged_sums((skipped.sums, sent.sums(self.fidelity.milliseconds)))
 
     def _pairs_of_layout(
-        self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges
+        self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges, sent: SentImages
     ) -> Iterator[pa.RecordBatch]:
         ts, name = ints(rows, "commit_ts"), f"{layout.schema}.{layout.table}"
         exact = rows.column("exact").to_numpy(zero_copy_only=False)
@@ -132,6 +141,10 @@ class ImagePairBuilder:
                 part = picked(rows, places[at])
                 try:
                     before, after = self._images(part, layout, history, definition)
+                    table = history.definitions[definition].table
+                    if not self.like_null(table):
+                        touched = self.timeline.touched(object_key(layout.schema, layout.table))
+                        sent.put(places[at], table, touched, before, after)
                     yield from self._pairs_of_table(part, number, definition, before, after, partition_index, skipped)
                 except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
                     skipped.add(number, name, str(error), len(part))
@@ -243,6 +256,7 @@ class ImagePairBuilder:
 def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows whose times do not fall, so that they are in the order of offsets, for a protocol whose rows may have
     no commit-ts."""
+    rows = with_told_times(rows)
     columns = {"commit_ts": rows.column("bound"), "exact": pa.repeat(pa.scalar(False), len(rows))}
     for name, values in columns.items():
         rows = rows.set_column(rows.schema.get_field_index(name), name, values)

@@ -96,6 +96,14 @@ def has_unknown_cell(images: pa.Array) -> Mask:
     return as_mask(pc.match_substring(images, UNKNOWN_CELL))
 
 
+def has_lost_bytes(images: pa.Array) -> Mask:
+    """Return which images have an unknown cell, or U+FFFD, which may stand for bytes that are not UTF-8."""
+    lost = has_unknown_cell(images)
+    if (buffers(images)[0] == LOST_BYTES[0]).any():
+        lost |= as_mask(pc.match_substring(images, LOST_BYTES))
+    return lost
+
+
 def is_unknown(cells: pa.Array) -> Mask:
     return as_mask(pc.equal(cells, UNKNOWN_CELL))
 

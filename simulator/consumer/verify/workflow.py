@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
+from simulator.columns.change_sums import ChangeSums
 from simulator.consumer import truth_metadata
-from simulator.consumer.contract import across_partitions
+from simulator.consumer.contract import across_partitions, sent_changes
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import merge_violations
@@ -94,21 +95,19 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
             excused = (*excused, *moved)
     if truth is not None and options.truth is not None:
         _check_truth(options.truth, truth, stream, summed)
-    sent = None if truth is None else truth.changes
     until, watermark = summaries.complete(summed), 0 if truth is None or not stream.spec.watermarks else truth.watermark
     if until < watermark:
         outcome, ahead = comparison.without_end_checks(outcome)
         excused = (*excused, *ahead)
     whole = options.after is not None or truth is not None and until >= truth.final_watermark
     spec = replace(stream.spec, finished=whole)
-    is_counted = bool(sent) and not sequential and not any(each.headless for each in summed)
-    is_counted = is_counted and (whole or not stream.spec.watermarks)
-    all_sent = is_counted and across_partitions.missing_changes(summed, sent or {}) == 0
+    sent = _sent_changes(truth, summed) if whole or not stream.spec.watermarks else {}
+    all_sent = bool(sent) and not sequential and sent_changes.rows_found(summed) == sent_changes.rows_sent(sent)
     violations = merge_violations(
         [
             *(each.found for each in summed),
             across_partitions.check_across_partitions(summed, spec, options.show),
-            *(across_partitions.check_changes(summed, sent, options.show) for _ in [0] if sent and is_counted),
+            sent_changes.check_sent_changes(summed, results.skipped.sums, sent, options.show),
         ],
         options.show,
     )
@@ -138,6 +137,13 @@ def _verify_stream(options: VerifyOptions, truth: TruthMetadata | None, listener
         watermark,
         engine=engine.title,
     )
+
+
+def _sent_changes(truth: TruthMetadata | None, summed: Sequence[PartitionSummary]) -> ChangeSums:
+    """Return the row changes that were sent, if the stream has all of them and no others after them."""
+    if truth is None or any(each.headless or each.last_row > truth.final_watermark for each in summed):
+        return {}
+    return truth.sums
 
 
 def _untimed(summed: Sequence[PartitionSummary], spec: StreamSpec) -> Iterable[NotChecked]:

@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import BOOTSTRAP, DDL, OPERATIONS, ROW, Ints, ints, picked, picked_values
+from simulator.columns.change_frame import BOOTSTRAP, DDL, DELETE, OPERATIONS, ROW, Ints, ints, picked, picked_values
+from simulator.columns.change_sums import ChangeSum, sums_by_group
+from simulator.columns.hashing import fingerprints
 from simulator.engines.tasks.task import TaskSpec
 from simulator.releases import Release
 from simulator.sinks.records import Records, part, take
@@ -33,6 +35,7 @@ from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_i
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
 from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
+from simulator.tso import LOGICAL_BITS
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class FlushMessages:
     """The messages of a flush."""
 
     events: pa.RecordBatch
-    """EVENTS without the columns that the messages hold."""
+    """EVENTS without the columns that the messages hold, and `row_hash` if rows are summed."""
 
     records: Records
     files: tuple[StoredFile, ...]
@@ -65,6 +68,9 @@ class FlushMessages:
 def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
+    if spec.sums:
+        images = pc.coalesce(flush.events.column("after"), flush.events.column("before"))
+        events = events.append_column("row_hash", pa.array(fingerprints(images).view(np.int64)))
     messages = CODECS[spec.options.protocol].frame(encoded, flush.group, spec.options, spec.release)
     return FlushMessages(
         events, _records(flush, encoded, messages, spec), encoded.files, np.asarray(messages.first_row, np.int64)
@@ -226,3 +232,14 @@ def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, i
     distinct, counts = np.unique(cells, return_counts=True)
     keys = zip(*(axis.tolist() for axis in np.unravel_index(distinct, shape)), strict=True)
     return dict(zip(keys, counts.tolist(), strict=True))
+
+
+def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, bool], ChangeSum]:
+    """Sum the rows by (table, whether they are DELETEs)."""
+    rows = np.flatnonzero(ints(events, "kind") == ROW)
+    table, op, ts, hashes = (ints(events, name)[rows] for name in ("table", "op", "commit_ts", "row_hash"))
+    if CODECS[spec.options.protocol].fidelity(spec.options, spec.release).milliseconds:
+        ts = ts >> LOGICAL_BITS << LOGICAL_BITS
+    known = np.ones(len(rows), np.bool_)
+    sums = sums_by_group(2 * table + (op == DELETE), ts, hashes.view(np.uint64), known, known)
+    return {(group >> 1, bool(group & 1)): each for group, each in sums.items()}

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
+from simulator.columns.change_sums import ChangeSum
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
-from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush
+from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
 from simulator.engines.tasks.pacing import EarlyEnd, pace
 from simulator.engines.tasks.progress import Reporter
 from simulator.engines.tasks.task import TaskReport, TaskSpec
@@ -124,6 +125,7 @@ def send(
         ended,
         sink.latencies(),
         sink.resent,
+        sums=[(*key, *astuple(each)) for key, each in sorted(sent.sums.items())],
     )
 
 
@@ -134,6 +136,9 @@ class SinkInput:
     changes: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """(table, op, destination) → rows"""
 
+    sums: dict[tuple[int, bool], ChangeSum] = field(default_factory=dict)
+    """By table, and whether they are DELETEs; of a run that is to sum them."""
+
     began: float = 0.0
     """When the sink got the first record, in seconds since 1970; 0 if it got none."""
 
@@ -143,6 +148,8 @@ class SinkInput:
         self.began = self.began or time.time()
         sink.write(messages.records)
         self.changes.update(count_rows(messages.events, spec))
+        for key, each in sum_rows(messages.events, spec).items() if spec.sums else ():
+            self.sums[key] = self.sums.get(key, ChangeSum()) + each
         reporter.sent(messages.events.num_rows, messages.records, sink)
 
 

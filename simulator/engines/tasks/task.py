@@ -63,6 +63,9 @@ class TaskSpec:
     storage: Storage | None = None
     """The layout of a storage, for which DDL and watermarks become files; None for Kafka."""
 
+    sums: bool = False
+    """Whether the sums of row changes are reported."""
+
     @property
     def destinations(self) -> Destinations:
         return self.control_events.destinations
@@ -102,6 +105,9 @@ class TaskReport:
 
     unmet: list[str] = field(default_factory=list)
     """Faults whose condition never occurred."""
+
+    sums: list[tuple[int, bool, int, int, int]] = field(default_factory=list)
+    """(table, whether they are DELETEs, and the members of their ChangeSum)"""
 
     @staticmethod
     def read(document: Mapping[str, Any]) -> TaskReport:

@@ -120,6 +120,9 @@ class Fidelity:
     whole_seconds: bool = False
     """Whether a TIME is sent without its fraction."""
 
+    milliseconds: bool = False
+    """Whether commit-ts are sent in milliseconds."""
+
     member_names: bool = False
     """Whether ENUM and SET are sent by name, not as numbers."""
 

@@ -47,6 +47,7 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
         nulls=nulls,
         old_nulls=nulls,
         whole_seconds=release.canal_whole_seconds,
+        milliseconds=not canal_options(options, release).enable_tidb_extension,
     )
 
 

@@ -1,12 +1,11 @@
-"""Holds messages as a whole against what the changefeed would write: every member, flag and escape.
+"""Holds messages of rows as a whole against what the changefeed would write: every member, flag and escape.
 
-A message is decoded, written again, and compared as `compare` does, without the time at which it was built and without
-ids. Of a long partition a part of the rows is compared.
+A row is decoded, written again, and compared. Of a long partition a part of the rows is compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,15 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
-from simulator.columns.change_frame import DDL, WATERMARK, Ints
-from simulator.consumer import statements
-from simulator.consumer.compare.events import ComparedEvent, StreamMessage, events_of
+from simulator.columns.change_frame import Ints
+from simulator.consumer.compare.events import ComparedEvent
 from simulator.consumer.compare.pairs import first_difference
 from simulator.consumer.contract.events import EventArrays
+from simulator.consumer.contract.message_texts import OTHER_MEMBERS, key_and_value, texts_of
 from simulator.consumer.contract.message_writer import MessageWriter, RewrittenRows
 from simulator.consumer.contract.placement import TableDefinitions
 from simulator.consumer.contract.stream_spec import StreamSpec
-from simulator.consumer.contract.violations import Violation
 from simulator.consumer.decode import DECODERS, LOST
 from simulator.consumer.frame import Layout
 from simulator.errors import SimulatorError
@@ -36,14 +34,9 @@ ALL, PART = 1 << 14, 64
 ALL_ONE_BY_ONE, PART_ONE_BY_ONE = 1 << 12, 256
 """The same for protocols whose messages are compared one by one."""
 
-OTHER_MEMBERS = "it has not the members that TiCDC writes"
 
-IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
-"""What is not compared (`compare.events.IGNORABLE`): messages do not determine it."""
-
-
-class WholeMessages:
-    """Compares the messages of one partition, batch by batch."""
+class RowMessages:
+    """Compares the rows of one partition, batch by batch."""
 
     def __init__(self, spec: StreamSpec, writer: MessageWriter) -> None:
         self._spec, self._writer = spec, writer
@@ -57,22 +50,13 @@ class WholeMessages:
         self._times = None if spec.statements is None else np.unique([ts for ts, _ in spec.later]).astype(np.int64)
         self._ids: dict[tuple[str, int, str], int] = {}
         self._rows = self.compared = 0
-        self._statements: dict[int, list[tuple[str, str]]] = {}
-        for each in spec.statements or ():
-            self._statements.setdefault(each.commit_ts, []).append((each.key, each.value))
 
     def begin_piece(self) -> None:
         """Begin to count anew."""
         self._rows = self.compared = 0
 
     def take(self, events: EventArrays, records: pa.RecordBatch) -> None:
-        """Compare the messages of a batch, which was decoded from these records."""
-        self._take_rows(events, records)
-        self._take_control_events(events, records)
-        if self._codec.bootstrap is not None:
-            self._take_bootstraps(events, records)
-
-    def _take_rows(self, events: EventArrays, records: pa.RecordBatch) -> None:
+        """Compare the rows of a batch, which was decoded from these records."""
         rows = events.rows
         numbers = self._rows + np.arange(len(rows))
         self._rows += len(rows)
@@ -152,9 +136,8 @@ class WholeMessages:
         messages = written.messages
         keys = messages.keys if messages.keys is not None else pa.nulls(len(at), pa.binary())
         for number in self._unequal(records, places, numbers, keys, messages.values).tolist():
-            key, value = (records.column(name)[int(places[number])].as_py() for name in ("key", "value"))
-            actual = self._events(key, value, events)
-            expected = self._events(keys[number].as_py(), messages.values[number].as_py(), events, written.schemas)
+            actual = texts_of(key_and_value(records, int(places[number])), events)
+            expected = texts_of((keys[number].as_py(), messages.values[number].as_py()), events, written.schemas)
             if len(actual) <= numbers[number] or not expected:  # of another definition it may have no form
                 yield int(at[number]), OTHER_MEMBERS
                 continue
@@ -196,88 +179,6 @@ class WholeMessages:
         if not self._batches:  # else the texts have the keys
             equal &= row_image.same(records.column("key").take(pa.array(places)), keys)
         return np.flatnonzero(~(known & equal))
-
-    def _take_control_events(self, events: EventArrays, records: pa.RecordBatch) -> None:
-        others = [*events.at(WATERMARK).tolist(), *events.at(DDL).tolist()]
-        if not others:
-            return
-        place_of = {offset: place for place, offset in enumerate(records.column("offset").to_pylist())}
-        for at in others:
-            place = place_of[int(events.offset[at])]
-            key, value = (records.column(name)[place].as_py() for name in ("key", "value"))
-            ts = int(events.ts[at])
-            if events.kind[at] == WATERMARK:
-                self._compare_watermark(events, at, ts, key, value)
-            elif ts in self._statements:
-                self._compare_statement(events, at, ts, key, value)
-
-    def _compare_watermark(self, events: EventArrays, at: int, ts: int, key: bytes | None, value: bytes | None) -> None:
-        written = self._writer.watermark(ts)
-        if written is None or (key, value) == written:
-            return
-        actual, expected = self._events(key, value, events), self._events(*written, events)
-        if not expected:  # one of Avro, whose schema the registry tells
-            return
-        what = first_difference(actual[0], expected[0]) if actual else OTHER_MEMBERS
-        if what:
-            events.report(
-                "message-different",
-                np.array([at]),
-                lambda _: f"a watermark: {what} (as it is → as TiCDC writes it)",
-                False,
-            )
-
-    def _compare_statement(self, events: EventArrays, at: int, ts: int, key: bytes | None, value: bytes | None) -> None:
-        number = int(events.batch.column("number")[at].as_py())
-        actual = self._events(key, value, events, ignored=statements.IGNORED)
-        texts, what = self._statements[ts], OTHER_MEMBERS
-        if len(actual) > number:
-            if (actual[number].key, actual[number].value) in texts:
-                return
-            query = events.batch.column("text")[at].as_py()
-            nearest = next((each for each in texts if query in each[1]), texts[0])
-            what = first_difference(actual[number], ComparedEvent("", 0, 0, ts, "", *nearest))
-        events.report(
-            "message-different", np.array([at]), lambda _: f"DDL at {ts}: {what} (as it is → as it was sent)", False
-        )
-
-    def _take_bootstraps(self, events: EventArrays, records: pa.RecordBatch) -> None:
-        """Compare the messages that only tell the schema of a table, and are no events."""
-        offsets = np.asarray(records.column("offset"))
-        for place in np.flatnonzero(~np.isin(offsets, events.offset)).tolist():
-            key, value = (records.column(name)[place].as_py() for name in ("key", "value"))
-            told = self._events(key, value, events)
-            if not told:
-                events.counter.add(Violation("message-different", *events.place, int(offsets[place]), OTHER_MEMBERS))
-            for actual in told:
-                tables = {table for table in self._spec.all_tables if f"{table.schema}.{table.name}" == actual.table}
-                differences = [self._from_bootstrap(actual, table, events) for table in tables]
-                if not tables and self._times is not None:
-                    differences = ["the run does not have this table"]
-                if differences and all(differences):
-                    what = f"the schema of {actual.table}: {differences[0]}"
-                    events.counter.add(Violation("message-different", *events.place, int(offsets[place]), what))
-
-    def _from_bootstrap(self, actual: ComparedEvent, table: Table, events: EventArrays) -> str:
-        """Return in what a message with a table's schema differs from that of a definition; empty for nothing."""
-        (expected,) = self._events(*self._writer.bootstrap(table, actual.commit_ts), events)
-        return first_difference(actual, expected)
-
-    def _events(
-        self,
-        key: bytes | None,
-        value: bytes | None,
-        events: EventArrays,
-        schemas: Mapping[int, str] | None = None,
-        ignored: frozenset[str] = IGNORED,
-    ) -> Sequence[ComparedEvent]:
-        message = StreamMessage(*events.place, 0, key, value)
-        try:
-            return [
-                *events_of(message, self._spec.protocol, ignored, self._spec.schemas if schemas is None else schemas)
-            ]
-        except SimulatorError:
-            return ()  # it is unreadable, and was reported as such
 
 
 def _always(text: str, at: int) -> str:

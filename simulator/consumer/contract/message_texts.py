@@ -1,0 +1,42 @@
+"""Messages as texts that can be compared, as `compare` has them, without the time at which they were built and without
+ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from simulator.consumer.compare.events import ComparedEvent, StreamMessage, events_of
+from simulator.consumer.contract.events import EventArrays
+from simulator.errors import SimulatorError
+
+IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
+"""What is not compared (`compare.events.IGNORABLE`): messages do not determine it."""
+
+OTHER_MEMBERS = "it has not the members that TiCDC writes"
+
+KeyAndValue = tuple[bytes | None, bytes | None]
+
+
+def key_and_value(records: pa.RecordBatch, place: int) -> KeyAndValue:
+    """Return the message at a place in a batch (RECORD_SCHEMA)."""
+    return records.column("key")[place].as_py(), records.column("value")[place].as_py()
+
+
+def texts_of(
+    message: KeyAndValue,
+    events: EventArrays,
+    schemas: Mapping[int, str] | None = None,
+    ignored: frozenset[str] = IGNORED,
+) -> Sequence[ComparedEvent]:
+    """Return the events of a message of the partition; none if it cannot be read, which another check reports.
+
+    `schemas` are those that the message names, by id; None for those of the stream.
+    """
+    spec = events.spec
+    named = spec.schemas if schemas is None else schemas
+    try:
+        return [*events_of(StreamMessage(*events.place, 0, *message), spec.protocol, ignored, named)]
+    except SimulatorError:
+        return ()
