@@ -90,10 +90,11 @@ def test_csv_that_is_read_by_columns_is_what_is_read_row_by_row(tmp_path: Path) 
     for file in (file for file in directory.files if isinstance(file, DataFile)):
         by_columns, row_by_row = (TableEvents(TableFiles(directory, [file])) for _ in range(2))
         read = by_columns._by_columns(file, directory.content(file.path), directory.csv_columns(file))
-        expected = row_by_row._one_by_one(file_events(file, directory))
+        expected, lines = row_by_row._one_by_one(file_events(file, directory))
         names = [name for name in EVENT_SCHEMA.names if name not in ("events", "number", "offset", "size")]
 
-        assert read is not None and read.select(names).to_pylist() == expected.select(names).to_pylist()
+        assert read is not None and read[0].select(names).to_pylist() == expected.select(names).to_pylist()
+        assert lines is not None and read[1] == lines
         assert by_columns.layouts == row_by_row.layouts
 
 
