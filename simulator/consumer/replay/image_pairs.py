@@ -174,6 +174,7 @@ class ImagePairBuilder:
             was, now = undefined.handles(before), undefined.handles(after)
             lost = _unknown_handles(before, was) | _unknown_handles(after, now)
             skipped.add(undefined.number, name, UNKNOWN_KEY, int(lost.sum()))
+            part, before = self._with_old_keys(part, before, after, table)
             # Inside a millisecond the order of rows and statements is unknown.
             columns = self._columns(part, partition_index, np.isin(ts[at], touched))
             yield from _keyed_pairs(
@@ -205,8 +206,7 @@ class ImagePairBuilder:
         skipped: SkippedChanges,
     ) -> Iterator[pa.RecordBatch]:
         history = self.timeline.tables[number]
-        if self.fidelity.names_operations:
-            before = _keys_of_updates(rows, before, after, history.definitions[definition].table)
+        rows, before = self._with_old_keys(rows, before, after, history.definitions[definition].table)
         dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
         before, after = (
             nulls_as_one(convert_to_last(history, definition, side), history, self.like_null)
@@ -225,6 +225,18 @@ class ImagePairBuilder:
         columns["sequence"] = pc.coalesce(rows.column("rid"), pc.subtract(-1, rows.column("offset")))
         yield _select_pairs(number, was, columns, empty, nulls, 0, as_mask(pc.is_valid(was)) & ~lost)
         yield _select_pairs(number, now, columns, nulls, empty, 2, as_mask(pc.is_valid(now)) & ~lost)
+
+    def _with_old_keys(
+        self, rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table
+    ) -> tuple[pa.RecordBatch, pa.Array]:
+        """Return rows and their old images, where UPDATEs without one have the handle key of the new row.
+
+        It is that of the old row, unless an UPDATE may move it.
+        """
+        if not self.fidelity.names_operations or self.fidelity.moves_rows and not table.clustered:
+            return rows, before
+        before = _keys_of_updates(rows, before, after, table)
+        return rows.set_column(rows.schema.get_field_index("before"), "before", before), before
 
     def _columns(self, rows: pa.RecordBatch, partition_index: int, doubtful: Mask) -> dict[str, pa.Array]:
         """Return the columns that all image pairs of a row change share. The old rows of `doubtful` changes are
@@ -245,7 +257,10 @@ class ImagePairBuilder:
         """Return how old images are checked; an INSERT may stand for an UPDATE, which may have no old image."""
         inserts = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
         old_check = np.where(inserts & self.fidelity.hides_unchanged_updates, SAME, STRICT)
-        blind = not self.fidelity.old_values and not self.fidelity.names_operations
+        if self.fidelity.names_operations:
+            blind = ints(rows, "op") == UPDATE
+        else:
+            blind = np.full(len(rows), not self.fidelity.old_values)
         anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | blind
         if self.restarts:  # where the offset is the place, a repeated change is behind others
             doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
