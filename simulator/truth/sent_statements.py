@@ -53,8 +53,9 @@ class StatementMessages:
                 for event, topic in zip(emitted.events, emitted.topics, strict=True)
                 for each in self._of_event(event, topic)
             ]
+            has_no_file = self.rules.changefeed.storage is not None and bool(emitted.events)
             held_back = self._tells_statements and emitted.job.code in EMPTYING
-            if not sent and not held_back and _concerns_replicated(emitted, self.rules):
+            if not sent and (has_no_file or not held_back and _concerns_replicated(emitted, self.rules)):
                 sent = [ExpectedStatement(emitted.commit_ts, emitted.job.database, "", emitted.job.query)]
             yield from sent
 

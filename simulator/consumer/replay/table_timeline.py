@@ -20,7 +20,16 @@ from simulator.errors import DdlError, shortened
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database, with_table
+from simulator.tidb.ddl.catalog import (
+    Catalog,
+    DatabaseInfo,
+    Key,
+    build_catalog,
+    object_key,
+    with_database,
+    with_table,
+    without_table,
+)
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
 from simulator.tidb.model.table import Name, Table
@@ -28,6 +37,7 @@ from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
+from simulator.tidb.syntax.tables import CreateTable
 
 LENIENT = Session("", None, V8_5, sql_mode=frozenset(), foreign_key_checks=False)
 """The session of the replay, which refuses nothing that the upstream may have accepted."""
@@ -221,6 +231,7 @@ class _TimelineBuilder:
                 return
             if sent.schema and not self.catalog.database(sent.schema):
                 self.catalog = with_database(self.catalog, DatabaseInfo(sent.schema))
+            self._forget_dropped(sent, statement)
             session = replace(LENIENT, database=sent.schema, catalog=self.catalog, now=tso.sql_time(sent.ts))
             executed = execute(statement, sent.query, session)
         except DdlError as error:
@@ -228,6 +239,15 @@ class _TimelineBuilder:
                 self._misfit(sent, error)
             return
         self._record(sent.ts, statement, executed)
+
+    def _forget_dropped(self, sent: StreamStatement, statement: DdlSyntax) -> None:
+        """Remove the table that a CREATE TABLE creates and an earlier one created: no message told that it was dropped,
+        as with its database, of which files may not tell."""
+        for name in _named_tables(sent) if isinstance(statement, CreateTable) else ():
+            number = self._number(table_key := object_key(*name))
+            if number != NO_TABLE and 0 <= self.tables[number].definitions[0].since < sent.ts:
+                self._remove(number, sent.ts, table_key)
+                self.catalog = without_table(self.catalog, self.tables[number].table)
 
     def expect(self, table: Table) -> None:
         """Add a table that exists at the end and that no statement created."""
