@@ -32,7 +32,8 @@ ALL, PART = 1 << 14, 64
 """All of the first rows of a partition are compared, then one in so many."""
 
 ALL_ONE_BY_ONE, PART_ONE_BY_ONE = 1 << 12, 256
-"""The same for protocols whose messages are compared one by one."""
+"""The same for protocols whose messages are compared one by one, and for files, of which it is so many rows in a row: they
+are read faster than messages."""
 
 
 class RowMessages:
@@ -44,8 +45,8 @@ class RowMessages:
         self._codec, decoder = CODECS[spec.protocol], DECODERS.get(spec.protocol)
         self._columns, self._batches = decoder and decoder.columns, self._codec.batches
         self._are_lines = decoder is None
-        by_columns = self._are_lines or self._columns is not None
-        self._all, self._part = (ALL, PART) if by_columns else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)
+        is_fast = self._columns is not None and not spec.files
+        self._all, self._part = (ALL, PART) if is_fast else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)
         tables = [(f"{table.schema}.{table.name}", table) for table in spec.all_tables]
         self._spelled = {name.lower(): name for name, _ in tables}
         self._partitioned = {name for name, table in tables if table.partitioning is not None}
@@ -62,7 +63,8 @@ class RowMessages:
         rows = events.rows
         numbers = self._rows + np.arange(len(rows))
         self._rows += len(rows)
-        rows = rows[(numbers < self._all) | ((numbers - self._all) % self._part == 0)]
+        blocks = np.maximum(numbers - self._all, 0) // (self._part if self._spec.files else 1)
+        rows = rows[(numbers < self._all) | (blocks % self._part == 0)]
         self.compared += len(rows)
         for at, layout, tables in self._defined(events, rows) if len(rows) else ():
             try:

@@ -172,9 +172,9 @@ class ImagePairBuilder:
             skipped.add(NO_TABLE, name, ONLY_CONSISTENCY, len(part))
             skipped.layouts.setdefault(undefined.number, {})[undefined_tables.layout_marker(layout)] = layout
             was, now = undefined.handles(before), undefined.handles(after)
+            part, was, before = self._with_old_rows(part, table, was, now, before)
             lost = _unknown_handles(before, was) | _unknown_handles(after, now)
             skipped.add(undefined.number, name, UNKNOWN_KEY, int(lost.sum()))
-            part, before = self._with_old_keys(part, before, after, table)
             # Inside a millisecond the order of rows and statements is unknown.
             columns = self._columns(part, partition_index, np.isin(ts[at], touched))
             yield from _keyed_pairs(
@@ -206,13 +206,14 @@ class ImagePairBuilder:
         skipped: SkippedChanges,
     ) -> Iterator[pa.RecordBatch]:
         history = self.timeline.tables[number]
-        rows, before = self._with_old_keys(rows, before, after, history.definitions[definition].table)
         dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
         before, after = (
             nulls_as_one(convert_to_last(history, definition, side), history, self.like_null)
             for side in (before, after)
         )
         was, now = (row_handles(history.table, side) for side in (before, after))
+        if history.keyed:
+            rows, was, before = self._with_old_rows(rows, history.table, was, now, before)
         lost = _unknown_handles(before, was) | _unknown_handles(after, now)
         skipped.add(number, str(history), UNKNOWN_KEY if history.keyed else UNKNOWN_ROW, int(lost.sum()))
         if history.keyed:
@@ -226,17 +227,20 @@ class ImagePairBuilder:
         yield _select_pairs(number, was, columns, empty, nulls, 0, as_mask(pc.is_valid(was)) & ~lost)
         yield _select_pairs(number, now, columns, nulls, empty, 2, as_mask(pc.is_valid(now)) & ~lost)
 
-    def _with_old_keys(
-        self, rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table
-    ) -> tuple[pa.RecordBatch, pa.Array]:
-        """Return rows and their old images, where UPDATEs without one have the handle key of the new row.
+    def _with_old_rows(
+        self, rows: pa.RecordBatch, table: Table, was: pa.Array, now: pa.Array, before: pa.Array
+    ) -> tuple[pa.RecordBatch, pa.Array, pa.Array]:
+        """Return rows, the handles of their old rows, and these, where UPDATEs without one have an unknown one.
 
-        It is that of the old row, unless an UPDATE may move it.
+        It has the handle of the new row, unless an UPDATE may move it.
         """
         if not self.fidelity.names_operations or self.fidelity.moves_rows and not table.clustered:
-            return rows, before
-        before = _keys_of_updates(rows, before, after, table)
-        return rows.set_column(rows.schema.get_field_index("before"), "before", before), before
+            return rows, was, before
+        bare = pa.array((ints(rows, "op") == UPDATE) & as_mask(pc.is_null(rows.column("before"))))
+        unknown = pa.scalar(row_image.joined([UNKNOWN_CELL] * len(visible_columns(table))), pa.binary())
+        sent = pc.if_else(bare, unknown, rows.column("before"))
+        rows = rows.set_column(rows.schema.get_field_index("before"), "before", sent)
+        return rows, pc.if_else(bare, now, was), pc.if_else(bare, unknown, before)
 
     def _columns(self, rows: pa.RecordBatch, partition_index: int, doubtful: Mask) -> dict[str, pa.Array]:
         """Return the columns that all image pairs of a row change share. The old rows of `doubtful` changes are
@@ -276,20 +280,6 @@ def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:
     for name, values in columns.items():
         rows = rows.set_column(rows.schema.get_field_index(name), name, values)
     return rows
-
-
-def _keys_of_updates(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table) -> pa.Array:
-    """Return the old rows, and of UPDATEs without one the handle key of the new row, which is that of the old one."""
-    bare = pa.array((ints(rows, "op") == UPDATE) & as_mask(pc.is_null(before)))
-    if not pc.any(bare).as_py() or not handle_key(table):
-        return before
-    names = [column.name for column in visible_columns(table)]
-    there = after.filter(bare)
-    cut, unknown = row_image.split(there, len(names)), pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    keys = row_image.pack(
-        [cut.cells(place) if name in handle_key(table) else unknown for place, name in enumerate(names)]
-    )
-    return pc.replace_with_mask(before, bare, keys)
 
 
 def _unknown_values(number: int, table: Table, images: pa.Array) -> Iterator[tuple[tuple[int, str], int]]:
