@@ -123,3 +123,28 @@ def test_rows_that_no_message_is_about_are_proved_by_the_number_of_changes(tmp_p
     kept = [{**line, "offset": offset} for offset, line in enumerate([*lines[:first], *lines[first + 1 :]])]
     shard.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
     assert play("verify", out, "--truth", truth) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "lost", "said"),
+    [("--truth", True, "row-not-there (1)"), ("--truth", False, "RIGHT"), ("--release", False, "UNPROVED")],
+)
+def test_an_update_without_its_old_row_is_one_of_a_row_that_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, lost: bool, said: str
+) -> None:
+    """In Debezium, whose UPDATEs say what they are: one without `before` is no INSERT."""
+    story, config, out, truth = (tmp_path / name for name in ("s.sql", "c.toml", "out", "truth"))
+    story.write_text(f"{TABLE} UPDATE t SET v = 6")
+    config.write_text("[sink.debezium]\noutput-old-value = false\n")
+    uri = CANAL.replace("canal-json", "debezium")
+    made = ("--sink-uri", uri, "--release", "v8.5.3", "--config", config, "--fixtures", out, "--truth", truth)
+    assert play("run", story, *made) == 0
+    (shard,) = out.glob("*/*.jsonl")
+    if lost:
+        lines = list(map(json.loads, shard.read_text().splitlines()))[1:]
+        shard.write_text("".join(f"{json.dumps({**line, 'offset': at})}\n" for at, line in enumerate(lines)))
+    capsys.readouterr()
+
+    play("verify", out, *(("--truth", truth) if options == "--truth" else ("--release", "v8.5.3")))
+
+    assert said in capsys.readouterr().out.splitlines()[0]

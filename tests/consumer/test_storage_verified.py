@@ -192,9 +192,9 @@ def test_an_update_that_may_move_its_row_says_nothing_of_the_old_one(tmp_path: P
         ticdc.execute("CREATE TABLE shop.item (id INT NOT NULL UNIQUE, n INT); INSERT INTO shop.item VALUES (1, 1)")
         ticdc.execute("UPDATE shop.item SET id = 5")
     (tmp_path / "changefeed.toml").write_text(TIMED)
-    told = {"release": "v6.5.0", "sink_uri": uri, "config": tmp_path / "changefeed.toml"}
+    options = VerifyOptions(str(tmp_path / "out"), release="v6.5.0", sink_uri=uri, config=tmp_path / "changefeed.toml")
 
-    assert verify(VerifyOptions(str(tmp_path / "out"), master="none", **told)).verdict == "right"
+    assert verify(replace(options, master="none")).verdict == "right"
 
 
 @pytest.mark.parametrize(
@@ -215,11 +215,11 @@ def test_a_database_is_dropped_with_and_without_a_file(
         ticdc.truth(tmp_path / "truth")
     (tmp_path / "changefeed.toml").write_text(TIMED)
     architecture, _, tag = release.rpartition(":")
-    told = {"release": tag, "architecture": architecture or "classic", "config": tmp_path / "changefeed.toml"}
+    options = VerifyOptions(str(tmp_path / "out"), master="none")
+    told = replace(options, release=tag, architecture=architecture or "classic", sink_uri=uri)
 
-    out = str(tmp_path / "out")
-    assert verify(VerifyOptions(out, truth=tmp_path / "truth", master="none")).verdict == "right"
-    assert verify(VerifyOptions(out, master="none", sink_uri=uri, **told)).verdict == "right"
+    assert verify(replace(options, truth=tmp_path / "truth")).verdict == "right"
+    assert verify(replace(told, config=tmp_path / "changefeed.toml")).verdict == "right"
 
 
 @pytest.mark.parametrize("case", ["types-1", "txn-1", "ddl-1", "story-2001"])
