@@ -114,6 +114,10 @@ class EncodeError(CodedError):
     """An event that TiCDC's encoder rejects; `code` is TiCDC's own error code."""
 
 
+class NotSimulatedError(EncodeError):
+    """An event that TiCDC's encoder accepts, and this simulator's does not."""
+
+
 class DeliveryError(SimulatorError):
     """Kafka or the file system did not accept records, or a process that made them died."""
 

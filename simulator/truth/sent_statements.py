@@ -53,9 +53,10 @@ class StatementMessages:
                 for event, topic in zip(emitted.events, emitted.topics, strict=True)
                 for each in self._of_event(event, topic)
             ]
+            has_no_file = self.rules.changefeed.storage is not None and bool(emitted.events)
             held_back = self._tells_statements and emitted.job.code in EMPTYING
             concerns = emitted.job.code in SCHEMA_ACTIONS or _concerns_replicated(emitted, self.rules)
-            if not sent and not held_back and concerns:
+            if not sent and (has_no_file or not held_back and concerns):
                 sent = [ExpectedStatement(emitted.commit_ts, emitted.job.database, "", emitted.job.query)]
             yield from sent
 

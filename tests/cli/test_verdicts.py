@@ -156,3 +156,28 @@ def test_what_comes_after_the_run_of_the_truth_is_unproved(verdict: Verdict) -> 
 
     code, said = verdict(TABLE, uri=uri, changed=changed)
     assert (code, said.partition(" (")[0].partition(" up to")[0]) == (4, "UNPROVED: nothing is wrong, but watermarks")
+
+
+@pytest.mark.parametrize(
+    ("options", "lost", "said"),
+    [("--truth", True, "row-not-there (1)"), ("--truth", False, "RIGHT"), ("--release", False, "UNPROVED")],
+)
+def test_an_update_without_its_old_row_is_one_of_a_row_that_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, lost: bool, said: str
+) -> None:
+    """In Debezium, whose UPDATEs say what they are: one without `before` is no INSERT."""
+    story, config, out, truth = (tmp_path / name for name in ("s.sql", "c.toml", "out", "truth"))
+    story.write_text(f"{TABLE} UPDATE t SET v = 6")
+    config.write_text("[sink.debezium]\noutput-old-value = false\n")
+    uri = CANAL.replace("canal-json", "debezium")
+    made = ("--sink-uri", uri, "--release", "v8.5.3", "--config", config, "--fixtures", out, "--truth", truth)
+    assert play("run", story, *made) == 0
+    (shard,) = out.glob("*/*.jsonl")
+    if lost:
+        lines = list(map(json.loads, shard.read_text().splitlines()))[1:]
+        shard.write_text("".join(f"{json.dumps({**line, 'offset': at})}\n" for at, line in enumerate(lines)))
+    capsys.readouterr()
+
+    play("verify", out, *(("--truth", truth) if options == "--truth" else ("--release", "v8.5.3")))
+
+    assert said in capsys.readouterr().out.splitlines()[0]

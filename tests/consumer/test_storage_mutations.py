@@ -34,13 +34,10 @@ FORMS = {
     "index last": ("new:v8.5.7", "csv", OLD_VALUES),
 }
 GARBAGE = b"\x00garbage\xff\n"
-FIRST, ROWS = 100, 64
+FIRST, ROWS = 100, 80
 """Keys of the rows of the table of which single rows are mutated."""
 
-ALLOWED = {
-    "rows twice": "rows above a checkpoint come again, where a table moves even in the same file",
-    "UPDATE: old without id": "a column that old lacks has its new value; tests of messages tell more",
-}
+ALLOWED = {"rows twice": "rows above a checkpoint come again, where a table moves even in the same file"}
 """Mutants that need not be named, by the end of their names, with the reason."""
 
 
@@ -116,7 +113,7 @@ def with_checksum(path: str, content: bytes) -> str:
     """The path that a schema file with that content has (tiflow v8.5: pkg/sink/cloudstorage/table_definition.go)."""
     try:
         document = json.loads(content)
-        columns = sorted(document["TableColumns"], key=lambda column: str(column["ColumnName"]))
+        columns = sorted(document["TableColumns"] or [], key=lambda column: str(column["ColumnName"]))
         covered = {"Table": document["Table"], "Schema": document["Schema"], "Version": 0, "TableColumns": columns}
         text = json.dumps({**covered, "TableColumnsTotal": document["TableColumnsTotal"]}, indent=4)
     except (ValueError, KeyError):
@@ -217,6 +214,9 @@ def name_mutants(files: Files) -> Iterator[tuple[str, Mutation]]:
     yield "another extension", moved(rows, rows.removesuffix(extension) + "json")
     yield "a dispatcher in the name", moved(rows, f"{directory}/CDC_12_{name[3:]}")
     yield "no number", moved(rows, f"{directory}/CDC.{extension}")
+    yield "a number 0", copied(first, f"{directory}/CDC{0:020d}.{extension}")
+    yield "another date", lambda files: {path.replace("/2025-01-01/", "/1999-12-31/"): files[path] for path in files}
+    yield "the next day", lambda files: {path.replace("/2025-01-01/", "/2025-01-02/"): files[path] for path in files}
     yield "a version without a schema file", moved(rows, re.sub(r"/\d{18}/", "/455000000000000001/", rows))
     yield "no files of rows", without(first, rows)
     index = f"{directory}/meta/CDC.index"
@@ -382,6 +382,11 @@ class RowMutant:
     text: bytes
     key: int
 
+    @property
+    def event_line(self) -> int:
+        """The line by which its event is named: of an UPDATE the second one."""
+        return self.line + self.said.startswith('"D" is-update true')
+
 
 def each_field(**others: Callable[[bytes], bytes]) -> dict[str, Callable[[bytes], list[bytes]]]:
     changes: dict[str, Callable[[bytes], list[bytes]]] = {
@@ -393,15 +398,30 @@ def each_field(**others: Callable[[bytes], bytes]) -> dict[str, Callable[[bytes]
 
 FIELDS = {
     "operation": each_field(changed=lambda cell: b'"D"' if cell == b'"I"' else b'"I"', odd=lambda cell: b'"X"'),
-    "table": each_field(changed=lambda cell: b'"other"'),
+    "table": each_field(changed=lambda cell: b'"other"', bare=lambda cell: cell.strip(b'"')),
     "schema": each_field(changed=lambda cell: b'"test"'),
     "commit-ts": each_field(
         lower=lambda cell: cell[:-1], text=lambda cell: b"now", beyond=lambda cell: b"9" + cell[1:]
     ),
     "is-update": each_field(changed=lambda cell: b"true" if cell == b"false" else b"false", odd=lambda cell: b"1"),
-    "id": each_field(changed=lambda cell: b"9" + cell, null=lambda cell: b"\\N"),
-    "name": each_field(changed=lambda cell: b'"other"', null=lambda cell: b"\\N"),
-    "price": each_field(changed=lambda cell: b'"7.00"', null=lambda cell: b"\\N"),
+    "id": each_field(
+        changed=lambda cell: b"9" + cell,
+        null=lambda cell: b"\\N",
+        quoted=lambda cell: b'"%b"' % cell,
+        zero=lambda cell: b"0" + cell,
+    ),
+    "name": each_field(
+        changed=lambda cell: b'"other"',
+        null=lambda cell: b"\\N",
+        bare=lambda cell: cell.strip(b'"'),
+        blank=lambda cell: cell + b" ",
+    ),
+    "price": each_field(
+        changed=lambda cell: b'"7.00"',
+        null=lambda cell: b"\\N",
+        bare=lambda cell: cell.strip(b'"'),
+        short=lambda cell: cell.replace(b'0"', b'"'),
+    ),
 }
 
 
@@ -445,11 +465,25 @@ def with_commit_ts(change: Callable[[int], object]) -> Change:
     return lambda row: row["_tidb"].update(commitTs=change(row["_tidb"]["commitTs"]))
 
 
-def json_changes(form: Mapping[str, Any]) -> Iterator[tuple[str, Change]]:
-    """What is done with the columns of a row and with what says its table and time.
+HEADS: Mapping[str, Sequence[object]] = {
+    "id": [7],
+    "pkNames": [["name"], [], None],
+    "es": [1735689600000],
+    "sql": ["DROP TABLE many"],
+    "sqlType": [{"id": -5, "name": 12, "price": 3}, None],
+    "mysqlType": [{"id": "bigint", "name": "varchar", "price": "decimal"}, None],
+    "old": [""],
+}
+"""Members, and other values of them."""
 
-    Other members are those of messages, which other tests mutate.
-    """
+
+def json_changes(form: Mapping[str, Any]) -> Iterator[tuple[str, Change]]:
+    """What is done with the columns of a row, with what says its table and time, and with other members."""
+    for member, others in HEADS.items():
+        for other in others:
+            yield f"{member} {other}", with_member(member, other)
+        yield f"no {member}", without_member(member)
+    yield "a member more", with_member("more", 1)
     for member in ("data", *(["old"] if form["old"] else [])):
         for column in form["data"][0]:
             yield f"{member} without {column}", (without_column if member == "data" else without_old)(column)
@@ -511,7 +545,32 @@ def test_each_tampered_row_is_named(writes: Writes, form: str) -> None:
         unnamed += [
             f"{name}: {mutant.said}"
             for mutant in mutants
-            if not re.search(rf"row 9?{mutant.key}\b|{name}:{mutant.line + 1}\b", said)
+            if not re.search(rf"row 9?{mutant.key}\b|{name}:({mutant.line + 1}|{mutant.event_line + 1})\b", said)
             and not mutant.said.endswith(tuple(ALLOWED))
         ]
     assert len(files) == 3 and unnamed == []
+
+
+def test_a_text_that_is_no_value_is_wrong(writes: Writes) -> None:
+    """Though the rows of its table cannot be replayed then."""
+    written = writes("csv", f"{TABLE.format('t000')}; INSERT INTO shop.t000 VALUES (1, 'pen', 2.50)")
+    (path,) = written.directory.rglob("CDC0*.csv")
+    path.write_bytes(path.read_bytes().replace(b",1,", b",+1,"))
+
+    assert "message-different" in {failure.check for failure in written.verified().failures}
+
+
+@pytest.mark.parametrize("table", ["", "t000/"])
+@pytest.mark.parametrize("member", ["Table", "Schema"])
+def test_a_schema_file_of_another_name_is_wrong(writes: Writes, table: str, member: str) -> None:
+    """Even with a checksum that fits its content."""
+    written = writes(
+        "csv", f"CREATE DATABASE more; {TABLE.format('t000')}; INSERT INTO shop.t000 VALUES (1, 'pen', 2.50)"
+    )
+    directory = "shop/t000" if table else "more"
+    (path,) = (written.directory / "out" / directory / "meta").glob("schema_*.json")
+    content = re.sub(rf'"{member}": "\w*"'.encode(), f'"{member}": "other"'.encode(), path.read_bytes())
+    path.unlink()
+    written.write({with_checksum(str(path), content): content})
+
+    assert "file-damaged" in {failure.check for failure in written.verified().failures}

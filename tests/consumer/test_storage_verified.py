@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.endtoend_storage import recorded_files
 from support.playing import play
 
 from simulator import TiCDC
@@ -15,6 +19,9 @@ from simulator.consumer.storage.table_events import TableEvents, TableFiles
 from simulator.consumer.verify import verify
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.errors import UserError
+from simulator.ticdc.storage.table_definition import columns_checksum
+
+RECORDED = Path(__file__).parent.parent / "endtoend"
 
 SQL = r"""
 SET sql_mode = '';
@@ -90,10 +97,11 @@ def test_csv_that_is_read_by_columns_is_what_is_read_row_by_row(tmp_path: Path) 
     for file in (file for file in directory.files if isinstance(file, DataFile)):
         by_columns, row_by_row = (TableEvents(TableFiles(directory, [file])) for _ in range(2))
         read = by_columns._by_columns(file, directory.content(file.path), directory.csv_columns(file))
-        expected = row_by_row._one_by_one(file_events(file, directory))
+        expected, lines = row_by_row._one_by_one(file_events(file, directory))
         names = [name for name in EVENT_SCHEMA.names if name not in ("events", "number", "offset", "size")]
 
-        assert read is not None and read.select(names).to_pylist() == expected.select(names).to_pylist()
+        assert read is not None and read[0].select(names).to_pylist() == expected.select(names).to_pylist()
+        assert lines is not None and read[1] == lines
         assert by_columns.layouts == row_by_row.layouts
 
 
@@ -159,3 +167,96 @@ def test_csv_without_the_time_of_rows_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="include-commit-ts of \\[sink.csv\\] must be true"):
         verify(VerifyOptions(str(tmp_path), release="v8.5.3"))
+
+
+def test_an_update_of_a_row_that_was_not_inserted_is_wrong(tmp_path: Path, release: str) -> None:
+    """Even where the old row is not sent: the UPDATE says that there is one."""
+    uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv"
+    with TiCDC(release, sink_uri=uri, config=TIMED, databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, n INT); INSERT INTO shop.item VALUES (1, 1), (2, 2)")
+        ticdc.execute("UPDATE shop.item SET n = 5 WHERE id = 1")
+        ticdc.truth(tmp_path / "truth")
+    (path,) = (tmp_path / "out").rglob("CDC0*.csv")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(True)[1:]))
+
+    verification = verify(VerifyOptions(str(tmp_path / "out"), truth=tmp_path / "truth", master="none"))
+
+    (failure,) = (failure for failure in verification.failures if failure.check == "row-not-there")
+    assert failure.examples[0].what == "shop.item, row 1: was changed or deleted, and was not there"
+
+
+def test_an_update_that_may_move_its_row_says_nothing_of_the_old_one(tmp_path: Path) -> None:
+    """Of a unique key, in a release that does not split UPDATEs."""
+    uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv"
+    with TiCDC("v6.5.0", sink_uri=uri, config=TIMED, databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT NOT NULL UNIQUE, n INT); INSERT INTO shop.item VALUES (1, 1)")
+        ticdc.execute("UPDATE shop.item SET id = 5")
+    (tmp_path / "changefeed.toml").write_text(TIMED)
+    options = VerifyOptions(str(tmp_path / "out"), release="v6.5.0", sink_uri=uri, config=tmp_path / "changefeed.toml")
+
+    assert verify(replace(options, master="none")).verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("release", "parameters"), [("v6.5.0", ""), ("new:v8.5.8", "&use-table-id-as-path=true"), ("v8.5.3", "")]
+)
+@pytest.mark.parametrize(
+    "again",
+    ["", "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, w CHAR(9)); INSERT INTO d.t VALUES (1, 'x')"],
+)
+def test_a_database_is_dropped_with_and_without_a_file(
+    tmp_path: Path, release: str, parameters: str, again: str
+) -> None:
+    uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv{parameters}"
+    with TiCDC(release, sink_uri=uri, config=TIMED, databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)")
+        ticdc.execute("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT); INSERT INTO d.t VALUES (1, 1)")
+        ticdc.execute(f"DROP DATABASE d; {again}")
+        ticdc.truth(tmp_path / "truth")
+    (tmp_path / "changefeed.toml").write_text(TIMED)
+    architecture, _, tag = release.rpartition(":")
+    options = VerifyOptions(str(tmp_path / "out"), master="none")
+    told = replace(options, release=tag, architecture=architecture or "classic", sink_uri=uri)
+
+    assert verify(replace(options, truth=tmp_path / "truth")).verdict == "right"
+    assert verify(replace(told, config=tmp_path / "changefeed.toml")).verdict == "right"
+
+
+@pytest.mark.parametrize("case", ["types-1", "txn-1", "ddl-1", "story-2001"])
+@pytest.mark.parametrize("name", ["csv-more", "canal-file"])
+def test_files_of_a_real_ticdc_are_right(tmp_path: Path, case: str, name: str) -> None:
+    """Their rows are compared as a whole, too, and their dates are later than those of their rows."""
+    with gzip.open(RECORDED / f"v8.0.0.{case}.json.gz") as file:
+        (feed,) = (feed for feed in json.load(file)["feeds"] if feed["name"] == name)
+    for path, content in recorded_files(feed["files"]).items():
+        (tmp_path / "out" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / path).write_bytes(content)
+    (tmp_path / "changefeed.toml").write_text(feed["config"])
+    uri = f"{(tmp_path / 'out').as_uri()}?{feed['uri'].partition('?')[2]}"
+    options = VerifyOptions(str(tmp_path / "out"), release="v8.0.0", sink_uri=uri, config=tmp_path / "changefeed.toml")
+
+    verification = verify(replace(options, master="none"))
+
+    assert verification.failures == () and verification.rows
+
+
+def test_hidden_columns_of_a_schema_file_are_none_of_its_rows(tmp_path: Path) -> None:
+    """TiDB makes them for expression indexes."""
+    path, uri = tmp_path / "shop/item/meta", f"{tmp_path.as_uri()}?protocol=canal-json"
+    with TiCDC("v8.5.3", sink_uri=uri, databases=("shop",)) as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, KEY k ((id + 1))); INSERT INTO shop.item VALUES (1)")
+    (file,) = path.glob("schema_*.json")
+    document = json.loads(file.read_bytes())
+    hidden = {"ColumnName": "_V$_k_0", "ColumnType": "BIGINT", "ColumnPrecision": "20", "ColumnNullable": "false"}
+    document["TableColumns"].append(hidden)
+    document["TableColumnsTotal"] = 2
+    text = json.dumps(document, indent=4)
+    file.unlink()
+    names, texts = (
+        ["id", "_V$_k_0"],
+        [json.dumps(each, indent=4).replace("\n", "\n        ").encode() for each in document["TableColumns"]],
+    )
+    checksum = columns_checksum(b'"item"', b'"shop"', zip(names, texts, strict=True))
+    (path / f"schema_{document['TableVersion']}_{checksum:010d}.json").write_text(text)
+
+    assert verify(VerifyOptions(str(tmp_path), release="v8.5.3", sink_uri=uri, master="none")).verdict == "right"

@@ -222,7 +222,11 @@ class PartitionChecks:
                 continue
             why, reasons = texts[at].as_py() or "", self.summary.unreadable
             reasons[why if why in reasons or len(reasons) < REASONS else "other"] += 1
-            foreign = records is not None and _foreign(records, int(events.offset[at]), self.spec.protocol)
+            foreign = (
+                not self.spec.files
+                and records is not None
+                and _foreign(records, int(events.offset[at]), self.spec.protocol)
+            )
             check = kinds[at].as_py() or ("foreign" if foreign else "unreadable")
             self._counter.add(Violation(check, *self.place, int(events.offset[at]), why))
         rows = events.rows

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from simulator.consumer.compare.events import ComparedEvent, StreamMessage, events_of
 from simulator.consumer.contract.events import EventArrays
+from simulator.consumer.decode import DECODERS
 from simulator.errors import SimulatorError
 
 IGNORED = frozenset({"build-ts", "ids", "members", "claim-check-names"})
@@ -30,11 +31,14 @@ def texts_of(
     schemas: Mapping[int, str] | None = None,
     ignored: frozenset[str] = IGNORED,
 ) -> Sequence[ComparedEvent]:
-    """Return the events of a message of the partition; none if it cannot be read, which another check reports.
+    """Return the events of a message of the partition; none if it cannot be read, which another check reports. A row of
+    CSV is its text.
 
     `schemas` are those that the message names, by id; None for those of the stream.
     """
     spec = events.spec
+    if spec.protocol not in DECODERS:
+        return [ComparedEvent(*events.place, 0, 0, "", "", (message[1] or b"").decode("utf-8", "surrogateescape"))]
     named = spec.schemas if schemas is None else schemas
     try:
         return [*events_of(StreamMessage(*events.place, 0, *message), spec.protocol, ignored, named)]

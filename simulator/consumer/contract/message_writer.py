@@ -16,6 +16,7 @@ from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
 from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
 from simulator.consumer.contract.possible_values import check_values
+from simulator.consumer.decode import DECODERS
 from simulator.consumer.decode.row_images import row_images, with_nulls
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.releases import Release
@@ -61,7 +62,10 @@ class MessageWriter:
 
     @property
     def options(self) -> CodecOptions:
-        return replace(self.changefeed.codec, max_message_bytes=NO_LIMIT)
+        options = replace(self.changefeed.codec, max_message_bytes=NO_LIMIT)
+        if options.stores_rows and options.protocol in DECODERS:  # rows are read without their ends
+            return replace(options, terminator="")
+        return options
 
     def rows(
         self, rows: pa.RecordBatch, layout: Layout, table: Table, nulls: Collection[str] = ()

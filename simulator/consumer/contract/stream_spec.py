@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -141,6 +141,8 @@ def stream_spec_of(
     options, tables = changefeed.codec, list(tables)
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)
+    split = split_rule(release, changefeed.output_raw_change_event, options.enable_old_value)
+    fidelity = replace(codec.fidelity(options, release), moves_rows=not split.keys or split.several)
     return StreamSpec(
         protocol=options.protocol,
         partitions=partitions,
@@ -155,7 +157,7 @@ def stream_spec_of(
         large_rows=sizes.large_rows,
         watermarks=codec.has_watermarks(options, release),
         bare_deletes=codec.has_bare_deletes(release) and (not tables or not all(table.primary_key for table in tables)),
-        fidelity=codec.fidelity(options, release),
+        fidelity=fidelity,
         stages=stages_of(changefeed, release, tables),
         ddl_in_every_partition=codec.broadcasts_ddl(release),
         stored=partial(claim_check.read, uri=options.claim_check_storage_uri)

@@ -173,6 +173,7 @@ class ImagePairBuilder:
             skipped.add(NO_TABLE, name, ONLY_CONSISTENCY, len(part))
             skipped.layouts.setdefault(undefined.number, {})[undefined_tables.layout_marker(layout)] = layout
             was, now = undefined.handles(before), undefined.handles(after)
+            part, was, before = self._with_old_rows(part, table, was, now, before)
             lost = _unknown_handles(before, was) | _unknown_handles(after, now)
             skipped.add(undefined.number, name, UNKNOWN_KEY, int(lost.sum()))
             # Inside a millisecond the order of rows and statements is unknown.
@@ -210,14 +211,14 @@ class ImagePairBuilder:
         skipped: SkippedChanges,
     ) -> Iterator[pa.RecordBatch]:
         history = self.timeline.tables[number]
-        if self.fidelity.names_operations:
-            before = _keys_of_updates(rows, before, after, history.definitions[definition].table)
         dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
         before, after = (
             nulls_as_one(convert_to_last(history, definition, side), history, self.like_null)
             for side in (before, after)
         )
         was, now = (row_handles(history.table, side) for side in (before, after))
+        if history.keyed:
+            rows, was, before = self._with_old_rows(rows, history.table, was, now, before)
         lost = _unknown_handles(before, was) | _unknown_handles(after, now)
         skipped.add(number, str(history), UNKNOWN_KEY if history.keyed else UNKNOWN_ROW, int(lost.sum()))
         if history.keyed:
@@ -230,6 +231,21 @@ class ImagePairBuilder:
         columns["sequence"] = pc.coalesce(rows.column("rid"), pc.subtract(-1, rows.column("offset")))
         yield _select_pairs(number, was, columns, empty, nulls, 0, as_mask(pc.is_valid(was)) & ~lost)
         yield _select_pairs(number, now, columns, nulls, empty, 2, as_mask(pc.is_valid(now)) & ~lost)
+
+    def _with_old_rows(
+        self, rows: pa.RecordBatch, table: Table, was: pa.Array, now: pa.Array, before: pa.Array
+    ) -> tuple[pa.RecordBatch, pa.Array, pa.Array]:
+        """Return rows, the handles of their old rows, and these, where UPDATEs without one have an unknown one.
+
+        It has the handle of the new row, unless an UPDATE may move it.
+        """
+        if not self.fidelity.names_operations or self.fidelity.moves_rows and not table.clustered:
+            return rows, was, before
+        bare = pa.array((ints(rows, "op") == UPDATE) & as_mask(pc.is_null(rows.column("before"))))
+        unknown = pa.scalar(row_image.joined([UNKNOWN_CELL] * len(visible_columns(table))), pa.binary())
+        sent = pc.if_else(bare, unknown, rows.column("before"))
+        rows = rows.set_column(rows.schema.get_field_index("before"), "before", sent)
+        return rows, pc.if_else(bare, now, was), pc.if_else(bare, unknown, before)
 
     def _columns(self, rows: pa.RecordBatch, partition_index: int, doubtful: Mask) -> dict[str, pa.Array]:
         """Return the columns that all image pairs of a row change share. The old rows of `doubtful` changes are
@@ -250,7 +266,10 @@ class ImagePairBuilder:
         """Return how old images are checked; an INSERT may stand for an UPDATE, which may have no old image."""
         inserts = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
         old_check = np.where(inserts & self.fidelity.hides_unchanged_updates, SAME, STRICT)
-        blind = not self.fidelity.old_values and not self.fidelity.names_operations
+        if self.fidelity.names_operations:
+            blind = ints(rows, "op") == UPDATE
+        else:
+            blind = np.full(len(rows), not self.fidelity.old_values)
         anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | blind
         if self.restarts:  # where the offset is the place, a repeated change is behind others
             doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
@@ -266,20 +285,6 @@ def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:
     for name, values in columns.items():
         rows = rows.set_column(rows.schema.get_field_index(name), name, values)
     return rows
-
-
-def _keys_of_updates(rows: pa.RecordBatch, before: pa.Array, after: pa.Array, table: Table) -> pa.Array:
-    """Return the old rows, and of UPDATEs without one the handle key of the new row, which is that of the old one."""
-    bare = pa.array((ints(rows, "op") == UPDATE) & as_mask(pc.is_null(before)))
-    if not pc.any(bare).as_py() or not handle_key(table):
-        return before
-    names = [column.name for column in visible_columns(table)]
-    there = after.filter(bare)
-    cut, unknown = row_image.split(there, len(names)), pa.repeat(pa.scalar(UNKNOWN_CELL), len(there))
-    keys = row_image.pack(
-        [cut.cells(place) if name in handle_key(table) else unknown for place, name in enumerate(names)]
-    )
-    return pc.replace_with_mask(before, bare, keys)
 
 
 def _unknown_values(number: int, table: Table, images: pa.Array) -> Iterator[tuple[tuple[int, str], int]]:

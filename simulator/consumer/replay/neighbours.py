@@ -135,7 +135,7 @@ class KeyedRowChecks:
         change, expected_rows = new & compared.change & ~compared.again, new & (ts == END)
         strict = change & compared.certain & ~compared.contradicts & (compared.old_check != ANY)
         findings.add("two-changes", rows, change & compared.contradicts, rows.column("old"), was)
-        findings.add("row-not-there", rows, strict & expects & ~finds, None, old)
+        findings.add("row-not-there", rows, strict & expects & ~finds, rows.column("new"), old)
         both = (strict | expected_rows & compared.certain) & expects & finds
         differ = both & ~_alike(was, old, both, compared.table, columns)
         findings.add("old-image", rows, differ & change, old, was)

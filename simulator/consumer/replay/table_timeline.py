@@ -25,13 +25,23 @@ from simulator.consumer.replay.stream_statements import (
 from simulator.errors import DdlError, shortened
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, build_catalog, object_key, with_database, with_table
+from simulator.tidb.ddl.catalog import (
+    Catalog,
+    DatabaseInfo,
+    Key,
+    build_catalog,
+    object_key,
+    with_database,
+    with_table,
+    without_table,
+)
 from simulator.tidb.ddl.session import ExecutionResult, Job
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
 from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTable, RecoverTable
 from simulator.tidb.syntax.definitions import Statement as DdlSyntax
+from simulator.tidb.syntax.tables import CreateTable
 
 DEFAULT_DATABASE = "test"
 """The database that every new TiDB has."""
@@ -202,6 +212,7 @@ class _TimelineBuilder:
             for name in databases(sent):
                 if not self.catalog.database(name):
                     self.catalog = with_database(self.catalog, DatabaseInfo(name))
+            self._forget_dropped(sent, statement)
             readings = statement_readings(sent, statement, self.catalog)
         except DdlError as error:
             if error.code not in ALREADY_APPLIED:
@@ -217,6 +228,15 @@ class _TimelineBuilder:
         for old in (old for reading in readings for job in reading.jobs for old, _ in job.renames):
             if (number := self._number(object_key(*old))) != NO_TABLE:
                 self.tables[number] = replace(self.tables[number], odd=why)
+
+    def _forget_dropped(self, sent: StreamStatement, statement: DdlSyntax) -> None:
+        """Remove the table that a CREATE TABLE creates and an earlier one created: no message told that it was dropped,
+        as with its database, of which files may not tell."""
+        for name in named_tables(sent) if isinstance(statement, CreateTable) else ():
+            number = self._number(table_key := object_key(*name))
+            if number != NO_TABLE and 0 <= self.tables[number].definitions[0].since < sent.ts:
+                self._remove(number, sent.ts, table_key)
+                self.catalog = without_table(self.catalog, self.tables[number].table)
 
     def expect(self, table: Table) -> None:
         """Add a table that exists at the end and that no statement created."""

@@ -9,6 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns.cells import pieces_between
 from simulator.consumer.decode.stream_events import ColumnInfo, Image, RowEvent, Value
 from simulator.consumer.storage.schema_files import CsvColumn
 from simulator.errors import UserError
@@ -19,6 +23,7 @@ from simulator.ticdc.codecs.csv.encoder import META
 OPERATIONS = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
 IS_UPDATE = {"true": True, "false": False}
 COMMIT_TS = re.compile(r"[1-9][0-9]{0,17}")
+ROW_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 SHOWN = 30
 """Characters of a wrong value that are shown."""
 
@@ -117,6 +122,25 @@ class CsvFormat:
         """The number of cells before those of columns."""
         csv = self.options.csv
         return 3 + csv.include_commit_ts + csv.output_old_value + csv.output_handle_key
+
+    def row_id(self, cells: Sequence[str | None]) -> int | None:
+        """Return the handle of a row, if `output-handle-key` says it and it is an integer."""
+        handle = (cells[self.head - 1] or "") if self.options.csv.output_handle_key else ""
+        return int(handle) if ROW_ID.fullmatch(handle) and -(1 << 63) <= int(handle) < 1 << 63 else None
+
+    def texts(self, content: bytes, count: int) -> pa.Array | None:
+        """Return the rows of a file, each with its end; None if there are not so many.
+
+        The quote and the last character of the end must be single bytes.
+        """
+        data, quote = np.frombuffer(content, np.uint8), self.options.csv.quote.encode()
+        ends = np.flatnonzero(data == self.options.terminator.encode()[-1])
+        if len(ends) != count + self.header_rows:  # those inside quotes are none
+            ends = ends[np.searchsorted(np.flatnonzero(data == ord(quote)), ends) % 2 == 0]
+        if len(ends) != count + self.header_rows:
+            return None
+        edges = np.concatenate(([0], ends + 1))[self.header_rows :]
+        return pieces_between(edges.astype(np.int32), data)
 
     def value(self, text: str | None, type: str) -> Value:
         """Return the value of a cell of a column. Raises ValueError for bytes that are not encoded."""

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from simulator import limits
+from simulator import limits, tso
 from simulator.consumer.storage.file_checks import (
     DAMAGED,
     SHOWN,
@@ -34,6 +34,7 @@ from simulator.consumer.storage.stored_paths import (
     UNFINISHED,
     DataFile,
     IndexFile,
+    is_date,
     may_be_written,
     misplaced,
     rows_file,
@@ -46,7 +47,7 @@ from simulator.ticdc.changefeed.model import Storage
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors
-from simulator.ticdc.storage import METADATA, SCHEMA_JSON
+from simulator.ticdc.storage import METADATA, SCHEMA_JSON, date_text
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.model.table import Table
@@ -56,6 +57,10 @@ from simulator.tidb.syntax.ddl import RenameTable
 READERS = (V8_5, find("v8.5.8", "new"), find("v7.1.6"))
 """Releases that together know the settings of files."""
 
+
+MOST_WEST = 12 * 3600 * 1000
+"""Milliseconds of a day that is not yet over in UTC−12. The date of a file is that of TiCDC's clock and time zone when
+it is written (tiflow v8.5: pkg/sink/cloudstorage/path.go GenerateDateStr)."""
 
 StorageFile: TypeAlias = "TableSchema | DataFile | IndexFile | FileFinding"
 
@@ -86,6 +91,9 @@ class StorageDirectory:
 
     tables: Mapping[Version, Table] = field(default_factory=dict)
     """The tables of versions; none if statements in its files tell them."""
+
+    is_simulated: bool = False
+    """Whether it is a run of this simulator, which writes a file at the time of its last row."""
 
     @cached_property
     def files(self) -> Sequence[StorageFile]:
@@ -163,6 +171,19 @@ class StorageDirectory:
         if schema is None:
             raise UserError(f"there is no schema file of version {file.version} of {file.schema}.{file.table}")
         return schema
+
+    def date_flaw(self, file: DataFile, last_ts: int) -> str:
+        """Return why TiCDC writes no rows up to `last_ts` at the date in a file's path; empty if it may."""
+        assert self.changefeed.storage is not None
+        separator, date = self.changefeed.storage.date_separator, file.directory.rpartition("/")[2]
+        if self.release is None or not last_ts or not is_date(separator, date):
+            return ""
+        time = tso.physical(last_ts)
+        last = date_text(separator, time)
+        if self.is_simulated:
+            return "" if date == last else f"its date is {date}, and its last row is of {last}"
+        earliest = date_text(separator, time - MOST_WEST)
+        return "" if date >= earliest else f"its date is {date}, and its last row is of {last}, UTC, or later elsewhere"
 
     def _virtual_names(self, schema: TableSchema) -> frozenset[str] | None:
         """Return the columns that rows do not have; None if nothing tells them."""

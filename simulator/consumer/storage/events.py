@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simulator.consumer.decode import decode
-from simulator.consumer.decode.stream_events import DdlEvent, Event, RowEvent, Watermark
+from simulator.consumer.decode.stream_events import DdlEvent, Event, RowEvent, Watermark, time_of
 from simulator.consumer.storage.csv_rows import CsvFormat, merge_sides
 from simulator.consumer.storage.directory import StorageDirectory, StorageFile
-from simulator.consumer.storage.file_checks import FileFinding
+from simulator.consumer.storage.file_checks import DAMAGED, FileFinding
 from simulator.consumer.storage.schema_files import TableSchema
 from simulator.consumer.storage.stored_paths import DataFile, IndexFile
 from simulator.errors import UserError
@@ -27,6 +27,12 @@ class FileEvent:
     event: Event | TableSchema | UserError
     check: str = ""
     """The check that failed, by its name in CHECKS, if a file itself is wrong."""
+
+    text: str = ""
+    """A row of CSV as it is in the file, with its end; both lines of an UPDATE."""
+
+    row_id: int | None = None
+    """The integer handle of a row of CSV, if it has one (`output-handle-key`)."""
 
     @property
     def place(self) -> str:
@@ -58,52 +64,60 @@ def file_events(file: StorageFile, directory: StorageDirectory) -> Iterator[File
 
 
 def _numbered(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent]:
-    row = 0
+    row, last_ts = 0, 0
     try:
-        for row, event in (_csv_events if file.is_csv else _json_events)(file, directory):
-            yield FileEvent(file.path, row, event)
+        for each in (_csv_events if file.is_csv else _json_events)(file, directory):
+            row = each.row
+            last_ts = time_of(each.event) if isinstance(each.event, RowEvent) else last_ts
+            yield each
     except UserError as error:
         yield FileEvent(file.path, row + 1, error)
+    if why := directory.date_flaw(file, last_ts):
+        yield FileEvent(file.path, 0, UserError(why), DAMAGED)
 
 
-def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[int, Event | UserError]]:
+def _csv_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent]:
     columns, keys = directory.csv_columns(file), directory.key_columns(file)
-    format = CsvFormat(directory.changefeed.codec)
+    format, end = CsvFormat(directory.changefeed.codec), directory.changefeed.codec.terminator
     content = directory.content(file.path)
     if why := format.header_flaw(content, directory.header_columns(file)):
-        yield 1, UserError(why)
-    before: tuple[int, RowEvent] | None = None
-    for row, _, cells in format.rows(content):
+        yield FileEvent(file.path, 1, UserError(why))
+    before: tuple[int, RowEvent, str] | None = None
+    for row, text, cells in format.rows(content):
         try:
             event, is_side = format.event(cells, columns, keys)
             _check_table(event, file)
         except UserError as error:
-            yield row, error
+            yield FileEvent(file.path, row, error)
             continue
+        row_id = format.row_id(cells)
         if before is not None and is_side and event.op == "INSERT" and event.commit_ts == before[1].commit_ts:
-            yield row, merge_sides(before[1], event)
+            both = f"{before[2]}{end}{text}{end}"
+            yield FileEvent(file.path, row, merge_sides(before[1], event), text=both, row_id=row_id)
             before = None
             continue
         if before is not None:
-            yield before[0], UserError(ONE_SIDE)
-        before = (row, event) if is_side and event.op == "DELETE" else None
-        if before is None:
-            yield row, UserError(ONE_SIDE) if is_side else event
+            yield FileEvent(file.path, before[0], UserError(ONE_SIDE))
+        before = (row, event, text) if is_side and event.op == "DELETE" else None
+        if before is None and is_side:
+            yield FileEvent(file.path, row, UserError(ONE_SIDE))
+        elif before is None:
+            yield FileEvent(file.path, row, event, text=text + end, row_id=row_id)
     if before is not None:
-        yield before[0], UserError(ONE_SIDE)
+        yield FileEvent(file.path, before[0], UserError(ONE_SIDE))
 
 
-def _json_events(file: DataFile, directory: StorageDirectory) -> Iterator[tuple[int, Event | UserError]]:
+def _json_events(file: DataFile, directory: StorageDirectory) -> Iterator[FileEvent]:
     *texts, rest = directory.content(file.path).split(directory.changefeed.codec.terminator.encode())
     for row, text in enumerate(texts, 1):
         try:
             for event in decode(None, text):
                 _check_table(event, file)
-                yield row, event
+                yield FileEvent(file.path, row, event)
         except UserError as error:
-            yield row, error
+            yield FileEvent(file.path, row, error)
     if rest:
-        yield len(texts) + 1, UserError("the file ends inside a row")
+        yield FileEvent(file.path, len(texts) + 1, UserError("the file ends inside a row"))
 
 
 ONE_SIDE = "one side of an UPDATE without the other: TiCDC writes D and I, with is-update true, one after the other"

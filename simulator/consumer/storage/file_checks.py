@@ -108,6 +108,8 @@ class _Directory:
             if first <= end:
                 subject = "it is" if first == end else f"it and those up to {self._name(end)} are"
                 yield self._finding(first, MISSING, f"{subject} not there, and TiCDC numbers files without a gap")
+        if 0 in numbered:
+            yield self._finding(0, DAMAGED, "TiCDC numbers the files of a directory from 1")
         for number, file in numbered.items():
             is_empty = sizes.get(file.path) == 0
             if last is not None and number > last:

@@ -83,6 +83,10 @@ LATEST = (1 << 63) - 1
 SHOWN = 40
 """Digits of a wrong number that are shown."""
 
+HIDDEN = "_V$_"
+"""The begin of the names of columns that TiDB makes for expression indexes (tidb: pkg/ddl/ddl_api.go
+expressionIndexPrefix)."""
+
 COLUMN = re.compile(rb" {8}(\{\n.*?\n {8}\})", re.DOTALL)
 
 
@@ -126,10 +130,20 @@ def table_schema(path: str, content: bytes) -> TableSchema:
             raise ValueError(f"TableVersion {str(version)[:SHOWN]} is no TSO")
         texts = tuple(COLUMN.findall(content))
         read = TableSchema(path, version, schema, table, query, type, columns, texts)
-        return replace(read, flaw=_flaw(read, content))
+        return _without_hidden(replace(read, flaw=_flaw(read, content)))
     except PARSE_ERRORS as error:
         missing = f"member {error} is missing" if isinstance(error, KeyError) else parse_error_reason(error)
         raise UserError(f"it is no schema file: {missing}") from error
+
+
+def _without_hidden(schema: TableSchema) -> TableSchema:
+    """Return a schema without the columns of expression indexes, which are hidden, and which rows do not have."""
+    columns = [column for column in schema.columns if not column.name.startswith(HIDDEN)]
+    texts = schema.texts
+    if len(texts) == len(schema.columns):
+        pairs = zip(schema.columns, texts, strict=True)
+        texts = [text for column, text in pairs if not column.name.startswith(HIDDEN)]
+    return replace(schema, columns=columns, texts=texts)
 
 
 def _text(value: object) -> str:

@@ -81,8 +81,8 @@ def rows_file(path: str, match: re.Match[str], schema: str, table: str) -> DataF
 def misplaced(file: DataFile | IndexFile, storage: Storage, release: Release, extension: str) -> str:
     """Return why TiCDC writes no such file with these settings; empty if it does."""
     parts = file.directory.split("/")[2 if storage.use_table_id_as_path else 3 :]
-    separator, date = storage.date_separator, DATES.get(storage.date_separator, "")
-    if date and not (parts and re.fullmatch(date, parts.pop())):
+    separator = storage.date_separator
+    if separator in DATES and not (parts and is_date(separator, parts.pop())):
         return f"with date-separator {separator}, TiCDC ends its directory with a date as {date_like(separator)}"
     if parts and (len(parts) > 1 or not parts[0].isdecimal()):
         return f"with date-separator {separator}, TiCDC writes no directory {'/'.join(parts)}"
@@ -98,6 +98,11 @@ def misplaced(file: DataFile | IndexFile, storage: Storage, release: Release, ex
     if bool(file.dispatcher) != storage.dispatcher_names:
         return f"{'with' if storage.dispatcher_names else 'without'} a dispatcher, TiCDC names its files otherwise"
     return "" if file.path == expected else f"TiCDC names it {expected}"
+
+
+def is_date(separator: str, text: str) -> bool:
+    """Return whether a text has the form of a date in a path; never if paths have none."""
+    return separator in DATES and re.fullmatch(DATES[separator], text) is not None
 
 
 def date_like(separator: str) -> str:

@@ -24,13 +24,21 @@ from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Lay
 from simulator.consumer.storage.csv_rows import COMMIT_TS, CsvFormat, column_infos
 from simulator.consumer.storage.directory import JsonColumns, StorageDirectory, StorageFile
 from simulator.consumer.storage.events import FileEvent, file_events, other_table
-from simulator.consumer.storage.file_checks import FileFinding
+from simulator.consumer.storage.file_checks import DAMAGED, FileFinding
 from simulator.consumer.storage.schema_files import CsvColumn, TableSchema
 from simulator.consumer.storage.stored_paths import DataFile, IndexFile
 from simulator.errors import UserError
 from simulator.ticdc.storage import METADATA
 
 OPERATIONS = {b"I": INSERT, b"U": UPDATE, b"D": DELETE}
+HEADS = {"offset": 0, "number": 0, "events": 1, "size": 0}
+"""What all events have, until they get their offsets."""
+
+NO_TIME = -1
+"""The timestamp of a row."""
+
+EventsAndTexts = tuple[pa.RecordBatch, pa.Array | None]
+"""Events, and the texts of the first of them, which are rows, as they are in the file."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,8 @@ class TableEvents:
         self._json = StreamDecoder(files.directory.changefeed.codec.protocol)
         self._indexes: dict[Layout, int] = {}
         self._offset = 0
+        self.records: pa.RecordBatch | None = None
+        """The rows of the last batch as they are in their file (RECORD_SCHEMA); None if it has none."""
 
     @property
     def layouts(self) -> Sequence[Layout]:
@@ -73,9 +83,9 @@ class TableEvents:
         """Yield batches of EVENT_SCHEMA, at last the checkpoint. Raises UserError for files that cannot be opened."""
         for file in self._files:
             if not isinstance(file, IndexFile):
-                yield self._numbered(self._of_file(file))
+                yield self._numbered(*self._of_file(file))
         if (checkpoint_ts := self._directory.checkpoint_ts()) is not None:
-            yield self._numbered(self._one_by_one([FileEvent(METADATA, 0, Watermark(checkpoint_ts))]))
+            yield self._numbered(*self._one_by_one([FileEvent(METADATA, 0, Watermark(checkpoint_ts))]))
 
     def places(self, offsets: Collection[int]) -> Iterator[tuple[int, str]]:
         """Yield the file and row of some of the offsets. Raises UserError for files that cannot be opened."""
@@ -83,7 +93,7 @@ class TableEvents:
         for file in self._files:
             if isinstance(file, IndexFile):
                 continue
-            inside = range(first, first := first + self._of_file(file).num_rows)
+            inside = range(first, first := first + self._of_file(file)[0].num_rows)
             if not any(offset in inside for offset in offsets):
                 continue
             shown = (each for each in file_events(file, self._directory) if not isinstance(each.event, TableSchema))
@@ -93,50 +103,63 @@ class TableEvents:
         if first in offsets:
             yield first, METADATA
 
-    def _of_file(self, file: TableSchema | DataFile | FileFinding) -> pa.RecordBatch:
-        """Return the events of a file."""
+    def _of_file(self, file: TableSchema | DataFile | FileFinding) -> EventsAndTexts:
+        """Return the events of a file, and its rows as they are there."""
         if not isinstance(file, DataFile):
             return self._one_by_one(file_events(file, self._directory))
         return self._csv(file) if file.is_csv else self._canal_json(file)
 
-    def _numbered(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the events with their offsets, each as a message of its own."""
+    def _numbered(self, events: pa.RecordBatch, texts: pa.Array | None) -> pa.RecordBatch:
+        """Return the events with their offsets, each as a message of its own; make records of the texts of rows."""
         count, first = events.num_rows, self._offset
         self._offset += count
         ones = {"number": np.zeros(count, np.int32), "events": np.ones(count, np.int32)}
         for name, values in {"offset": np.arange(first, first + count), **ones}.items():
             place = EVENT_SCHEMA.get_field_index(name)
             events = events.set_column(place, EVENT_SCHEMA.field(name), pa.array(values, EVENT_SCHEMA.field(name).type))
+        self.records = None if texts is None else _records(texts, first)
         return events
 
-    def _one_by_one(self, events: Iterable[FileEvent]) -> pa.RecordBatch:
-        rows = []
+    def _one_by_one(self, events: Iterable[FileEvent]) -> EventsAndTexts:
+        rows, texts = [], []
         for each in events:
+            if isinstance(each.event, TableSchema):
+                continue
+            texts.append(each.text.encode("utf-8", "surrogateescape"))
             if isinstance(each.event, UserError):
                 rows.append(_unreadable(str(each.event), each.check))
-            elif not isinstance(each.event, TableSchema):
-                rows.append(event_row(each.event, "csv", self._index, None, {}))
-        heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
-        return pa.RecordBatch.from_pylist([{**heads, **row} for row in rows], EVENT_SCHEMA)
+            else:
+                row_id = {} if each.row_id is None else {"rid": each.row_id}
+                rows.append({**event_row(each.event, "csv", self._index, None, {}), **row_id})
+        batch = pa.RecordBatch.from_pylist([{**HEADS, **row} for row in rows], EVENT_SCHEMA)
+        return batch, pa.array(texts, pa.binary()) if any(texts) else None
 
     def _index(self, layout: Layout) -> int:
         return self._indexes.setdefault(layout, len(self._indexes))
 
-    def _canal_json(self, file: DataFile) -> pa.RecordBatch:
+    def _canal_json(self, file: DataFile) -> EventsAndTexts:
         """Return the rows of a file of Canal-JSON; one without the end of its last row is UNREADABLE there."""
         *texts, rest = self._directory.content(file.path).split(self._directory.changefeed.codec.terminator.encode())
-        count = len(texts)
-        records = record_batch([range(count), [0] * count, [None] * count, texts])
+        count, records = len(texts), _records(pa.array(texts, pa.binary()))
         wrong = self._wrong_rows(file, events := self._json.decoded(records))
         if rest:
             wrong[count] = "the file ends inside a row"
-        if not wrong:
+        if wrong:
+            rows = [*events.to_pylist(), *[{}] * bool(rest)]
+            events = pa.RecordBatch.from_pylist(
+                [{**HEADS, **_unreadable(wrong[place])} if place in wrong else row for place, row in enumerate(rows)],
+                EVENT_SCHEMA,
+            )
+        return self._with_date_flaw(file, events), records.column("value")
+
+    def _with_date_flaw(self, file: DataFile, events: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the events of a file, with one more if it is at a date at which TiCDC does not write them."""
+        rows = np.flatnonzero(ints(events, "kind") == ROW)
+        why = self._directory.date_flaw(file, events.column("commit_ts")[rows[-1]].as_py() if len(rows) else 0)
+        if not why:
             return events
-        rows = [*events.to_pylist(), *[{}] * bool(rest)]
-        heads = {"offset": 0, "number": 0, "events": 1, "size": 0}
-        return pa.RecordBatch.from_pylist(
-            [{**heads, **_unreadable(wrong[place])} if place in wrong else row for place, row in enumerate(rows)],
-            EVENT_SCHEMA,
+        return pa.concat_batches(
+            [events, pa.RecordBatch.from_pylist([{**HEADS, **_unreadable(why, DAMAGED)}], EVENT_SCHEMA)]
         )
 
     def _wrong_rows(self, file: DataFile, events: pa.RecordBatch) -> dict[int, str]:
@@ -164,18 +187,20 @@ class TableEvents:
                     wrong.setdefault(place, "its data lacks a column that the schema file has")
         return wrong
 
-    def _csv(self, file: DataFile) -> pa.RecordBatch:
+    def _csv(self, file: DataFile) -> EventsAndTexts:
         content = self._directory.content(file.path)
         try:
             columns = self._directory.csv_columns(file)
         except UserError:
             return self._one_by_one(file_events(file, self._directory))
-        events = self._by_columns(file, content, columns)
-        return self._one_by_one(file_events(file, self._directory)) if events is None else events
+        read = self._by_columns(file, content, columns)
+        if read is None:
+            return self._one_by_one(file_events(file, self._directory))
+        return self._with_date_flaw(file, read[0]), read[1]
 
     def _by_columns(
         self, file: DataFile, content: bytes, choices: Sequence[Sequence[CsvColumn]]
-    ) -> pa.RecordBatch | None:
+    ) -> EventsAndTexts | None:
         """Return the rows of a file of CSV; None if they cannot be read by columns."""
         if self._format.header_flaw(content, self._directory.header_columns(file)):
             return None
@@ -184,6 +209,9 @@ class TableEvents:
         if columns is None or cells is None:
             return None
         operation, table, schema, commit_ts, *_ = cells
+        texts = self._format.texts(content, len(operation))
+        if texts is None:
+            return None
         if any(cell.null_count and column.not_null for cell, column in zip(cells[self._format.head :], columns)):
             return None
         known = pa.array([*OPERATIONS], pa.binary())
@@ -216,11 +244,19 @@ class TableEvents:
             "layout": pa.array(np.full(count, self._index(layout)), pa.int32()),
             "op": pa.array([*OPERATIONS.values()], EVENT_SCHEMA.field("op").type).take(pc.index_in(operation, known)),
             "only_handle": pa.array(np.zeros(count, np.bool_)),
+            "rid": self._row_ids(cells),
             "before": pc.if_else(deleted, images, none),
             "after": pc.if_else(deleted, none, images),
         }
         arrays = [known_columns.get(field.name, pa.nulls(count, field.type)) for field in EVENT_SCHEMA]
-        return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA)
+        return pa.RecordBatch.from_arrays(arrays, schema=EVENT_SCHEMA), texts
+
+    def _row_ids(self, cells: Sequence[pa.Array]) -> pa.Array:
+        """Return the handles of rows, given their cells by column."""
+        if not self._format.options.csv.output_handle_key:
+            return pa.nulls(len(cells[0]), pa.int64())
+        heads = [cell.cast(pa.string()).to_pylist() for cell in cells[: self._format.head]]
+        return pa.array(map(self._format.row_id, zip(*heads, strict=True)), pa.int64())
 
     def _texts(self, cells: pa.Array, column: CsvColumn) -> pa.Array:
         """Return the cells of a column as in EVENT_SCHEMA. Raises ValueError for bytes that are not encoded."""
@@ -230,6 +266,12 @@ class TableEvents:
         values = (self._format.value(text, column.type) for text in encoded.dictionary.to_pylist())
         texts = [value.decode("latin-1").encode() if isinstance(value, bytes) else value for value in values]
         return pa.array(texts, pa.binary()).take(encoded.indices)
+
+
+def _records(texts: pa.Array, first: int = 0) -> pa.RecordBatch:
+    """Return rows as records, from an offset on."""
+    rows = len(texts)
+    return record_batch([np.arange(first, first + rows), np.full(rows, NO_TIME), pa.nulls(rows, pa.binary()), texts])
 
 
 def _other_columns(names: Set[str], columns: JsonColumns) -> str:

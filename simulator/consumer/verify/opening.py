@@ -43,6 +43,7 @@ from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
@@ -125,10 +126,15 @@ def _open_storage(options: VerifyOptions, truth: TruthMetadata | None, listener:
     expected = [] if truth is None else _told_tables(stream, files.checkpoint_ts() or 0, truth)
     files = with_definitions(files, stream.tables, expected, 0 if truth is None else truth.watermark)
     if truth is not None:
-        files = replace(files, told=(*files.told, *statement_findings(files, truth)))
+        files = replace(files, told=(*files.told, *statement_findings(files, truth)), is_simulated=True)
     doubts = [NotChecked(each.path, each.why) for each in files.told if not each.check]
     origin = replace(origin, not_checked=(*origin.not_checked, *doubts))
-    return replace(stream, origin=origin, partitions=tuple(storage_partitions(files)))
+    all_partitions = storage_partitions(files)
+    definitions = (definition.table for history in stream.tables.tables for definition in history.definitions)
+    told = known and (truth is not None or options.sink_uri is not None or origin.protocol == CSV.protocol.name)
+    writer = MessageWriter(origin.changefeed, origin.release, tuple(definitions)) if told else None
+    spec = replace(stream.spec, writer=writer, partitions=reading.partition_counts(all_partitions))
+    return replace(stream, origin=origin, partitions=tuple(all_partitions), spec=spec)
 
 
 def _told_tables(stream: OpenedStream, checkpoint: int, truth: TruthMetadata) -> list[Table]:

@@ -189,7 +189,7 @@ def _events(
         files = TableEvents(partition.source)
         for batch in report_reading(files.batches(), task, settings.driver):
             for events in split_batch(batch):
-                yield events, files.layouts, None
+                yield events, files.layouts, files.records
         return
     for records in report_reading(partition.batches(), task, settings.driver):
         yield decoding.decoded(records), decoding.layouts, records

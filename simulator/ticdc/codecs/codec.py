@@ -108,6 +108,9 @@ class Fidelity:
     names_operations: bool = False
     """Whether UPDATEs without old values say that they are UPDATEs."""
 
+    moves_rows: bool = False
+    """Whether an UPDATE may change the handle key, where that is not where TiDB stores the row."""
+
     nulls: frozenset[str] = frozenset()
     """Families of types whose empty or zero values are sent as NULL."""
 

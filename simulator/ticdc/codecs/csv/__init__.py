@@ -32,7 +32,10 @@ def _sizes(options: CodecOptions, release: Release) -> SizeRules:
 
 
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
-    return Fidelity(old_values=options.csv.output_old_value, member_names=True)
+    updates_are_inserts = not options.enable_old_value and release.update_without_old_value
+    return Fidelity(
+        old_values=options.csv.output_old_value, names_operations=not updates_are_inserts, member_names=True
+    )
 
 
 def _unknown_type(entry: KeyValue, options: CodecOptions) -> KeyValue:

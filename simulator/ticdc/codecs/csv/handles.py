@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import binary, buffers, latin1, surrogate_unescaped
 from simulator.columns.row_image import Image
-from simulator.errors import EncodeError
+from simulator.errors import NotSimulatedError
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.row_changes import OperationRows
 from simulator.tidb.collations.compare import has_weights, padded, pads_spaces, sort_keys
@@ -45,7 +45,7 @@ def _part(table: Table, part: IndexColumn, image: Image) -> pa.Array:
         return decimal(_packed(cells))
     if family == "string":
         return _sorted_by(cells if part.length < 0 else index_prefix(cells, part.length), column)
-    raise EncodeError(
+    raise NotSimulatedError(
         f"output-handle-key: the clustered key of {table.schema}.{table.name} has the column {column.name}, which this "
         "simulator cannot write; accepted: integers, DECIMAL, BIT, YEAR, DATE, DATETIME, TIMESTAMP, CHAR and VARCHAR, "
         "binary or not"
@@ -62,7 +62,7 @@ def _sorted_by(cells: pa.Array, column: Column) -> pa.Array:
         data, offsets = buffers(pc.binary_slice(sort_keys(collation, cells), 0, -2))
         return binary((data.view(">u2") - 1).astype(">u2").view(np.uint8), offsets, cells)
     if has_weights(collation):
-        raise EncodeError(f"output-handle-key: keys of the collation {collation} are not written yet")
+        raise NotSimulatedError(f"output-handle-key: keys of the collation {collation} are not written yet")
     return surrogate_unescaped(padded(cells) if pads_spaces(collation) else cells)
 
 

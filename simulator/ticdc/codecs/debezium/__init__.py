@@ -38,6 +38,7 @@ def _sizes(options: CodecOptions, release: Release) -> SizeRules:
 def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
     return Fidelity(
         old_values=supported_options(options, release).debezium_output_old_value,
+        names_operations=True,
         nulls=frozenset(("date", "datetime")),
         old_nulls=frozenset(("date", "datetime")),
         null_is_default=release.debezium_null_is_default,
