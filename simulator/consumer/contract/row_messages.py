@@ -43,7 +43,7 @@ class RowMessages:
         self._spec, self._writer = spec, writer
         self._definitions = TableDefinitions(spec)
         self._codec, decoder = CODECS[spec.protocol], DECODERS.get(spec.protocol)
-        self._columns, self._batches = decoder and decoder.columns, self._codec.batches
+        self._columns, self._batches = None if decoder is None else decoder.columns, self._codec.batches
         self._are_lines = decoder is None
         is_fast = self._columns is not None and not spec.files
         self._all, self._part = (ALL, PART) if is_fast else (ALL_ONE_BY_ONE, PART_ONE_BY_ONE)

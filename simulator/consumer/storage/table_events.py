@@ -20,7 +20,7 @@ from simulator.columns.change_frame import DELETE, INSERT, ROW, UPDATE, ints
 from simulator.consumer.decode.batches import StreamDecoder
 from simulator.consumer.decode.row_wise import event_layout, event_row
 from simulator.consumer.decode.stream_events import RowEvent, Watermark
-from simulator.consumer.frame import EVENT_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout, record_batch
+from simulator.consumer.frame import EVENT_SCHEMA, RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.consumer.storage.csv_rows import COMMIT_TS, CsvFormat, column_infos
 from simulator.consumer.storage.directory import JsonColumns, StorageDirectory, StorageFile
 from simulator.consumer.storage.events import FileEvent, file_events, other_table
@@ -271,7 +271,8 @@ class TableEvents:
 def _records(texts: pa.Array, first: int = 0) -> pa.RecordBatch:
     """Return rows as records, from an offset on."""
     rows = len(texts)
-    return record_batch([np.arange(first, first + rows), np.full(rows, NO_TIME), pa.nulls(rows, pa.binary()), texts])
+    offsets, times = pa.array(np.arange(first, first + rows)), pa.repeat(pa.scalar(NO_TIME, pa.int64()), rows)
+    return pa.RecordBatch.from_arrays([offsets, times, pa.nulls(rows, pa.binary()), texts], schema=RECORD_SCHEMA)
 
 
 def _other_columns(names: Set[str], columns: JsonColumns) -> str:
