@@ -129,7 +129,7 @@ def _verify_opened(
         [
             *(each.found for each in summed),
             across_partitions.check_across_partitions(summed, spec, options.show),
-            sent_changes.check_sent_changes(summed, results.skipped.sums, sent, options.show),
+            sent_changes.check_sent_changes(summed, results.skipped.sums, sent, options.show, _redefined(spec)),
         ],
         options.show,
     )
@@ -175,6 +175,11 @@ def _sent_changes(truth: TruthMetadata | None, summed: Sequence[PartitionSummary
 def _untimed(summed: Sequence[PartitionSummary], spec: StreamSpec) -> Iterable[NotChecked]:
     untimed = sum(each.untimed for each in summed)
     return comparison.untimed_changes(untimed, spec.fidelity.names_operations, spec.restarts)
+
+
+def _redefined(spec: StreamSpec) -> Collection[str]:
+    """Return the tables (`db.table`) that statements gave other columns, where nothing tells when rows were."""
+    return {f"{schema}.{table}" for (schema, table), tables in spec.any_time.items() if len(tables) > 1}
 
 
 def _later_watermarks(
