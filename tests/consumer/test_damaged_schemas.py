@@ -28,13 +28,13 @@ PROTOCOLS = {
     "debezium-avro": Protocol("debezium-avro", WATERMARKS, "v26.3.4", "new", registry=True),
 }
 SHARE = {"avro": 8, "avro without the extension": 8, "debezium-avro": 96}
-"""Changes of which one is tried, unless `--every-mutant` is given."""
+"""Changes of which one is tried, unless `--everything` is given."""
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_each_change_of_a_schema_is_told(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     recorded = record(STORY, PROTOCOLS[name], tmp_path / "story")
-    path, share = recorded.directory / SCHEMAS, 1 if request.config.getoption("--every-mutant") else SHARE[name]
+    path, share = recorded.directory / SCHEMAS, 1 if request.config.getoption("--everything") else SHARE[name]
     whole = json.loads(path.read_text())
     assert verdict(recorded.messages, recorded) == RIGHT
     for number, registered in whole.items():
