@@ -22,9 +22,12 @@ STORIES = {
     "USE a; RENAME TABLE t TO b.t; DELETE FROM b.t",
     "renames": "CREATE DATABASE a; CREATE DATABASE b; CREATE TABLE a.t (id INT PRIMARY KEY); CREATE TABLE b.t LIKE a.t; "
     "INSERT INTO a.t VALUES (1); USE a; RENAME TABLE t TO b.u; DELETE FROM b.u",
+    "renamed rows": "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2); RENAME TABLE t TO u; "
+    "INSERT INTO u VALUES (3); DELETE FROM u WHERE id = 2; CREATE TABLE t LIKE u; INSERT INTO t VALUES (3)",
     "enum": "CREATE TABLE t (id INT PRIMARY KEY, e ENUM('x', 'y')); INSERT INTO t VALUES (1, 'y')",
 }
 REGISTRY = "&schema-registry=http://127.0.0.1:8081"
+WATERMARKS = "&partition-num=2&enable-tidb-extension=true&avro-enable-watermark=true"
 TRUTH, AFTER, NOTHING = "truth", "after", ""
 
 
@@ -47,6 +50,9 @@ TRUTH, AFTER, NOTHING = "truth", "after", ""
         ("rename", "open-protocol", "new:v8.5.7", TRUTH, RIGHT),
         ("renames", "open-protocol", "v8.5.3", TRUTH, UNPROVED),
         ("enum", "canal-json", "new:v8.5.7", AFTER, None),
+        ("renamed rows", f"avro{REGISTRY}&partition-num=2&enable-tidb-extension=true", "new:v8.5.8", TRUTH, UNPROVED),
+        ("renamed rows", f"avro{REGISTRY}{WATERMARKS}", "new:v8.5.8", TRUTH, UNPROVED),
+        ("renamed rows", f"avro{REGISTRY}{WATERMARKS}", "new:v8.5.8", NOTHING, UNPROVED),
     ],
 )
 def test_a_right_stream_is_not_wrong(

@@ -19,6 +19,7 @@ from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
+from simulator.consumer.replay.stream_statements import StreamStatement
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify import comparison, reading, summaries, untold
 from simulator.consumer.verify.any_release import possible_releases, unproved
@@ -106,6 +107,10 @@ def _verify_opened(
         excuses += untold.open_files(stream.spec)
     of_bare, bare = untold.bare_deletes(stream.spec, results.summaries)
     excuses += of_bare
+    told = () if truth is None else truth.statements
+    excuses += untold.old_names(
+        stream.origin, [*stream.statements, *(StreamStatement(*each.statement) for each in told)]
+    )
     outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries
     if grown := across_partitions.partition_count_spans(summed, stream.spec):

@@ -194,6 +194,9 @@ class Codec:
     has_bare_deletes: Callable[[Release], bool] = lambda release: False
     """Whether the DELETE of a row without a primary key has neither key nor value."""
 
+    keeps_old_names: Callable[[Release], bool] = lambda release: False
+    """Whether rows are under the name that their table had before RENAME TABLE, until its columns change."""
+
     sizes: Callable[[CodecOptions, Release], SizeRules]
     topic_limit: Callable[[Release], str] = lambda release: release.topic_limit
     """What happens if a topic accepts less than max-message-bytes, as in `Release.topic_limit`."""

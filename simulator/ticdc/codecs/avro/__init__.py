@@ -60,6 +60,7 @@ AVRO = Codec(
     schema=schema,
     is_binary=lambda options: True,
     sends_ddl=sends_ddl,
+    keeps_old_names=lambda release: release.avro_keeps_version,
     has_bare_deletes=lambda release: release.avro_key == "primary",
     watermark=watermark,
     broadcasts_ddl=lambda release: True,
