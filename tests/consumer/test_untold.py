@@ -44,6 +44,7 @@ TRUTH, AFTER, NOTHING = "truth", "after", ""
         ("scale", f"avro{REGISTRY}", "v8.5.3", TRUTH, RIGHT),
         ("unique", f"avro{REGISTRY}", "new:v8.5.7", TRUTH, UNPROVED),
         ("unique", f"avro{REGISTRY}", "new:v8.5.7", AFTER, UNPROVED),
+        ("unique", f"avro{REGISTRY}{WATERMARKS}", "new:v8.5.8", TRUTH, UNPROVED),
         ("unique", f"avro{REGISTRY}", "v8.5.3", TRUTH, RIGHT),
         ("rename", "open-protocol", "v6.5.6", TRUTH, RIGHT),
         ("rename", "debezium", "v8.5.3", TRUTH, RIGHT),

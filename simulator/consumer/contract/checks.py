@@ -28,6 +28,7 @@ from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
 from simulator.consumer.decode import LEAVING, protocol_of
+from simulator.consumer.decode.avro.messages import DELETE, TSO_BYTES
 from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
@@ -337,9 +338,10 @@ def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | N
 
 
 def _is_bare(records: pa.RecordBatch, offset: int) -> bool:
-    """Return whether a record has neither key nor value."""
+    """Return whether a record has no key, and no value but the commit-ts of a DELETE."""
     at = int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset))
-    return not any(records.column(name)[at].as_py() for name in ("key", "value"))
+    key, value = (records.column(name)[at].as_py() or b"" for name in ("key", "value"))
+    return not key and (not value or value[:1] == DELETE and len(value) == TSO_BYTES)
 
 
 def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:
