@@ -34,13 +34,8 @@ registry by id. Raises ValueError or KeyError if the event is invalid."""
 
 
 def text(content: bytes | None) -> str:
-    """Return bytes as text; those that are no UTF-8 become lone surrogates."""
+    """Return bytes as text, no bytes as an empty one; those that are no UTF-8 become lone surrogates."""
     return (content or b"").decode("utf-8", "surrogateescape")
-
-
-def key_text(key: bytes | None) -> str:
-    """Return a key as text; one without bytes is not the same as none."""
-    return "(empty)" if key == b"" else text(key)
 
 
 def zero(shown: str, member: str, number: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from simulator.consumer.decode.avro import records as avro_records
 from simulator.consumer.decode.avro_schemas import record_schema, schema_text
-from simulator.consumer.decode.comparable import ComparableText, key_text, text, zero
+from simulator.consumer.decode.comparable import ComparableText, text, zero
 
 
 def comparable(
@@ -15,13 +15,13 @@ def comparable(
 ) -> ComparableText:
     if not key and value and value.startswith(avro_records.WATERMARK):
         ts = int.from_bytes(value[1:9], "big")
-        return ComparableText(ts, "", key_text(key), "0" if "commit-ts" in ignored else str(ts), True)
+        return ComparableText(ts, "", text(key), "0" if "commit-ts" in ignored else str(ts), True)
     if not key and value and value.startswith(avro_records.DDL):
         shown = text(value[1:])
         fields = json.loads(shown)
         if "commit-ts" in ignored:
             shown = zero(shown, "commitTs", fields["commitTs"])
-        return ComparableText(fields["commitTs"], f"{fields['schema']}.{fields['table']}", key_text(key), shown)
+        return ComparableText(fields["commitTs"], f"{fields['schema']}.{fields['table']}", text(key), shown)
     record = record_schema(schema_text(key or value or b"", schemas))
     hidden = avro_records.TIMES if "commit-ts" in ignored else frozenset()
     shown_key, shown_value = (avro_records.record_text(part, schemas, hidden) for part in (key, value))

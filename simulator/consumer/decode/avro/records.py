@@ -19,7 +19,7 @@ TIMES = frozenset({COMMIT_TS, "_tidb_commit_physical_time"})
 def record_text(message: bytes | None, schemas: Mapping[int, str], hidden: frozenset[str]) -> str:
     """Return a record as JSON: its schema, and the hexadecimal bytes of each field, 0 for hidden ones."""
     if not message:
-        return "null" if message is None else '""'
+        return "null"
     if message.startswith(DELETE):
         return json.dumps("0" if hidden else message.hex())
     schema = schema_text(message, schemas)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.consumer.decode.comparable import ComparableText, key_text, text, zero
+from simulator.consumer.decode.comparable import ComparableText, text, zero
 from simulator.consumer.decode.whole_messages import decompress_value
 from simulator.tso import LOGICAL_BITS
 
@@ -27,7 +27,7 @@ def comparable(
     for member in ("sqlType", "mysqlType") if "members" in ignored else ():
         shown = with_sorted_members(shown, member)
     commit_ts = extension.get(name) or fields["es"] << LOGICAL_BITS
-    return ComparableText(commit_ts, f"{fields['database']}.{fields['table']}", key_text(key), shown, is_watermark)
+    return ComparableText(commit_ts, f"{fields['database']}.{fields['table']}", text(key), shown, is_watermark)
 
 
 def with_sorted_members(text: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from simulator.consumer.decode.comparable import ComparableText, key_text, text, zero
+from simulator.consumer.decode.comparable import ComparableText, text, zero
 from simulator.consumer.decode.whole_messages import decompress_value
 
 
@@ -22,4 +22,4 @@ def comparable(
     if "build-ts" in ignored:
         shown = zero(shown, "ts_ms", payload.get("ts_ms"))
     table = f"{source.get('db') or ''}.{source.get('table') or ''}"
-    return ComparableText(source["commit_ts"], table, key_text(key), shown, payload.get("op") == "m")
+    return ComparableText(source["commit_ts"], table, text(key), shown, payload.get("op") == "m")

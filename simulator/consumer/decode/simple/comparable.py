@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from simulator.consumer.decode.comparable import ComparableText, Numbers, key_text, text, without_ids, zero
+from simulator.consumer.decode.comparable import ComparableText, Numbers, text, without_ids, zero
 from simulator.consumer.decode.simple.messages import AVRO
 from simulator.consumer.decode.whole_messages import decompress_value
 
@@ -32,7 +32,7 @@ def comparable(
         shown, ids = without_ids(shown, SIMPLE_IDS)
     named = fields.get("tableSchema") or fields
     table = f"{named.get('database') or named.get('schema') or ''}.{named.get('table') or ''}"
-    return ComparableText(fields["commitTs"], table, key_text(key), shown, fields["type"] == "WATERMARK", ids)
+    return ComparableText(fields["commitTs"], table, text(key), shown, fields["type"] == "WATERMARK", ids)
 
 
 def _avro_text(content: bytes, sorts_members: bool) -> str:
