@@ -446,8 +446,8 @@ def compare(a: str, b: str, **options: Any) -> int:
 def verify(**options: Any) -> int:
     """Whether a stream keeps TiCDC's contract, and leads to the rows that are expected.
 
-    SOURCE is a fixtures directory or kafka://host:port/topic[,topic], written by ticdc-sim or by a real TiCDC. Exit
-    code 1 says that something is wrong.
+    SOURCE is a fixtures directory, kafka://host:port/topic[,topic] or the files of a storage (file:///directory),
+    written by ticdc-sim or by a real TiCDC. Exit codes: 0 RIGHT, 1 WRONG or UNFINISHED, 4 UNPROVED.
 
     \b
     ticdc-sim run bank --fixtures out --truth truth

@@ -89,7 +89,9 @@ def fixture_files(directory: Path) -> list[FixtureFile]:
     try:
         paths = [path for path in _files(directory) if path.suffix in FORMATS and path.stem.isdecimal()]
     except UserError as error:
-        raise UserError(f"{error}; a fixtures directory or kafka://host:port/topic is expected") from None
+        raise UserError(
+            f"{error}; a fixtures directory, kafka://host:port/topic or a storage such as file:///directory is expected"
+        ) from None
     files = sorted(
         (FixtureFile(path.parent.name, int(path.stem), path) for path in paths),
         key=lambda shard: (shard.topic, shard.partition, shard.path.suffix),

@@ -117,7 +117,7 @@ def begin(directory: Path, first: StoredCheckpoint) -> CheckpointFile:
             raise UserError(
                 f"{store.path} is of a run that did not come to its end (acknowledged up to "
                 f"{tso.describe(_read(store.path, type(first)).watermark)}): --resume goes on with it, without that file a "
-                "new run begins"
+                "new run begins, and --checkpoint DIR gives this run a place of its own"
             )
         store.write(first)
     except BaseException:

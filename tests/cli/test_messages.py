@@ -169,7 +169,7 @@ def test_what_cannot_be_read_is_not_missing(said: Said) -> None:
     Path("truth/truth.json").mkdir()
 
     assert "cannot read truth/truth.json: Is a directory" in said("verify", "out", "--truth", "truth")[2]
-    assert "cannot read story.sql: Not a directory; a fixtures directory or" in said("inspect", "story.sql")[2]
+    assert "cannot read story.sql: Not a directory; a fixtures directory, kafka://" in said("inspect", "story.sql")[2]
     assert "no such directory: nowhere" in said("verify", "nowhere")[2]
 
 

@@ -59,12 +59,12 @@ def test_what_was_sent_is_right(recorded: Recorded) -> None:
 
 
 def test_a_value_of_a_table_that_is_dropped_is_told(recorded: Recorded) -> None:
-    what = "the values of 3 INSERTs and UPDATEs of shop.gone are not those that were sent"
+    what = "INSERTs and UPDATEs of shop.gone: 3, of which at least one has another value than was sent"
     assert ("changes-different", what) in told(recorded, b"third", b"other")
 
 
 def test_a_row_change_of_a_table_that_is_dropped_is_missed(recorded: Recorded) -> None:
-    what = "3 INSERTs and UPDATEs of shop.gone were sent, and 2 are here"
+    what = "INSERTs and UPDATEs of shop.gone: sent 3, here 2"
     assert ("changes-missing", what) in told(recorded, b"third", None)
 
 
@@ -77,13 +77,13 @@ def test_a_commit_ts_between_those_beside_it_is_told(tmp_path: Path) -> None:
         for message in messages
         if b"third" in (message.value or b"")
     }
-    what = "the commit-ts of 3 INSERTs and UPDATEs of shop.gone are not those that were sent"
+    what = "INSERTs and UPDATEs of shop.gone: 3, of which at least one has another commit-ts than was sent"
     assert [("changes-different", what)] == told(recorded, ts, str(int(ts) + 1).encode())
 
 
 def test_a_lost_schema_is_told_that_a_statement_tells_too(tmp_path: Path) -> None:
     recorded = record(STORY, PROTOCOLS["simple"], tmp_path / "story")
-    what = "2 messages with the schema of shop.gone were sent, and 1 are here"
+    what = "messages with the schema of shop.gone: sent 2, here 1"
     assert [("bootstrap-missing", what)] == told(recorded, b"BOOTSTRAP", None)
 
 

@@ -213,6 +213,7 @@ def name_mutants(files: Files) -> Iterator[tuple[str, Mutation]]:
     yield "a file index of another width", moved(rows, f"{directory}/CDC000002.{extension}")
     yield "another extension", moved(rows, rows.removesuffix(extension) + "json")
     yield "a dispatcher in the name", moved(rows, f"{directory}/CDC_12_{name[3:]}")
+    yield "a number that is left out", moved(rows, f"{directory}/CDC{4:020d}.{extension}")
     yield "no number", moved(rows, f"{directory}/CDC.{extension}")
     yield "a number 0", copied(first, f"{directory}/CDC{0:020d}.{extension}")
     yield "another date", lambda files: {path.replace("/2025-01-01/", "/1999-12-31/"): files[path] for path in files}

@@ -61,7 +61,7 @@ def verdict(verification: Verification) -> str:
         return f"RIGHT: {_right(verification)}"
     if verification.verdict == UNPROVED:
         open_ones = verification.unproved
-        more = f", and {len(open_ones) - 1} more things below" if len(open_ones) > 1 else ""
+        more = f", and {counted(len(open_ones) - 1, 'more thing')} below" if len(open_ones) > 1 else ""
         proved = _right(verification)
         return f"UNPROVED: nothing is wrong, but {open_ones[0].what} could not be compared{more}; {proved}"
     if verification.verdict == UNFINISHED:

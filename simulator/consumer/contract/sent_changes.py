@@ -50,7 +50,7 @@ def check_sent_changes(
         for violation in _differences(found, sent, sum(each.bare_deletes for each in summaries)):
             tally.add(violation)
     elif here < every and not any(each.untimed for each in summaries):
-        what = f"{every:,} row changes were sent, and {here:,} are here"
+        what = f"row changes: sent {every:,}, here {here:,}"
         tally.add(Violation("changes-missing", "", None, None, what))
     return tally.found()
 
@@ -63,12 +63,12 @@ def _other_bootstraps(found: Counter[DescribedTable], sent: ChangeSums) -> Itera
     for table, expected in sorted((table, each) for (table, kind), each in sent.items() if kind == BOOTSTRAPS):
         actual = _sum_of_schemas(told[table])
         if actual.rows < expected.rows:
-            what = f"{expected.rows:,} messages with the schema of {table} were sent, and {actual.rows:,} are here"
+            what = f"messages with the schema of {table}: sent {expected.rows:,}, here {actual.rows:,}"
             yield Violation("bootstrap-missing", "", None, None, what, table)
         elif actual.rows == expected.rows and (
             actual.times != expected.times or actual.images not in (expected.images, None)
         ):
-            what = f"the versions or ids in {actual.rows:,} messages with the schema of {table} are not those that were sent"
+            what = f"messages with the schema of {table}: {actual.rows:,}, of which at least one has another version or id than was sent"
             yield Violation("message-different", "", None, None, what, table)
 
 
@@ -86,13 +86,15 @@ def _differences(found: ChangeSums, sent: ChangeSums, bare_deletes: int) -> Iter
             continue  # without commit-ts it is not known which of them came again
         if actual.rows != expected.rows:
             check = "changes-missing" if actual.rows < expected.rows else "changes-different"
-            what = f"{expected.rows:,} {NAMES[kind]} of {table} were sent, and {actual.rows:,} are here"
+            what = f"{NAMES[kind]} of {table}: sent {expected.rows:,}, here {actual.rows:,}"
             yield Violation(check, "", None, None, what, table)
         elif actual.times not in (expected.times, None):
-            what = f"the commit-ts of {actual.rows:,} {NAMES[kind]} of {table} are not those that were sent"
+            what = (
+                f"{NAMES[kind]} of {table}: {actual.rows:,}, of which at least one has another commit-ts than was sent"
+            )
             yield Violation("changes-different", "", None, None, what, table)
         elif actual.images not in (expected.images, None) or actual.values not in (expected.values, None):
-            what = f"the values of {actual.rows:,} {NAMES[kind]} of {table} are not those that were sent"
+            what = f"{NAMES[kind]} of {table}: {actual.rows:,}, of which at least one has another value than was sent"
             yield Violation("changes-different", "", None, None, what, table)
 
 

@@ -100,7 +100,7 @@ class _Directory:
     ) -> Iterator[FileFinding]:
         """Yield what is wrong with files whose index names the number `last`."""
         index_last = self.release.storage_index == "last"
-        top = max(numbered, default=0) if last is None else last
+        top = max(*numbered, last or 0, 0)
         for first, end in _gaps(numbered, top):
             if end == last and not index_last:
                 yield self._finding(end, "", "its index names it, and it is not there: TiCDC writes the index first")

@@ -82,12 +82,14 @@ def check_options(options: VerifyOptions) -> None:
 def _check_tables_only(options: VerifyOptions) -> None:
     if options.against is None:
         raise UserError(
-            "nothing to verify: give SOURCE, a fixtures directory or kafka://host:port/topic, or --truth DIR and "
+            "nothing to verify: give SOURCE, a fixtures directory, kafka://host:port/topic or a storage such as file:///directory, or --truth DIR and "
             "--against DIR to compare tables alone"
         )
     if options.follow or options.before is not None:
         option = "--follow" if options.follow else "--before"
-        raise UserError(f"{option} is about a stream: give SOURCE, a fixtures directory or kafka://host:port/topic")
+        raise UserError(
+            f"{option} is about a stream: give SOURCE, a fixtures directory, kafka://host:port/topic or a storage such as file:///directory"
+        )
 
 
 def _check_follow(options: VerifyOptions) -> None:

@@ -175,9 +175,9 @@ def failure_lines(verification: Verification) -> Iterator[str]:
 
 
 def failure_heading(failure: Failure) -> str:
-    point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
+    point = f" (point {failure.point} of the contract)" if failure.point else ""
     where = f" in {failure.of}" if failure.of else ""
-    return f"{failure.check} ({point}){where}: {failure.says}: {failure.count:,}"
+    return f"{failure.check}{point}{where}: {failure.says}: {failure.count:,}"
 
 
 def failure_details(failure: Failure) -> Iterator[str]:
