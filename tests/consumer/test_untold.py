@@ -24,6 +24,7 @@ STORIES = {
     "INSERT INTO a.t VALUES (1); USE a; RENAME TABLE t TO b.u; DELETE FROM b.u",
     "renamed rows": "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2); RENAME TABLE t TO u; "
     "INSERT INTO u VALUES (3); DELETE FROM u WHERE id = 2; CREATE TABLE t LIKE u; INSERT INTO t VALUES (3)",
+    "bytes": "CREATE TABLE t (id INT PRIMARY KEY, b BINARY(4)); INSERT INTO t VALUES (1, x'00ff')",
     "enum": "CREATE TABLE t (id INT PRIMARY KEY, e ENUM('x', 'y')); INSERT INTO t VALUES (1, 'y')",
 }
 REGISTRY = "&schema-registry=http://127.0.0.1:8081"
@@ -51,6 +52,7 @@ TRUTH, AFTER, NOTHING = "truth", "after", ""
         ("rename", "open-protocol", "new:v8.5.7", TRUTH, RIGHT),
         ("renames", "open-protocol", "v8.5.3", TRUTH, UNPROVED),
         ("enum", "canal-json", "new:v8.5.7", AFTER, None),
+        ("bytes", "canal-json", "v5.3.0", TRUTH, UNPROVED),
         ("renamed rows", f"avro{REGISTRY}&partition-num=2&enable-tidb-extension=true", "new:v8.5.8", TRUTH, UNPROVED),
         ("renamed rows", f"avro{REGISTRY}{WATERMARKS}", "new:v8.5.8", TRUTH, UNPROVED),
         ("renamed rows", f"avro{REGISTRY}{WATERMARKS}", "new:v8.5.8", NOTHING, UNPROVED),

@@ -46,7 +46,9 @@ def refused(story: Path, directory: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_a_directory_that_cannot_be_made_is_named_before_anything_is_sent(
     story: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert refused(story, story / "out", capsys) == " cannot be written to: Not a directory"
+    file = story.with_name("file")
+    file.touch()
+    assert refused(story, file / "out", capsys) == " cannot be written to: Not a directory"
 
 
 def test_the_first_file_that_cannot_be_written_ends_the_run(story: Path, capsys: pytest.CaptureFixture[str]) -> None:

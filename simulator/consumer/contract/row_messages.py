@@ -5,6 +5,7 @@ A row is decoded, written again, and compared. Of a long partition a part of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,9 @@ ALL, PART = 1 << 14, 64
 ALL_ONE_BY_ONE, PART_ONE_BY_ONE = 1 << 12, 256
 """The same for protocols whose messages are compared one by one, and for files, of which it is so many rows in a row: they
 are read faster than messages."""
+
+
+LOST_RUN = re.compile(rf"(?:\\ufffd|{LOST})+")
 
 
 class RowMessages:
@@ -198,6 +202,7 @@ def _always(text: str, at: int) -> str:
 
 
 def _without_lost_bytes(event: ComparedEvent) -> ComparedEvent:
-    """Return an event with one spelling of U+FFFD: Go escapes those that stand for bytes that are no UTF-8."""
-    key, value = (text.replace("\\ufffd", LOST) for text in (event.key, event.value))
+    """Return an event with one spelling of U+FFFD: Go escapes those that stand for bytes that are no UTF-8, and nothing
+    tells how many bytes each stands for."""
+    key, value = (LOST_RUN.sub(LOST, text) for text in (event.key, event.value))
     return replace(event, key=key, value=value)
