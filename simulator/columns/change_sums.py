@@ -1,7 +1,7 @@
 """Sums of row changes, which do not depend on their order: that two streams have the same ones shows without sorting.
 
-Each row change adds a 64-bit hash of its commit-ts, one of its commit-ts and row image, and one of its row image. Two different streams have
-equal sums once in 2^64.
+Each row change adds a 64-bit hash of its commit-ts, one of its commit-ts and row image, and one of its row image. Two
+different streams have equal sums once in 2^64.
 """
 
 from __future__ import annotations
@@ -77,9 +77,14 @@ def _sums(hashes: Hashes, known: Mask, starts: Ints) -> list[int | None]:
 def merged_sums(parts: Iterable[ChangeSums]) -> ChangeSums:
     sums: dict[tuple[str, str], ChangeSum] = {}
     for part in parts:
-        for key, each in part.items():
-            sums[key] = sums.get(key, ChangeSum()) + each
+        add_sums(sums, part)
     return sums
+
+
+def add_sums(total: dict[tuple[str, str], ChangeSum], part: ChangeSums) -> None:
+    """Add sums to the total, which may have many more tables than they have."""
+    for key, each in part.items():
+        total[key] = total.get(key, ChangeSum()) + each
 
 
 def sums_by_kind(sums: ChangeSums) -> SumsByKind:

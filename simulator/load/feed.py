@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, ints
-from simulator.columns.change_sums import ChangeSums, merged_sums, sums_by_kind, sums_of_kinds
+from simulator.columns.change_sums import ChangeSums, add_sums, sums_by_kind, sums_of_kinds
 from simulator.engines.tasks.bootstraps import Bootstraps
 from simulator.engines.tasks.messages import encode_flush, sum_rows
 from simulator.engines.tasks.pacing import POLL_SECONDS
@@ -65,6 +65,7 @@ class Feed:
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
         self.stop_request, self._clock, self._reporter = stop_request or StopRequest(), clock, reporter
         self._bootstraps = Bootstraps()
+        self._sums = None if checkpoint.sums is None else {**sums_of_kinds(checkpoint.sums)}
         self._due: ScheduledWindow | None = None
         self._handed_out = 0.0
         self._send_control_events()
@@ -97,7 +98,8 @@ class Feed:
             statements=0,
             totals=self.checkpoint.totals + SentTotals(rows, messages, size, 1),
         )
-        self._sum(*(sums_of_kinds(report.sums) for report in reports))
+        for report in reports:
+            self._add(sums_of_kinds(report.sums))
         self._bootstraps.count(self._epoch.spec, _count_by_table(reports))
         if window.end_ms == self._epoch.end_ms:
             self._epoch = next(self._epochs)
@@ -148,7 +150,7 @@ class Feed:
             for flush in flusher(epoch.spec, eager=False)([batch]):
                 encoded = encode_flush(flush, epoch.spec)
                 self._sink.write(encoded.records)
-                self._sum(sum_rows(encoded.events, epoch.spec))
+                self._add(sum_rows(encoded.events, epoch.spec))
             self._sink.drain()
             if self._sink.failed:
                 self._require(self._sink.close())
@@ -158,14 +160,19 @@ class Feed:
                 self.checkpoint = replace(self.checkpoint, statements=self.checkpoint.statements + 1)
                 self._save()
 
-    def _sum(self, *sent: ChangeSums) -> None:
-        if self.checkpoint.sums is not None:
-            sums = merged_sums((sums_of_kinds(self.checkpoint.sums), *sent))
-            self.checkpoint = replace(self.checkpoint, sums=sums_by_kind(sums))
+    @property
+    def sums(self) -> ChangeSums:
+        """The row changes that were sent since the stream's start; empty if not all of them were summed."""
+        return self._sums or {}
+
+    def _add(self, sent: ChangeSums) -> None:
+        if self._sums is not None:
+            add_sums(self._sums, sent)
 
     def _save(self) -> None:
         if self._store is not None:
-            self._store.write(self.checkpoint)
+            sums = None if self._sums is None else sums_by_kind(self._sums)
+            self._store.write(replace(self.checkpoint, sums=sums))
 
     def _require(self, delivered: Iterable[DeliveryReport]) -> None:
         """Raise DeliveryError for what was not delivered, with what was."""

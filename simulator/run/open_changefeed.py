@@ -14,7 +14,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_sums import ChangeSums, merged_sums
+from simulator.columns.change_sums import ChangeSum, add_sums
 from simulator.engines import in_process
 from simulator.engines.tasks import send
 from simulator.engines.tasks.bootstraps import Bootstraps
@@ -89,7 +89,7 @@ class OpenChangefeed:
         self._reporter = Reporter(None)
         self.faults = InjectedFaults((), seed, stays_open=True)
         self._bootstraps = Bootstraps()
-        self.sums: ChangeSums | None = {} if keep_history else None
+        self.sums: dict[tuple[str, str], ChangeSum] | None = {} if keep_history else None
         """Of the row changes that were sent; None without history, and after a fault."""
 
     @property
@@ -340,4 +340,4 @@ class OpenChangefeed:
             self._bootstraps = before  # all of it is sent again
             raise
         if self.sums is not None:
-            self.sums = merged_sums((self.sums, sent.sums))
+            add_sums(self.sums, sent.sums)

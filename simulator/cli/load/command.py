@@ -21,7 +21,7 @@ from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.cli.sending import check_storage
 from simulator.cli.user_files import changefeed_inputs, check_places, is_output_taken
-from simulator.columns.change_sums import ChangeSums, sums_by_kind, sums_of_kinds
+from simulator.columns.change_sums import ChangeSums, sums_by_kind
 from simulator.engines.spark.calls import import_spark, spark_calls
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.tasks.progress import Listener, Reporter
@@ -319,8 +319,7 @@ def _send(
         feed.close()
     if request.options["truth"] is not None:
         display.stage("writing the truth")
-        sums = sums_of_kinds(feed.checkpoint.sums or {})
-        _write_truth(request, output, feed.checkpoint.acknowledged_ms, sums)
+        _write_truth(request, output, feed.checkpoint.acknowledged_ms, feed.sums)
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:

@@ -21,6 +21,7 @@ from simulator.consumer.contract.bootstrap_messages import check_bootstraps
 from simulator.consumer.contract.change_window import LIMIT, ChangeWindow, RewoundRows, RowChangeArrays
 from simulator.consumer.contract.control_messages import check_control_messages, sent_texts
 from simulator.consumer.contract.events import EventArrays, Sampler, TableNumbers, event_arrays
+from simulator.consumer.contract.message_texts import KeyAndValue, key_and_value
 from simulator.consumer.contract.order import OPERATIONS
 from simulator.consumer.contract.placement import RowGroup, TableDefinitions
 from simulator.consumer.contract.row_messages import RowMessages
@@ -28,7 +29,7 @@ from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, BroadcastDdl, PartitionSummary
 from simulator.consumer.contract.violations import SHOW, Violation, ViolationCounter
 from simulator.consumer.decode import LEAVING, protocol_of
-from simulator.consumer.decode.avro.messages import DELETE, TSO_BYTES
+from simulator.consumer.decode.avro.messages import is_delete_time
 from simulator.consumer.decode.batches import is_sequential
 from simulator.consumer.frame import UNREADABLE, Layout
 from simulator.consumer.records import TopicPartition
@@ -339,15 +340,17 @@ def _timestamps(events: EventArrays, records: pa.RecordBatch | None) -> Ints | N
 
 def _is_bare(records: pa.RecordBatch, offset: int) -> bool:
     """Return whether a record has no key, and no value but the commit-ts of a DELETE."""
-    at = int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset))
-    key, value = (records.column(name)[at].as_py() or b"" for name in ("key", "value"))
-    return not key and (not value or value[:1] == DELETE and len(value) == TSO_BYTES)
+    key, value = _message_at(records, offset)
+    return not key and (not value or is_delete_time(value))
 
 
 def _foreign(records: pa.RecordBatch, offset: int, protocol: str) -> bool:
     """Return whether a record does not look like a message of the protocol."""
-    at = int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset))
     try:
-        return protocol_of(records.column("key")[at].as_py(), records.column("value")[at].as_py()) != protocol
+        return protocol_of(*_message_at(records, offset)) != protocol
     except UserError:
         return True
+
+
+def _message_at(records: pa.RecordBatch, offset: int) -> KeyAndValue:
+    return key_and_value(records, int(np.searchsorted(np.asarray(records.column("offset"), np.int64), offset)))

@@ -36,7 +36,6 @@ ALL_ONE_BY_ONE, PART_ONE_BY_ONE = 1 << 12, 256
 """The same for protocols whose messages are compared one by one, and for files, of which it is so many rows in a row: they
 are read faster than messages."""
 
-
 LOST_RUN = re.compile(rf"(?:\\ufffd|{LOST})+")
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import INSERT, ROW, UPDATE, Ints, by_table, ints, picked
-from simulator.columns.change_sums import ChangeSums, merged_sums
+from simulator.columns.change_sums import ChangeSum, add_sums
 from simulator.consumer.decode.row_images import with_nulls
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
@@ -70,7 +70,7 @@ class SkippedChanges:
     unknown: Counter[tuple[int, str]] = field(default_factory=Counter)
     """New values that nothing tells, by table number and column."""
 
-    sums: ChangeSums = field(default_factory=dict)
+    sums: dict[tuple[str, str], ChangeSum] = field(default_factory=dict)
     """Of all row changes."""
 
     def add(self, number: int, table: str, why: str, count: int) -> None:
@@ -81,7 +81,7 @@ class SkippedChanges:
         """Add the changes that another task skipped."""
         self.rows.update(other.rows)
         self.unknown.update(other.unknown)
-        self.sums = merged_sums((self.sums, other.sums))
+        add_sums(self.sums, other.sums)
         for number, layouts in other.layouts.items():
             self.layouts.setdefault(number, {}).update(layouts)
 
@@ -117,7 +117,7 @@ class ImagePairBuilder:
             part, layout = picked(rows, places), layouts[number]
             sent = SentImages(part, layout)
             yield from self._pairs_of_layout(part, layout, partition_index, skipped, sent)
-            skipped.sums = merged_sums((skipped.sums, sent.sums(self.fidelity.milliseconds)))
+            add_sums(skipped.sums, sent.sums(self.fidelity.milliseconds))
 
     def _pairs_of_layout(
         self, rows: pa.RecordBatch, layout: Layout, partition_index: int, skipped: SkippedChanges, sent: SentImages

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import ints
-from simulator.columns.change_sums import ChangeSums, merged_sums, sums_by_kind
+from simulator.columns.change_sums import ChangeSum, add_sums, sums_by_kind
 from simulator.engines.tasks.barriers import BarrierClient, phases
 from simulator.engines.tasks.bootstraps import Bootstraps, with_bootstraps
 from simulator.engines.tasks.control_events import merge
@@ -136,7 +136,7 @@ class SinkInput:
     changes: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """(table, op, destination) → rows"""
 
-    sums: ChangeSums = field(default_factory=dict)
+    sums: dict[tuple[str, str], ChangeSum] = field(default_factory=dict)
     """Empty unless the run is to sum its row changes."""
 
     began: float = 0.0
@@ -148,7 +148,7 @@ class SinkInput:
         self.began = self.began or time.time()
         sink.write(messages.records)
         self.changes.update(count_rows(messages.events, spec))
-        self.sums = merged_sums((self.sums, sum_rows(messages.events, spec)))
+        add_sums(self.sums, sum_rows(messages.events, spec))
         reporter.sent(messages.events.num_rows, messages.records, sink)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
-from simulator.columns.change_sums import ChangeSums, merged_sums, sums_by_kind
+from simulator.columns.change_sums import ChangeSum, add_sums, sums_by_kind
 from simulator.engines.tasks.messages import FlushMessages, count_rows, encode_flush, sum_rows
 from simulator.engines.tasks.pacing import POLL_SECONDS
 from simulator.engines.tasks.progress import Reporter
@@ -60,7 +60,7 @@ def send_window(
     before, resent = sink.accounts(), sink.resent
     sink.latencies()
     began, changes = 0.0, Counter[tuple[int, int, int]]()
-    sums: ChangeSums = {}
+    sums: dict[tuple[str, str], ChangeSum] = {}
     for each in window_messages(window, owned) if prefetched is None else prefetched:
         claim_check.write(spec.options.claim_check_storage_uri, each.files)
         for records in _pace_records(each.records, window, start, stop_request or StopRequest()):
@@ -70,7 +70,7 @@ def send_window(
                 rows = each.events.num_rows * len(records.value) // len(each.records.value)
                 reporter.sent(rows, records, sink)
         changes.update(count_rows(each.events, spec))
-        sums = merged_sums((sums, sum_rows(each.events, spec)))
+        add_sums(sums, sum_rows(each.events, spec))
         if sink.failed:
             break
     sink.drain()

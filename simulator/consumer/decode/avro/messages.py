@@ -68,7 +68,7 @@ def sent_name(name: str) -> str:
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
     if not key and value is not None and value[:1] in (DDL, WATERMARK):
         return value[1:2] == b"{" or len(value) == TSO_BYTES
-    parts = [key] if _is_delete(key, value) else [part for part in (key, value) if part is not None]
+    parts = [key] if key is not None and is_delete_time(value) else [part for part in (key, value) if part is not None]
     return bool(parts) and all(part is not None and part[:1] == b"\0" and len(part) > HEADER for part in parts)
 
 
@@ -77,7 +77,7 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
     if not key and value is not None and value[:1] in (DDL, WATERMARK):
         return (_statement(value[1:]) if value[:1] == DDL else _watermark(value),)
     commit_ts = None
-    if value is not None and _is_delete(key, value):
+    if value is not None and key is not None and is_delete_time(value):
         commit_ts, value = int.from_bytes(value[1:], "big"), None
     keys, row = (None if part is None else _record(part, schemas) for part in (key, value))
     named = row or keys
@@ -97,9 +97,9 @@ def decode(key: bytes | None, value: bytes | None, schemas: Mapping[int, str]) -
     return (RowEvent(commit_ts, row.schema, row.table, operation, None, row.values, columns),)
 
 
-def _is_delete(key: bytes | None, value: bytes | None) -> bool:
-    """Return whether the value is the commit-ts of a DELETE."""
-    return key is not None and value is not None and value[:1] == DELETE and len(value) == TSO_BYTES
+def is_delete_time(value: bytes | None) -> bool:
+    """Return whether a value is the commit-ts of a DELETE."""
+    return value is not None and value[:1] == DELETE and len(value) == TSO_BYTES
 
 
 def _statement(content: bytes) -> DdlEvent:
