@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.loads import DDL, PLAN, Run
 
 from simulator import tso
+from simulator.columns.change_sums import sums_by_kind
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.load.checkpoint import LoadCheckpoint
@@ -281,3 +283,25 @@ def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(DeliveryError, match="cannot write .*checkpoint.json: No space left on device"):
         store.write(LoadCheckpoint({}, 0))
     store.close()
+
+
+def test_a_load_that_goes_on_has_the_sums_of_all_row_changes(tmp_path: Path) -> None:
+    """As one that was never stopped, through the checkpoint."""
+    run = Run(PLAN + DDL)
+
+    def summed(start: LoadCheckpoint, seconds: float) -> Feed:
+        epochs = (replace(epoch, spec=replace(epoch.spec, sums=True)) for epoch in run.epochs(start.acknowledged_ms))
+        sink = MemorySink([], run.output.destinations.topics)
+        feed = Feed(epochs, run.control(seconds), sink, start, store)
+        feed.send_all(WindowSender(sink))
+        return feed
+
+    first = LoadCheckpoint(run.identity, run.prepared.start_ms, sums=sums_by_kind({}))
+    store = checkpoint.begin(tmp_path, first)
+    summed(first, 0.4)
+    half = LoadCheckpoint.from_json(json.loads((tmp_path / "checkpoint.json").read_text()))
+    assert half.acknowledged_ms == 400
+    rest, whole = summed(half, 0.6), summed(first, 1.0)
+    store.close()
+
+    assert whole.sums and rest.sums == whole.sums
