@@ -14,6 +14,7 @@ from support.contract_checks import comparable
 from support.playing import play
 
 from simulator.consumer import truth_metadata
+from simulator.consumer.contract.pieces import CheckedPiece, joined_pieces
 from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import PartitionSummary
 from simulator.consumer.engines.in_process import read_in_process
@@ -88,6 +89,12 @@ def test_pieces_of_a_right_stream_add_up_to_it(stream: tuple[Path, Path], spec: 
     assert sum(len(parts) for parts in pieces._read.values()) > 5
     assert [] == pieces.apart
     assert compared(read(places, spec, 0).summaries) == compared(pieces.summaries)
+
+
+def test_deletes_without_key_and_value_add_up() -> None:
+    pieces = [CheckedPiece(PartitionSummary(("cut", 0), bare_deletes=count), b"", b"") for count in (1, 2)]
+    joined = joined_pieces(pieces)
+    assert joined is not None and joined.bare_deletes == 3
 
 
 def test_statements_are_found_in_pieces(stream: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:

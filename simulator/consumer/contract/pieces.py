@@ -54,6 +54,7 @@ def joined_pieces(pieces: Sequence[CheckedPiece], show: int = SHOW) -> Partition
         rows=sum((each.rows for each in every), Counter()),
         bootstraps=sum((each.bootstraps for each in every), Counter()),
         repeated=sum(each.repeated for each in every),
+        bare_deletes=sum(each.bare_deletes for each in every),
         exact=all(each.exact for each in every),
         whole=sum(each.whole for each in every),
         untimed=sum(each.untimed for each in every),
