@@ -92,11 +92,11 @@ Raises UserError for a table that the dispatchers refuse."""
 def upstream_table(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
     """Return a function from a table under its name in messages to the table in TiDB. It returns None if table routing
     may have given the name to another table."""
+    if not rules.routes.rules:
+        return lambda sent: sent
     names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
 
     def source(sent: Table) -> Table | None:
-        if not rules.routes.rules:
-            return sent
         name = names.get(TableName(sent.schema, sent.name))
         return replace(sent, schema=name[0], name=name[1]) if name else None
 

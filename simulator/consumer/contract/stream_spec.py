@@ -115,8 +115,9 @@ class StreamSpec:
 
     @property
     def all_tables(self) -> list[Table]:
-        """All definitions of tables."""
-        return [table for tables in (self.tables, *(tables for _, tables in self.later)) for table in tables.values()]
+        """All definitions of tables, each once."""
+        every = (self.tables, *(tables for _, tables in self.later))
+        return list({id(table): table for tables in every for table in tables.values()}.values())
 
     def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
         """Return the definitions of a table, and the commit-ts above which each but the first one applies,
