@@ -7,8 +7,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from support.field_changes import changed, field_changes
-from support.mutant_streams import Protocol, record, verdict
+from support.mutants import Protocol, changed, field_changes, record, verdict
 from support.playing import play
 
 from simulator.consumer.verify.verification import RIGHT

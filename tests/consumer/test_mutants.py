@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 from support.mutant_forms import form_of
-from support.mutant_streams import Protocol, Recorded, record, rows_story, statements_story, verdict, write
 from support.mutants import (
+    Known,
+    Message,
     Mutant,
     Mutation,
+    Place,
+    Protocol,
+    Recorded,
     field_mutants,
-    found_together,
     known_messages,
     message_mutants,
+    record,
     stream_mutants,
+    verdict,
+    verified,
+    write,
 )
 from support.playing import play
 
-from simulator.consumer.verify.verification import RIGHT
+from simulator.consumer.verify.verification import RIGHT, Verification
 
 PROTOCOLS = {
     "open-protocol": Protocol("open-protocol", "&max-batch-size=1"),
@@ -41,6 +48,89 @@ PROTOCOLS = {
     "simple in Avro": Protocol("simple", "&encoding-format=avro"),
     "avro": Protocol("avro", "&enable-tidb-extension=true&avro-enable-watermark=true", registry=True),
 }
+
+DEFINITIONS = """
+CREATE DATABASE shop;
+USE shop;
+CREATE TABLE kinds (id INT PRIMARY KEY, big BIGINT UNSIGNED NOT NULL DEFAULT 7, name VARCHAR(20), price DECIMAL(10,2),
+  made DATETIME(3), seen TIMESTAMP NULL, bits BIT(9), grade ENUM('low','high'), tags SET('a','b','c'), extra JSON,
+  raw VARBINARY(8), pic BLOB, ratio FLOAT, score DOUBLE, yr YEAR, dur TIME(2), day DATE, KEY by_price (price));
+CREATE TABLE pairs (a INT NOT NULL, b VARCHAR(10) NOT NULL, n INT, PRIMARY KEY (a, b));
+"""
+KEYLESS = "CREATE TABLE log (at INT, line VARCHAR(20));"
+
+FULL = """({id}, 18446744073709551615, 'Ann', -1.50, '2024-01-02 03:04:05.678', '2024-01-02 03:04:05', 257, 'high', 'a,c',
+  '{{"k": [1, "x"]}}', x'00ff41', x'fffe', 0.5, 1.25e10, 2024, '-01:02:03.50', '2024-02-29')"""
+CHANGE = """big = 8, name = 'Bob', price = 2.25, made = '2023-01-02 03:04:05.678', seen = '2024-05-06 07:08:09', bits = 5,
+  grade = 'low', tags = 'b', extra = '{"k": 2}', raw = x'41', pic = x'01', ratio = 1.5, score = 2.5, yr = 1999,
+  dur = '10:00:00', day = '2020-01-01'"""
+EMPTY = """name = NULL, price = NULL, made = NULL, seen = NULL, bits = NULL, grade = NULL, tags = NULL, extra = NULL,
+  raw = NULL, pic = NULL, ratio = NULL, score = NULL, yr = NULL, dur = NULL, day = NULL"""
+
+
+def rows_story(copies: int, keyless: bool) -> str:
+    """Rows of every type, so many of each kind: those that stay, those that an UPDATE changes, and those that go."""
+    ids = [range(first, first + 100 * copies, 100) for first in (100_000, 200_000, 300_000, 400_000, 500_000, 600_000)]
+    full = ", ".join(FULL.format(id=id) for some in ids[:3] for id in some)
+    nulls = ", ".join(f"({id})" for some in ids[3:] for id in some)
+    lines = [
+        DEFINITIONS,
+        KEYLESS if keyless else "",
+        f"INSERT INTO kinds VALUES {full};",
+        f"INSERT INTO kinds (id) VALUES {nulls};",
+        "INSERT INTO pairs VALUES (1, 'x', 10), (1, 'y', NULL), (2, 'x', 30), (3, 'z', 1);",
+        "INSERT INTO log VALUES (1, 'one'), (2, NULL), (2, NULL);" if keyless else "",
+        f"UPDATE kinds SET {CHANGE} WHERE id BETWEEN 200000 AND 299999;",
+        f"UPDATE kinds SET big = 9, {EMPTY} WHERE id BETWEEN 500000 AND 599999;",
+        "DELETE FROM kinds WHERE id BETWEEN 300000 AND 399999;",
+        "DELETE FROM kinds WHERE id >= 600000;",
+        "UPDATE pairs SET n = 31 WHERE a = 2;",
+        "UPDATE pairs SET b = 'w' WHERE a = 1 AND b = 'x';",
+        "UPDATE log SET line = 'uno' WHERE at = 1;" if keyless else "",
+        "DELETE FROM pairs WHERE b = 'y';",
+        "DELETE FROM log WHERE at = 2 LIMIT 1;" if keyless else "",
+    ]
+    return "\n".join(lines)
+
+
+STATEMENTS = """
+CREATE DATABASE shop;
+USE shop;
+CREATE TABLE pairs (a INT NOT NULL, b VARCHAR(10) NOT NULL, n INT, PRIMARY KEY (a, b));
+INSERT INTO pairs VALUES (1, 'x', 10), (1, 'y', NULL);
+ALTER TABLE pairs ADD COLUMN c DECIMAL(8,2) NOT NULL DEFAULT 1.5 COMMENT 'cost';
+INSERT INTO pairs VALUES (5, 'w', 1, 2.5);
+UPDATE pairs SET c = 3 WHERE a = 5;
+ALTER TABLE pairs MODIFY COLUMN n BIGINT;
+UPDATE pairs SET n = 4 WHERE a = 5;
+ALTER TABLE pairs ADD INDEX by_n (n);
+ALTER TABLE pairs DROP COLUMN c;
+INSERT INTO pairs VALUES (6, 'w', 1);
+CREATE TABLE gone (id INT PRIMARY KEY, v VARCHAR(5) NOT NULL);
+INSERT INTO gone VALUES (1, 'a'), (2, 'b');
+TRUNCATE TABLE gone;
+INSERT INTO gone VALUES (3, 'c');
+RENAME TABLE gone TO away;
+INSERT INTO away VALUES (4, 'd');
+DROP TABLE away;
+CREATE TABLE away (id INT PRIMARY KEY);
+INSERT INTO away VALUES (1);
+CREATE DATABASE dropped;
+DROP DATABASE dropped;
+ALTER DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
+"""
+"""Every kind of statement, and rows around them."""
+
+
+RENAMED_ROWS = "INSERT INTO away VALUES (4, 'd');\n"
+EMPTYING = re.compile(r"TRUNCATE .*\n|DROP TABLE .*\n.*\n.*\n")
+"""The statements that take rows away, with the table that is created anew."""
+
+
+def statements_story(protocol: Protocol) -> str:
+    story = STATEMENTS if protocol.renamed_rows else STATEMENTS.replace(RENAMED_ROWS, "")
+    return story if protocol.emptying else EMPTYING.sub("", story)
+
 
 FAST = ("canal-json with the extension", "avro")
 """Protocols whose mutants are tried with the fast tests."""
@@ -106,11 +196,11 @@ ALLOWED = (
 COPIES = 8
 """Rows of each kind: so many mutants share a stream."""
 
-ALONE = 6
+ALONE = 4
 """Streams with one mutant that are verified of each story, unless `--everything` is given."""
 
-SHARE = 4
-"""Changes of fields of which one is tried, unless `--everything` is given."""
+SHARES = {name: 16 if "debezium" in name else 8 if "Avro" in name else 4 for name in PROTOCOLS}
+"""Changes of fields of which one is tried, unless `--everything` is given; more messages have schemas in them."""
 
 ALIKE = 1
 """Columns of which a mutation is tried, unless `--everything` is given."""
@@ -129,21 +219,22 @@ def test_each_mutant_is_told(name: str, tmp_path: Path, request: pytest.FixtureR
 def survivors(name: str, home: Path, every: bool) -> Iterator[tuple[Mutation, str]]:
     """The mutations that `verify` calls right, or with which it crashes, but for those that are allowed."""
     protocol = PROTOCOLS[name]
-    rows = record(rows_story(COPIES, not protocol.registry), protocol, home / "rows")
-    yield from _survivors(rows, name, every)
-    statements = record(statements_story(protocol.renamed_rows, protocol.emptying), protocol, home / "statements")
-    yield from _survivors(statements, name, every)
+    for story, text in (
+        ("rows", rows_story(COPIES, not protocol.registry)),
+        ("statements", statements_story(protocol)),
+    ):
+        yield from _survivors(record(text, protocol, home / story), name, every)
 
 
 def _survivors(recorded: Recorded, name: str, every: bool) -> Iterator[tuple[Mutation, str]]:
     protocol = PROTOCOLS[name]
     assert verdict(recorded.messages, recorded) == RIGHT
     form = form_of(protocol.form, recorded.schemas)
-    known = known_messages(recorded, protocol)
-    fields = field_mutants(known, form) if every else field_mutants(known, form, ALIKE, SHARE)
+    known, stream = known_messages(recorded, protocol), recorded.messages
+    fields = field_mutants(known, form, stream, *(() if every else (ALIKE, SHARES[name])))
     mutants = [
         mutant
-        for mutant in (*fields, *message_mutants(known), *stream_mutants(known, form))
+        for mutant in (*fields, *message_mutants(known, stream), *stream_mutants(known, form))
         if not any(allowed.holds(name, mutant.mutation) for allowed in ALLOWED)
     ]
     together = [mutant for mutant in mutants if mutant.of_row]
@@ -160,7 +251,7 @@ def _survivors(recorded: Recorded, name: str, every: bool) -> Iterator[tuple[Mut
 
 def _verdict(mutant: Mutant, recorded: Recorded) -> str:
     """`right`, or the error with which `verify` crashes; empty for a mutant that is told or says the same."""
-    stream = mutant.stream(recorded.messages)
+    stream = mutant.stream()
     if stream is None or stream == recorded.messages:
         return ""
     try:
@@ -181,11 +272,88 @@ def chosen(mutants: list[Mutant], count: int, of: str = "") -> list[Mutant]:
 def test_the_command_exits_with_its_verdict(tmp_path: Path, what: str, code: int) -> None:
     """1 for a statement, or a column, that was lost everywhere."""
     protocol = PROTOCOLS["canal-json"]
-    recorded = record(statements_story(True), protocol, tmp_path / "statements")
+    recorded = record(statements_story(protocol), protocol, tmp_path / "statements")
     known = known_messages(recorded, protocol)
     mutants = {mutant.mutation.what: mutant for mutant in stream_mutants(known, form_of(protocol.form, {}))}
-    stream = mutants[what].stream(recorded.messages) if what in mutants else recorded.messages
+    stream = mutants[what].stream() if what in mutants else recorded.messages
     assert stream is not None
     write(stream, recorded)
 
     assert code == play("verify", recorded.directory, "--truth", recorded.truth)
+
+
+# Many mutants in one stream
+
+IDS = {"INSERT": ("1", "4"), "UPDATE": ("2", "5"), "DELETE": ("3", "6")}
+"""First digits of the ids of rows whose changes of a kind are mutated."""
+
+MANY = 1 << 20
+
+Placed = tuple[Mutant, Known, "tuple[Message, ...]"]
+"""A mutant, the message that it stands in for, and the messages in its place."""
+
+
+def found_together(mutants: Iterable[Mutant], recorded: Recorded, known: Iterable[Known]) -> Iterator[Mutant]:
+    """Yield the mutants that a violation names, by its place or by its row, where many rows have one each.
+
+    `recorded` is a stream with many rows of each kind, and `known` are its messages.
+    """
+    carriers = dict[str, list[Known]]()
+    for each in known:
+        if each.row is not None and each.row.startswith(IDS[each.kind.split()[0]]):
+            carriers.setdefault(each.kind, []).append(each)
+    waiting = list(mutants)
+    while waiting:
+        free = {kind: list(some) for kind, some in carriers.items()}
+        placed, left = list[Placed](), list[Mutant]()
+        for mutant in waiting:
+            taken = _carrier(mutant, free.get(mutant.mutation.kind, []))
+            placed += [] if taken is None else [(mutant, *taken)]
+            left += [mutant] if taken is None else []
+        if not placed:
+            return
+        yield from _named_mutants(placed, recorded)
+        waiting = left
+
+
+def _carrier(mutant: Mutant, free: list[Known]) -> tuple[Known, tuple[Message, ...]] | None:
+    """Take a message that can have the mutation."""
+    assert mutant.replaced is not None
+    for each in free:
+        messages = mutant.replaced(each)
+        if messages is not None:
+            free.remove(each)
+            return each, messages
+    return None
+
+
+def _named_mutants(placed: list[Placed], recorded: Recorded) -> Iterator[Mutant]:
+    """The mutants that violations name; those of a stream that cannot be verified are tried by halves."""
+    mutated = {carrier.place: messages for _, carrier, messages in placed}
+    stream, places = dict[int, list[Message]](), dict[Place, Place]()
+    for partition, messages in recorded.messages.items():
+        stream[partition] = []
+        for offset, message in enumerate(messages):
+            for each in mutated.get((partition, offset), (message,)):
+                places[partition, len(stream[partition])] = partition, offset
+                stream[partition].append(each)
+    try:
+        named = {
+            places.get(each, each) if isinstance(each, tuple) else each
+            for each in _named(verified(stream, recorded, show=MANY))
+        }
+    except Exception:  # whatever it is, it is found again where the mutant is alone
+        half = len(placed) // 2
+        for part in (placed[:half], placed[half:]) if half else ():
+            yield from _named_mutants(part, recorded)
+        return
+    yield from (mutant for mutant, carrier, _ in placed if not named.isdisjoint((carrier.place, carrier.row)))
+
+
+def _named(verification: Verification) -> Iterator[Place | str]:
+    """The places and the rows of all violations."""
+    for example in (example for failure in verification.failures for example in failure.examples):
+        if example.partition is not None and example.offset is not None:
+            yield example.partition, example.offset
+        if row := re.search(r"row (\d+):", example.what):
+            yield row[1]

@@ -1,22 +1,311 @@
-"""Mutants of streams: one message or one field is not as it was sent."""
+"""Streams, and mutants of them: one message or one field is not as it was sent."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.consumer.message_reader import MessageReader
+from simulator.consumer.records import read_records
+from simulator.consumer.schemas import fixture_schemas
+from simulator.consumer.verify import verify
+from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import Verification
+from simulator.errors import SimulatorError
 from simulator.sinks.memory import Message as Sent
-from support.field_changes import FieldChange, changed, field_changes, generic, member
-from support.mutant_forms import Form, Tree, form_of
-from support.mutant_streams import COLUMNS, TOPIC, Message, Protocol, Recorded, Stream, verified
+from support.mutant_forms import Form, Number, Tree, form_of
+from support.playing import play
+
+CONFIG = """
+{replicated}
+[sink]
+{registry}
+dispatchers = [{{matcher = ["*.*"], partition = "index-value"}}]
+"""
+
+
+@dataclass(frozen=True)
+class Message:
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+Stream = Mapping[int, Sequence[Message]]
+"""The messages of the partitions of one topic."""
+
+TOPIC = "t"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A way in which a changefeed sends."""
+
+    name: str
+    """TiCDC's name of the protocol."""
+
+    parameters: str = ""
+    """More of the sink URI."""
+
+    release: str = "v8.5.3"
+    architecture: str = "classic"
+    registry: bool = False
+    renamed_rows: bool = True
+    """Whether a renamed table may have rows."""
+
+    emptying: bool = True
+    """Whether statements are sent that take rows out of tables."""
+
+    @property
+    def form(self) -> str:
+        """The name of the form of its messages."""
+        return "simple-avro" if "encoding-format=avro" in self.parameters else self.name
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A stream as it was sent, and its truth."""
+
+    directory: Path
+    truth: Path
+    messages: Stream
+    schemas: Mapping[int, str]
+    """Those of a registry, by id."""
+
+
+def record(story: str, protocol: Protocol, home: Path) -> Recorded:
+    """The stream of a story."""
+    home.mkdir()
+    (home / "story.sql").write_text(story, "utf-8")
+    config = CONFIG.format(
+        replicated="" if protocol.registry else "force-replicate = true",
+        registry='schema-registry = "http://127.0.0.1:8081"' if protocol.registry else "",
+    )
+    (home / "changefeed.toml").write_text(config, "utf-8")
+    uri = f"kafka://127.0.0.1:9092/{TOPIC}?protocol={protocol.name}&partition-num=2{protocol.parameters}"
+    options = ("--sink-uri", uri, "--config", home / "changefeed.toml", "--resolved-interval", "5ms")
+    by = ("--release", protocol.release, "--architecture", protocol.architecture)
+    out, truth = home / "out", home / "truth"
+    assert play("run", home / "story.sql", *options, *by, "--fixtures", out, "--truth", truth) == 0
+    messages: dict[int, list[Message]] = {0: [], 1: []}
+    for each in read_records(str(out)):
+        messages[each.partition].append(Message(each.timestamp, each.key, each.value))
+    return Recorded(out, truth, messages, fixture_schemas(out))
+
+
+def verified(stream: Stream, recorded: Recorded, show: int = 1, restarts: bool = True) -> Verification:
+    """The verification of messages in place of those that were sent."""
+    write(stream, recorded)
+    return verify(
+        VerifyOptions(str(recorded.directory), truth=recorded.truth, show=show, master="none", restarts=restarts)
+    )
+
+
+def write(stream: Stream, recorded: Recorded) -> None:
+    """Put messages in place of those that were sent."""
+    for partition, messages in stream.items():
+        lines = []
+        for offset, message in enumerate(messages):
+            parts = (message.key, message.value)
+            key, value = (None if part is None else base64.b64encode(part).decode() for part in parts)
+            lines.append(json.dumps({"offset": offset, "timestamp": message.timestamp, "key": key, "value": value}))
+        path = recorded.directory / TOPIC / f"{partition}.jsonl"
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def verdict(stream: Stream, recorded: Recorded, restarts: bool = True) -> str:
+    """`right`, another verdict, or `refused` for a stream that cannot be verified."""
+    try:
+        return verified(stream, recorded, restarts=restarts).verdict
+    except SimulatorError:
+        return "refused"
+
+
+# Changes of one field: it is dropped, doubled, null, or another value of its type
+
+Steps = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    path: Steps
+    what: str
+    apply: Callable[[Any, Any], None]
+    """Takes the member's container and its name or index."""
+
+
+def generic(path: Steps) -> str:
+    return ".".join(
+        "[]" if isinstance(step, int) else step.rstrip("0123456789") if step[:1] == "#" else step for step in path
+    )
+
+
+def field_changes(tree: Tree) -> Iterator[FieldChange]:
+    """All changes of all members of a tree, depth first."""
+    return _changes(tree, ())
+
+
+def _changes(tree: Tree, path: Steps) -> Iterator[FieldChange]:
+    if isinstance(tree, dict):
+        for name, member in tree.items():
+            yield from _member_changes(member, (*path, name))
+            yield FieldChange((*path, name), "dropped", _drop)
+            if name.swapcase() != name and path:
+                yield FieldChange((*path, name), "named in other case", _rename)
+    elif isinstance(tree, list):
+        for index, member in enumerate(tree):
+            yield from _member_changes(member, (*path, index))
+            yield FieldChange((*path, index), "dropped", _drop)
+            yield FieldChange((*path, index), "doubled", _double)
+
+
+def _member_changes(member: Tree, path: Steps) -> Iterator[FieldChange]:
+    for what, new in altered(member, path):
+        yield FieldChange(path, what, _put(new))
+    yield from _changes(member, path)
+
+
+def altered(value: Tree, path: Steps) -> Iterator[tuple[str, Tree]]:
+    """Other values of the same type, null, and in place of null another one."""
+    if value is None:
+        yield "filled", "1"
+        return
+    yield "null", None
+    match value:
+        case bool():
+            yield "flipped", not value
+        case Number():
+            yield "digit changed", Number(_other_digit(value.text))
+        case int():
+            yield "one more", value + 1
+            yield "negated", -value
+            for bit in range(9) if path[-1] == "f" else ():
+                yield f"bit {bit} flipped", value ^ 1 << bit
+            yield "as a text", str(value)
+        case bytes():
+            yield "byte changed", value[:-1] + bytes([value[-1] ^ 1]) if value else b"1"
+            yield "longer", value + b"x"
+            yield "emptied", b""
+        case float():
+            yield "half more", value + 0.5
+        case str():
+            yield from _altered_text(value)
+        case list():
+            yield "emptied", []
+            if value[::-1] != value:
+                yield "reversed", value[::-1]
+        case dict():
+            yield "emptied", {}
+            if value:
+                yield "with one more", {**value, "more": list(value.values())[-1]}
+
+
+def _altered_text(text: str) -> Iterator[tuple[str, str]]:
+    if any(map(str.isdecimal, text)):
+        yield "digit changed", _other_digit(text)
+    if any(map(str.isalpha, text)):
+        place = max(place for place, letter in enumerate(text) if letter.isalpha())
+        other = "b" if text[place] in "aA" else "a"
+        yield "letter changed", text[:place] + other + text[place + 1 :]
+    if text.swapcase() != text:
+        yield "case changed", text.swapcase()
+    for what, pattern, new in STATEMENT_CHANGES if STATEMENT.match(text) else ():
+        if re.search(pattern, text):
+            yield what, re.sub(pattern, new, text, count=1)
+    yield "longer", f"{text}x"
+    if text:
+        yield "emptied", ""
+
+
+STATEMENT = re.compile("CREATE|ALTER|DROP|TRUNCATE|RENAME")
+
+STATEMENT_CHANGES = (
+    ("with another scale", r"DECIMAL\((\d+),(\d+)\)", r"DECIMAL(\1,4)"),
+    ("with another length", r"VARCHAR\(\d+\)", "VARCHAR(99)"),
+    ("with another type", r"\bINT\b", "SMALLINT"),
+    ("without its primary key", r",?\s*PRIMARY KEY(\([^)]*\))?", ""),
+    ("without NOT NULL", " NOT NULL", ""),
+    ("with NOT NULL", r"VARCHAR\(20\)", "VARCHAR(20) NOT NULL"),
+    ("with another default", r"DEFAULT [\w.']+", "DEFAULT 3"),
+    ("without its default", r" DEFAULT [\w.']+", ""),
+    ("with another comment", "COMMENT '", "COMMENT 'x"),
+    ("with one more column", r"^(CREATE TABLE [^(]*\()", r"\1`more` INT,"),
+    ("with a column less", r"^(CREATE TABLE .*?),[^,]*VARCHAR[^,]*,", r"\1,"),
+    ("in another charset", r"^(CREATE TABLE .*)$", r"\1 CHARACTER SET latin1"),
+    ("in another collation", "utf8mb4_general_ci", "utf8mb4_bin"),
+    ("with another member", r"ENUM\('low'", "ENUM('lower'"),
+    ("with another index", r"(INDEX|KEY) `", r"\1 `x"),
+    ("of another table", r"^((?:ALTER|DROP|TRUNCATE|RENAME|CREATE) TABLE (?:`\w+`\.)?`)\w+`", r"\1other`"),
+    ("to another name", r"TO `\w+`$", "TO `other`"),
+    ("as DROP", r"^TRUNCATE", "DROP"),
+    ("as TRUNCATE", r"^DROP TABLE", "TRUNCATE TABLE"),
+    ("as a unique index", "ADD INDEX", "ADD UNIQUE INDEX"),
+    ("with another column", r"(ADD|DROP|MODIFY) COLUMN `\w+`", r"\1 COLUMN `other`"),
+)
+"""What a statement's text becomes: a name, a pattern and what is in its place."""
+
+
+def _other_digit(text: str) -> str:
+    place = max(place for place, letter in enumerate(text) if letter in "0123456789")
+    return f"{text[:place]}{(int(text[place]) + 1) % 10}{text[place + 1 :]}"
+
+
+def _drop(container: Any, name: Any) -> None:
+    del container[name]
+
+
+def _double(container: Any, index: int) -> None:
+    container.insert(index, container[index])
+
+
+def _rename(container: dict[str, Any], name: str) -> None:
+    members = [(each.swapcase() if each == name else each, member) for each, member in container.items()]
+    container.clear()
+    container.update(members)
+
+
+def _put(new: Tree) -> Callable[[Any, Any], None]:
+    def put(container: Any, name: Any) -> None:
+        container[name] = new
+
+    return put
+
+
+def changed(tree: Tree, change: FieldChange) -> Tree:
+    """A copy of the tree with the change."""
+    root = copied = _copy(tree)
+    for step in change.path[:-1]:
+        copied[step] = _copy(copied[step])
+        copied = copied[step]
+    change.apply(copied, change.path[-1])
+    return root
+
+
+def _copy(tree: Tree) -> Tree:
+    return dict(tree) if isinstance(tree, dict) else list(tree)
+
+
+def member(tree: Tree, path: Steps) -> Tree:
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+# Mutants
+
+COLUMNS = frozenset("id big name price made seen bits grade tags extra raw pic ratio score yr dur day".split())
+"""The columns of the table `kinds`, which has one of each type."""
 
 Place = tuple[int, int]
 """Partition and offset."""
@@ -54,20 +343,16 @@ class Mutation:
 Replace = Callable[[Known], "tuple[Message, ...] | None"]
 """Returns what stands in place of a message; None if that one cannot be changed so."""
 
-Move = Callable[[Stream, Place], "Stream | None"]
-"""Returns a stream of which one message is elsewhere."""
-
 
 @dataclass(frozen=True)
 class Mutant:
     mutation: Mutation
-    known: Known | None = None
-    """None for one of the whole stream."""
+    stream: Callable[[], Stream | None]
+    """Returns the stream with this mutant in it; None if it is the same."""
 
+    known: Known | None = None
     replaced: Replace | None = None
-    moved: Move | None = None
-    of_stream: Callable[[], Stream] | None = None
-    """One of the three."""
+    """For a mutant that stands in place of one message."""
 
     restarts: bool = True
     """Whether the changefeed may have begun again."""
@@ -78,16 +363,15 @@ class Mutant:
         key = "id" in self.mutation.path.split(".")[2:]
         return bool(self.known and self.known.row and self.replaced and self.restarts and not key)
 
-    def stream(self, stream: Stream) -> Stream | None:
-        """The stream with this mutant in it; None if it is the same."""
-        if self.of_stream is not None:
-            return self.of_stream()
-        assert self.known is not None
-        if self.replaced is None:
-            assert self.moved is not None
-            return self.moved(stream, self.known.place)
-        messages = self.replaced(self.known)
-        return None if messages is None else with_messages(stream, self.known.place, *messages)
+
+def in_place(mutation: Mutation, known: Known, replaced: Replace, stream: Stream, restarts: bool = True) -> Mutant:
+    """The mutant of one message."""
+
+    def mutated() -> Stream | None:
+        messages = replaced(known)
+        return None if messages is None else with_messages(stream, known.place, *messages)
+
+    return Mutant(mutation, mutated, known, replaced, restarts)
 
 
 def known_messages(recorded: Recorded, protocol: Protocol) -> list[Known]:
@@ -100,58 +384,56 @@ def known_messages(recorded: Recorded, protocol: Protocol) -> list[Known]:
             events = reader.events(sent, recorded.schemas)
             rows = [event for event in events if isinstance(event, RowEvent) and event.table == "kinds"]
             row = (rows[0].after or rows[0].before or {}).get("id") if len(rows) == len(events) == 1 else None
-            kind = form.kind(message.key, message.value) or _kind(events[0])
             tree = form.read(message.key, message.value)
+            kind = form.kind(tree) or _kind(events[0])
             found.append(Known((partition, offset), kind, str(row) if row else None, tree, message))
     return found
 
 
 def _kind(event: object) -> str:
+    """`INSERT kinds`, `DDL ALTER TABLE ADD`, `WATERMARK`."""
     if isinstance(event, RowEvent):
         return f"{event.op} {event.table}"
-    return statement_kind(event.query) if isinstance(event, DdlEvent) else "WATERMARK"
-
-
-def statement_kind(text: str) -> str:
-    """`DDL ALTER TABLE ADD`: the words that say what a statement does."""
-    words = re.sub(r"`[^`]*`", "", text).replace(".", " ").split()
+    if not isinstance(event, DdlEvent):
+        return "WATERMARK"
+    words = re.sub(r"`[^`]*`", "", event.query).replace(".", " ").split()
     return f"DDL {' '.join(words[: 3 if words[0] == 'ALTER' else 2])}"
 
 
-def field_mutants(known: Iterable[Known], form: Form, alike: int = 1 << 30, share: int = 1) -> Iterator[Mutant]:
+MOST = 12
+"""Messages of a kind of which one is looked for that can have a change."""
+
+
+def field_mutants(
+    known: Iterable[Known], form: Form, stream: Stream, alike: int = 1 << 30, share: int = 1
+) -> Iterator[Mutant]:
     """Mutants for each kind of message, path and change: of those that differ in the column of `kinds` alone, so many.
 
     Of the others one in `share`, the same in each run.
     """
     groups = dict[Mutation, dict[Mutation, list[Mutant]]]()
-    for each in known:
-        for change in field_changes(each.tree):
-            mutation = Mutation(each.kind, generic(change.path), change.what)
-            alone = replace(mutation, path=of_any_column(mutation.path))
-            if crc32(str(alone).encode()) % share:
-                continue
-            group = groups.setdefault(alone, {})
-            some = group.setdefault(mutation, [])
-            if len(some) < MOST:
-                some.append(Mutant(mutation, each, partial(_field, form, change)))
+    for some in by_kind(known).values():
+        for each in some[:: -(-len(some) // MOST)]:
+            for change in field_changes(each.tree):
+                mutation = Mutation(each.kind, generic(change.path), change.what)
+                path = ".".join("*" if step in COLUMNS else step for step in mutation.path.split("."))
+                alone = replace(mutation, path=path)
+                if not crc32(str(alone).encode()) % share:
+                    mutant = in_place(mutation, each, partial(_field, form, change), stream)
+                    groups.setdefault(alone, {}).setdefault(mutation, []).append(mutant)
     for group in groups.values():
         possible = (
-            _possible(group[mutation]) for mutation in sorted(group, key=lambda each: crc32(str(each).encode()))
+            next((each for each in group[mutation] if each.stream() is not None), None)
+            for mutation in sorted(group, key=lambda each: crc32(str(each).encode()))
         )
         yield from islice((mutant for mutant in possible if mutant is not None), alike)
 
 
-MOST = 40
-"""Messages of which one is looked for that can have a change."""
-
-
-def _possible(mutants: Iterable[Mutant]) -> Mutant | None:
-    """The first of the mutants whose message can have the change."""
-    return next((each for each in mutants if each.replaced and each.known and each.replaced(each.known)), None)
-
-
-def of_any_column(path: str) -> str:
-    return ".".join("*" if step in COLUMNS else step for step in path.split("."))
+def by_kind(known: Iterable[Known]) -> dict[str, list[Known]]:
+    found = dict[str, list[Known]]()
+    for each in known:
+        found.setdefault(each.kind, []).append(each)
+    return found
 
 
 UNWRITABLE = (TypeError, ValueError, LookupError, AttributeError, OverflowError, struct.error)
@@ -177,27 +459,24 @@ def with_messages(stream: Stream, place: Place, *messages: Message) -> Stream:
     return {**stream, partition: [*there[:offset], *messages, *there[offset + 1 :]]}
 
 
-def message_mutants(known: Iterable[Known], every: bool = False) -> Iterator[Mutant]:
+def message_mutants(known: Iterable[Known], stream: Stream) -> Iterator[Mutant]:
     """Messages of each kind are lost, come twice, at another place, or are cut: the first and the last of each kind."""
-    by_kind = dict[str, list[Known]]()
-    for each in known:
-        by_kind.setdefault(each.kind, []).append(each)
-    for kind, some in by_kind.items():
-        for each in some if every or len(some) < 3 else (some[0], some[-1]):
+    for kind, some in by_kind(known).items():
+        for each in some if len(some) < 3 else (some[0], some[-1]):
             last = "the last " if each is some[-1] and len(some) > 1 else ""
             for what, replaced in REPLACED.items():
                 if replaced(each) is not None:
-                    yield Mutant(Mutation(kind, "", f"{last}{what}"), each, replaced, restarts=what != "doubled")
+                    yield in_place(Mutation(kind, "", f"{last}{what}"), each, replaced, stream, what != "doubled")
             for what, moved in MOVED.items():
-                yield Mutant(Mutation(kind, "", f"{last}{what}"), each, moved=moved)
+                yield Mutant(Mutation(kind, "", f"{last}{what}"), partial(moved, stream, each.place), each)
 
 
 def _part(name: str, alter: Callable[[bytes | None], bytes | None], known: Known) -> tuple[Message, ...] | None:
-    content = getattr(known.message, name)
-    altered = alter(content)
-    if altered == content:
-        return None
-    return (replace(known.message, key=altered) if name == "key" else replace(known.message, value=altered),)
+    message = known.message
+    changed = (
+        replace(message, key=alter(message.key)) if name == "key" else replace(message, value=alter(message.value))
+    )
+    return None if changed == message else (changed,)
 
 
 def _other_schema(message: Message) -> tuple[Message, ...] | None:
@@ -259,46 +538,40 @@ def _copied(stream: Stream, place: Place, sent: Stream) -> Stream:
     return {**stream, 1 - partition: [*there[:at], message, *there[at:]]}
 
 
-def _message(stream: Stream, place: Place) -> Message:
-    return stream[place[0]][place[1]]
-
-
 def _removed(stream: Stream, messages: set[Message]) -> Stream:
     return {partition: [message for message in there if message not in messages] for partition, there in stream.items()}
 
 
 def stream_mutants(known: Sequence[Known], form: Form) -> Iterator[Mutant]:
     """Streams without all messages of a kind, without a column, or without a partition's messages."""
-    for what, of_stream in _streams(known, form):
-        yield Mutant(Mutation("stream", "", what), of_stream=of_stream)
-
-
-def _streams(known: Sequence[Known], form: Form) -> Iterator[tuple[str, Callable[[], Stream]]]:
     stream = {partition: [each.message for each in known if each.place[0] == partition] for partition in (0, 1)}
+    messages = {kind: {each.message for each in some} for kind, some in by_kind(known).items()}
     statements = {each.message for each in known if each.kind.startswith("DDL")}
-    if statements:
-        yield "all statements removed", lambda: _removed(stream, statements)
-    for kind in sorted({each.kind for each in known}):
-        yield f"all {kind} removed", partial(_removed, stream, {each.message for each in known if each.kind == kind})
-    for partition in (0, 1):
-        yield f"partition {partition} empty", partial(dict, {**stream, partition: []})
+    lost = {"statements": statements} if statements else {}
+    found: dict[str, Stream] = {
+        f"all {kind} removed": _removed(stream, some) for kind, some in (lost | messages).items()
+    }
+    found |= {f"partition {partition} empty": {**stream, partition: []} for partition in (0, 1)}
     for kind, which in ({op: f"each {op}" for op in OF_ROWS} | {"": "all rows"}).items():
         for name in ("price", "n"):
-            try:
-                lost = {part: tuple(_without(part, kind, name, known, form)) for part in (0, 1)}
-            except UNWRITABLE:  # a record of Avro has all its fields
-                continue
-            if any(list(lost[part]) != stream[part] for part in (0, 1)):
-                yield f"column {name} lost in {which}", partial(dict, lost)
+            with suppress(*UNWRITABLE):  # a record of Avro has all its fields
+                found[f"column {name} lost in {which}"] = {
+                    part: list(_without(part, kind, name, known, form)) for part in (0, 1)
+                }
+    for what, mutated in found.items():
+        yield Mutant(Mutation("stream", "", what), partial(lambda mutated: mutated, mutated))
 
 
 def _without(partition: int, kind: str, name: str, known: Sequence[Known], form: Form) -> Iterator[Message]:
     """The messages of a partition; rows of a kind have lost a column."""
     for each in known:
         if each.place[0] == partition:
-            row = each.kind.startswith(tuple(OF_ROWS)) and each.kind.startswith(kind)
+            row = each.kind.startswith(OF_ROWS) and each.kind.startswith(kind)
             key, value = form.write(without(each.tree, name) if row else each.tree)
             yield replace(each.message, key=key, value=value)
+
+
+OF_ROWS = ("INSERT", "UPDATE", "DELETE")
 
 
 def without(tree: Tree, name: str) -> Tree:
@@ -308,88 +581,11 @@ def without(tree: Tree, name: str) -> Tree:
     return [without(member, name) for member in tree] if isinstance(tree, list) else tree
 
 
-MOVED: dict[str, Move] = {
+MOVED: dict[str, Callable[[Stream, Place], Stream | None]] = {
     "one earlier": _earlier,
     "one later": _later,
     "at the end": _last,
     "in the other partition": _elsewhere,
-    "removed everywhere": lambda stream, place: _removed(stream, {_message(stream, place)}),
+    "removed everywhere": lambda stream, place: _removed(stream, {stream[place[0]][place[1]]}),
     "in the other partition, too": lambda stream, place: _copied(stream, place, stream),
 }
-
-
-# Many mutants in one stream
-
-OF_ROWS = {"INSERT": ("1", "4"), "UPDATE": ("2", "5"), "DELETE": ("3", "6")}
-"""First digits of the ids of rows whose changes of a kind are mutated."""
-
-MANY = 1 << 20
-
-Placed = tuple[Mutant, Known, "tuple[Message, ...]"]
-"""A mutant, the message that it stands in for, and the messages in its place."""
-
-
-def found_together(mutants: Iterable[Mutant], recorded: Recorded, known: Iterable[Known]) -> Iterator[Mutant]:
-    """Yield the mutants that a violation names, by its place or by its row, where many rows have one each.
-
-    `recorded` is a stream with many rows of each kind, and `known` are its messages.
-    """
-    carriers = dict[str, list[Known]]()
-    for each in known:
-        if each.row is not None and each.row.startswith(OF_ROWS[each.kind.split()[0]]):
-            carriers.setdefault(each.kind, []).append(each)
-    waiting = list(mutants)
-    while waiting:
-        free = {kind: list(some) for kind, some in carriers.items()}
-        placed, left = list[Placed](), list[Mutant]()
-        for mutant in waiting:
-            taken = _carrier(mutant, free.get(mutant.mutation.kind, []))
-            placed += [] if taken is None else [(mutant, *taken)]
-            left += [mutant] if taken is None else []
-        if not placed:
-            return
-        yield from _named_mutants(placed, recorded)
-        waiting = left
-
-
-def _carrier(mutant: Mutant, free: list[Known]) -> tuple[Known, tuple[Message, ...]] | None:
-    """Take a message that can have the mutation."""
-    assert mutant.replaced is not None
-    for each in free:
-        messages = mutant.replaced(each)
-        if messages is not None:
-            free.remove(each)
-            return each, messages
-    return None
-
-
-def _named_mutants(placed: list[Placed], recorded: Recorded) -> Iterator[Mutant]:
-    """The mutants that violations name; those of a stream that cannot be verified are tried by halves."""
-    mutated = {carrier.place: messages for _, carrier, messages in placed}
-    stream, places = dict[int, list[Message]](), dict[Place, Place]()
-    for partition, messages in recorded.messages.items():
-        stream[partition] = []
-        for offset, message in enumerate(messages):
-            for each in mutated.get((partition, offset), (message,)):
-                places[partition, len(stream[partition])] = partition, offset
-                stream[partition].append(each)
-    try:
-        named = {
-            places.get(each, each) if isinstance(each, tuple) else each
-            for each in _named(verified(stream, recorded, show=MANY))
-        }
-    except Exception:  # whatever it is, it is found again where the mutant is alone
-        half = len(placed) // 2
-        for part in (placed[:half], placed[half:]) if half else ():
-            yield from _named_mutants(part, recorded)
-        return
-    yield from (mutant for mutant, carrier, _ in placed if not named.isdisjoint((carrier.place, carrier.row)))
-
-
-def _named(verification: Verification) -> Iterator[Place | str]:
-    """The places and the rows of all violations."""
-    for example in (example for failure in verification.failures for example in failure.examples):
-        if example.partition is not None and example.offset is not None:
-            yield example.partition, example.offset
-        if row := re.search(r"row (\d+):", example.what):
-            yield row[1]
