@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shutil import chown, which
+from socket import socket
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
 import pymysql
 import pytest
 from support.playing import play
-from support.postgresql import PASSWORD, USER, postgresql
 
 from simulator import TiCDC
 from simulator.api.server import TiCDCServer
@@ -30,6 +34,7 @@ ROWS = [
 ]
 
 Verified = Callable[..., dict[str, Any]]
+Database = Callable[[str], str]
 
 
 @pytest.fixture
@@ -59,7 +64,7 @@ def unchecked(found: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Callable[[str], str]:
+def database(tmp_path: Path) -> Database:
     """The URL of a file of SQLite that these statements make."""
 
     def made(script: str) -> str:
@@ -71,7 +76,7 @@ def database(tmp_path: Path) -> Callable[[str], str]:
     return made
 
 
-def test_values_of_sqlite_are_compared_where_they_are_exact(verified: Verified, database: Callable[[str], str]) -> None:
+def test_values_of_sqlite_are_compared_where_they_are_exact(verified: Verified, database: Database) -> None:
     """Its types are those of single values; names differ in case, and the schema is that of the file."""
     url = database("""
         CREATE TABLE TYPED (ID TEXT PRIMARY KEY, name text, d double, f float, n decimal(10,2), big decimal(30,10),
@@ -125,14 +130,14 @@ CREATE TABLE day (d TEXT); INSERT INTO day VALUES ('2024-01-02');"""
     ],
 )
 def test_values_that_no_row_of_tidb_has_are_wrong(
-    verified: Verified, database: Callable[[str], str], statement: str, says: str
+    verified: Verified, database: Database, statement: str, says: str
 ) -> None:
     """They are named with their row, and all other tables are compared."""
     found = verified(database(f"{MADE} {statement};"), GOOD)
     assert (found["verdict"], says in what(found), len(found["compared"])) == ("wrong", True, 2)
 
 
-def test_a_table_that_cannot_be_read_leaves_the_others(verified: Verified, database: Callable[[str], str]) -> None:
+def test_a_table_that_cannot_be_read_leaves_the_others(verified: Verified, database: Database) -> None:
     found = verified(database(f"{MADE} DROP TABLE day; CREATE VIEW day AS SELECT * FROM nowhere;"), GOOD)
     assert (found["verdict"], [each["table"] for each in found["compared"]]) == ("unproved", ["shop.t"])
     assert "no such table: main.nowhere" in unchecked(found)["rows of shop.day"]
@@ -140,7 +145,7 @@ def test_a_table_that_cannot_be_read_leaves_the_others(verified: Verified, datab
     assert found["verdict"] == "unproved" and "integer overflow" in unchecked(found)["rows of shop.day"]
 
 
-def test_tables_and_columns_that_are_not_there_are_named(verified: Verified, database: Callable[[str], str]) -> None:
+def test_tables_and_columns_that_are_not_there_are_named(verified: Verified, database: Database) -> None:
     """A missing table has no rows; rows that nothing identifies are not compared."""
     url = database("""
         CREATE TABLE nokey (v INT); INSERT INTO nokey VALUES (1);
@@ -178,14 +183,8 @@ def test_tables_and_columns_that_are_not_there_are_named(verified: Verified, dat
         ("sqlite:///none.db", "sqlite:///none.db: no such file: none.db"),
         ("sqlite:none.db", "sqlite:none.db is no URL of a database: accepted are such as sqlite:///file.db, "),
         ("sqlite://", "sqlite:// names no file: accepted are sqlite:///file.db and sqlite:////absolute/file.db"),
-        (
-            "mysql://u:secret@127.0.0.1:1/x",
-            "mysql://***@127.0.0.1:1/x cannot be read: Can't connect to MySQL server on",
-        ),
-        (
-            "postgresql://u:secret@127.0.0.1:1/x",
-            'connection to server at "127.0.0.1", port 1 failed: Connection refused',
-        ),
+        ("mysql://u:secret@127.0.0.1:1/x", "mysql://***@127.0.0.1:1/x cannot be read: Can't connect to MySQL server"),
+        ("postgresql://u:secret@127.0.0.1:1/x", 'server at "127.0.0.1", port 1 failed: Connection refused'),
         ("postgresql://u:secret@127.0.0.1/x?a=1", 'cannot be read: invalid connection option "a"'),
         ("mysql+mysqldb://u:secret@h/x", "driver 'mysqldb' is not used: mysql:// is read through mysql+pymysql"),
         ("mssql://u:secret@h/x", "unknown scheme 'mssql': accepted are a snapshot (a directory, or a URI such as"),
@@ -204,7 +203,7 @@ def test_a_url_that_cannot_be_read_is_refused(
 
 
 def test_without_the_extra_its_name_is_told(
-    verified: Verified, database: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    verified: Verified, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A module that cannot be imported stands for one that is not installed."""
     url = database("CREATE TABLE t (id INT)")
@@ -214,10 +213,36 @@ def test_without_the_extra_its_name_is_told(
         assert f"needs {module}, which is not installed: pip install 'ticdc-simulator[databases]'" in error
 
 
+USER, PASSWORD = "reader", "pass@word/1"
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with postgresql() as address:
-        yield address
+    """Host and port of a PostgreSQL (Debian's package) of its own process, as no library has its types."""
+    found = [*Path("/usr/lib/postgresql").glob("*/bin"), *(Path(name).parent for name in [which("initdb")] if name)]
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no PostgreSQL (Debian's package postgresql)")
+    user = "postgres" if os.getuid() == 0 else None  # it refuses to run as root
+    with TemporaryDirectory(prefix="postgresql-") as directory, socket() as free:
+        data, secret = Path(directory, "data"), Path(directory, "secret")
+        secret.write_text(PASSWORD)
+        for path in (Path(directory), secret) if user else ():
+            chown(path, user)
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+
+        def execute(program: str, arguments: str, *more: str) -> None:
+            command = [str(max(found) / program), "-D", str(data), *arguments.split(), *more]
+            subprocess.run(command, user=user, cwd=directory, check=True, stdout=subprocess.DEVNULL)
+
+        execute("initdb", f"-U {USER} --pwfile={secret} -A scram-sha-256 -N -E UTF8")
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
+        execute("pg_ctl", f"start -w -s -l {directory}/log -o", options)
+        try:
+            yield f"127.0.0.1:{port}"
+        finally:
+            execute("pg_ctl", "stop -w -s -m immediate")
 
 
 @pytest.mark.slow

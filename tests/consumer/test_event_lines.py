@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import uuid
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,15 +45,9 @@ WATERMARK = Record("shop", 0, 9, 0, (1).to_bytes(8, "big") + framed(f'{{"ts":{TS
 
 def test_raw_lines_show_the_bytes() -> None:
     """Each message is one line, with escapes for bytes that are not text."""
-    broken = Record("t", 0, 3, 0, None, b'{"a":"\xff"}')
-
-    key = (1).to_bytes(8, "big") + (31).to_bytes(8, "big")
-    escaped = "".join(f"\\x{byte:02x}" for byte in key)
-
-    zeros = "\\x00" * 8
-
-    assert list(raw_lines([WATERMARK, broken])) == [
-        f'shop/0@9 KEY {escaped}{{"ts":{TS},"t":3}} VALUE {zeros}',
+    zeros = "\\x00" * 7
+    assert list(raw_lines([WATERMARK, Record("t", 0, 3, 0, None, b'{"a":"\xff"}')])) == [
+        f'shop/0@9 KEY {zeros}\\x01{zeros}\\x1f{{"ts":{TS},"t":3}} VALUE {zeros}\\x00',
         't/0@3 KEY null VALUE {"a":"\\xff"}',
     ]
 
@@ -84,23 +76,13 @@ def test_an_event_is_one_line(record: Record, text: str) -> None:
 def test_an_event_is_json_for_programs() -> None:
     """JSON has complete images, with bytes in hex."""
     (text,) = lines([INSERT], as_json=True)
-    assert {
-        "topic": "shop",
-        "partition": 1,
-        "offset": 0,
-        "event": "INSERT",
-        "commit_ts": TS,
-        "time": "2020-03-24T09:03:03.740Z",
-        "schema": "test",
-        "table": "t1",
-        "rid": 1,
-        "before": None,
-        "after": {"id": "1", "name": "Ann Lee", "b": {"hex": "8950"}},
-    } == json.loads(text)
+    place = {"topic": "shop", "partition": 1, "offset": 0, "event": "INSERT", "commit_ts": TS}
+    row = {"schema": "test", "table": "t1", "rid": 1, "before": None}
+    after = {"id": "1", "name": "Ann Lee", "b": {"hex": "8950"}}
+    assert {**place, **row, "time": "2020-03-24T09:03:03.740Z", "after": after} == json.loads(text)
 
 
 def test_canal_without_the_extension_has_a_time_but_no_tso() -> None:
-    """Such messages only have `es`."""
     message = (
         '{"id":0,"database":"test","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE",'
         '"es":1585040583740,"ts":0,"sql":"","sqlType":{"id":4,"a":12},"mysqlType":{"id":"int","a":"varchar"},'
@@ -112,34 +94,21 @@ def test_canal_without_the_extension_has_a_time_but_no_tso() -> None:
 
 
 def test_long_values_are_cut_for_people_only() -> None:
-    """The length is shown."""
     record = row('{"u":{"a":{"t":15,"f":64,"v":"%s"}}}' % ("x" * 500))
     (text,), (program,) = lines([record]), lines([record], as_json=True)
     assert text.endswith(f"a={'x' * 60}…(500 characters)")
     assert "x" * 500 == json.loads(program)["after"]["a"]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("NULL", '"NULL"'),
-        ("", '""'),
-        ("a b", '"a b"'),
-        ("-1.5", "-1.5"),
-        ("2024-05-06 10:00:00.123", "2024-05-06 10:00:00.123"),
-        ("0x12", '"0x12"'),
-        ("caf\u00e9", "caf\u00e9"),
-        ("a\nb", '"a\\nb"'),
-    ],
-)
-def test_text_that_could_be_misread_is_quoted(text: str, shown: str) -> None:
-    """This concerns NULL, empty text, spaces and control characters."""
-    assert shown == quote_if_needed(text)
+def test_text_that_could_be_misread_is_quoted() -> None:
+    for text in ("NULL", "", "a b", "0x12", "a\nb"):
+        assert json.dumps(text) == quote_if_needed(text)
+    for text in ("-1.5", "2024-05-06 10:00:00.123", "caf\u00e9"):
+        assert text == quote_if_needed(text)
 
 
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=60), st.booleans())
 def test_junk_gives_one_printable_line(key: bytes | None, value: bytes | None, as_json: bool) -> None:
-    """Junk causes no exception and no control character."""
     (text,) = lines([Record("t", 0, 0, 0, key, value)], as_json)
     assert text.isprintable()
 
@@ -157,42 +126,20 @@ def test_any_text_gives_one_printable_line(value: str) -> None:
 
 def write(directory: Path, topic: str, partition: int, *texts: str) -> Path:
     path = directory / topic / f"{partition}.jsonl"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     return path
 
 
-def as_line(record: Record) -> str:
-    key, value = (None if data is None else base64.b64encode(data).decode() for data in (record.key, record.value))
-    place = {"offset": record.offset, "timestamp": record.timestamp}
-    return json.dumps({**place, "key": key, "value": value, "events": []})
+EMPTY = '{"offset": 0, "timestamp": 5, "key": null, "value": "eA==", "events": []}'
 
 
 def test_jsonl_fixtures_are_read_by_topic_and_partition(tmp_path: Path) -> None:
     """Partition 10 comes after 9."""
     records = [Record(topic, number, 0, 5, None, b"x") for topic in ("a", "b") for number in (0, 9, 10)]
     for record in records:
-        write(tmp_path, record.topic, record.partition, as_line(record))
+        write(tmp_path, record.topic, record.partition, EMPTY)
     (tmp_path / "summary.json").write_text("{}")
-    assert records == list(read_records(str(tmp_path)))
-
-
-def test_parquet_fixtures_are_read_like_jsonl(tmp_path: Path) -> None:
-    """They have the columns of Spark's Kafka source."""
-    records = [Record("shop", 2, offset, 1_600_000_000_123, key, b"v") for offset, key in enumerate((None, b"k"))]
-    (tmp_path / "shop").mkdir()
-    table = pa.table(
-        {
-            "key": pa.array([record.key for record in records], pa.binary()),
-            "value": pa.array([b"v", b"v"], pa.binary()),
-            "topic": ["shop"] * 2,
-            "partition": pa.array([2, 2], pa.int32()),
-            "offset": pa.array([0, 1], pa.int64()),
-            "timestamp": pa.array([record.timestamp * 1000 for record in records], pa.timestamp("us", "UTC")),
-            "timestampType": pa.array([0, 0], pa.int32()),
-        }
-    )
-    pq.write_table(table, tmp_path / "shop" / "2.parquet")
     assert records == list(read_records(str(tmp_path)))
 
 
@@ -200,7 +147,6 @@ def test_parquet_fixtures_are_read_like_jsonl(tmp_path: Path) -> None:
     ("column", "words"),
     [
         (pa.array(["x"]), "column value is string, not binary"),
-        (pa.array([1]), "column value is int64, not binary"),
         (pa.array([["x"]]), "column value is list<.*>, not binary"),
         (None, "column value is missing"),
     ],
@@ -214,31 +160,13 @@ def test_parquet_with_other_types_is_rejected(tmp_path: Path, column: pa.Array |
         list(lines(read_records(str(tmp_path))))
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ('{"offset": 0, "timestamp": 0, "key": "%%", "value": null}', "2: bad base64 '%%'"),
-        ('{"offset": 0, "timestamp": 0, "key": null', "2: .*delimiter"),
-        ('{"offset": 0, "timestamp": 0, "key": null}', "2: member 'value' is missing"),
-        ("[]", "2: "),
-    ],
-)
-def test_a_broken_line_is_reported(tmp_path: Path, line: str, reason: str) -> None:
-    """The error has file and line number."""
-    path = write(tmp_path, "shop", 0, as_line(INSERT), line)
-    with pytest.raises(UserError, match=f"{path}, line {reason}"):
-        list(read_records(str(tmp_path)))
-
-
 def test_a_source_without_a_stream_is_rejected(tmp_path: Path) -> None:
     """This holds for a missing or empty directory, two files of one partition, a file that is not Parquet, and a bad
     address."""
     (tmp_path / "empty").mkdir()
-    (tmp_path / "bad" / "shop").mkdir(parents=True)
-    (tmp_path / "bad" / "shop" / "0.parquet").write_bytes(b"junk")
-    (tmp_path / "two").mkdir()
-    write(tmp_path / "two", "shop", 0, as_line(INSERT))
-    (tmp_path / "two" / "shop" / "0.parquet").write_bytes(b"")
+    for path in (write(tmp_path / "two", "shop", 0, EMPTY), write(tmp_path / "bad", "shop", 0, EMPTY)):
+        path.with_suffix(".parquet").write_bytes(b"junk")
+    path.unlink()
     for source, reason in {
         str(tmp_path / "none"): "no such directory",
         str(tmp_path / "empty"): "no fixtures in",
@@ -251,32 +179,6 @@ def test_a_source_without_a_stream_is_rejected(tmp_path: Path) -> None:
             list(read_records(source))
     with pytest.raises(UserError, match="can be followed"):
         read_records(str(tmp_path / "empty"), follow=True)
-
-
-@pytest.mark.kafka
-def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
-    """It is read up to its end, with keys and values as written."""
-    from kafka import KafkaProducer
-    from kafka.admin import KafkaAdminClient, NewTopic
-
-    topic = f"inspect-{uuid.uuid4().hex}"
-    admin = KafkaAdminClient(bootstrap_servers=kafka)
-    admin.create_topics([NewTopic(topic, 2, 1)])
-    admin.close()
-    producer = KafkaProducer(bootstrap_servers=kafka)
-    for number in range(6):
-        producer.send(topic, key=None if number % 2 else b"k", value=b"%d" % number, partition=number % 2)
-    producer.close()
-    found = sorted(read_records(f"kafka://{kafka}/{topic}"), key=lambda record: (record.partition, record.offset))
-    assert [
-        (0, 0, b"k", b"0"),
-        (0, 1, b"k", b"2"),
-        (0, 2, b"k", b"4"),
-        (1, 0, None, b"1"),
-        (1, 1, None, b"3"),
-        (1, 2, None, b"5"),
-    ] == [(record.partition, record.offset, record.key, record.value) for record in found]
-    assert 6 == len(list(lines(found)))
 
 
 def test_unnamed_values_and_limited_rows_are_shown() -> None:

