@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.codec_losses import sent
-from support.decoded import row_text
-from support.oracle.state import image_of
-from support.vectors.files import DEFAULT as VECTORS
-from support.vectors.files import Vector, vectors
+from support.playing import row_text
 
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, before_image, decode
+from simulator.consumer.decode.batches import StreamDecoder
 from simulator.consumer.decode.go_json import unquote
+from simulator.consumer.decode.row_images import row_images
+from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.errors import UserError
-from simulator.releases import Release
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.model.types import ColumnType, is_binary
 
 
 def framed(*texts: bytes) -> bytes:
@@ -44,22 +39,9 @@ def open_row(column: bytes) -> RowEvent:
 
 
 def canal_row(mysql_type: str, value: str | None, sql_type: int = 12) -> RowEvent:
-    message = {
-        "id": 0,
-        "database": "test",
-        "table": "t1",
-        "pkNames": ["c"],
-        "isDdl": False,
-        "type": "INSERT",
-        "es": 1585040583747,
-        "ts": 0,
-        "sql": "",
-        "sqlType": {"c": sql_type},
-        "mysqlType": {"c": mysql_type},
-        "old": None,
-        "data": [{"c": value}],
-    }
-    (event,) = decode(None, json.dumps(message).encode())
+    head = {"database": "test", "table": "t1", "pkNames": ["c"], "isDdl": False, "type": "INSERT", "es": 1585040583747}
+    types = {"sqlType": {"c": sql_type}, "mysqlType": {"c": mysql_type}}
+    (event,) = decode(None, json.dumps({**head, **types, "old": None, "data": [{"c": value}]}).encode())
     assert isinstance(event, RowEvent)
     return event
 
@@ -68,13 +50,8 @@ def test_an_open_protocol_row_has_its_key_and_columns() -> None:
     """Type code, flags and handle are read with the values."""
     (event,) = decode(key(ROW_KEY), framed(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'))
     assert isinstance(event, RowEvent)
-    assert (415508878783938562, "test", "t1", "INSERT", 1) == (
-        event.commit_ts,
-        event.schema,
-        event.table,
-        event.op,
-        event.rid,
-    )
+    head = event.commit_ts, event.schema, event.table, event.op, event.rid
+    assert (415508878783938562, "test", "t1", "INSERT", 1) == head
     assert {"id": "1"} == event.after
     assert (3, 11, True) == (event.columns["id"].type, event.columns["id"].flags, event.columns["id"].key)
 
@@ -121,7 +98,6 @@ def test_canal_values_by_type(mysql_type: str, sql_type: int, sent: str | None, 
 
 
 def test_a_batch_gives_its_events_in_order() -> None:
-    """Keys and values are paired by position."""
     keys = [b'{"ts":%d,"scm":"s","tbl":"t","t":1}' % ts for ts in (5, 6)]
     values = [b'{"d":{"a":{"t":3,"f":1,"v":1}}}', b'{"u":{"a":{"t":3,"f":1,"v":2}},"p":{"a":{"t":3,"f":1,"v":1}}}']
     events = decode(key(*keys), framed(*values))
@@ -146,10 +122,7 @@ def test_canal_watermarks_and_statements() -> None:
 
 def test_columns_that_an_update_leaves_out_have_the_new_value() -> None:
     """only-output-updated-columns sends only changed columns."""
-    (event,) = decode(
-        key(ROW_KEY), framed(b'{"u":{"a":{"t":3,"f":1,"v":2},"b":{"t":3,"f":1,"v":5}},"p":{"a":{"t":3,"f":1,"v":1}}}')
-    )
-    assert isinstance(event, RowEvent)
+    event = changed(b'"a":{"t":3,"f":1,"v":2},"b":{"t":3,"f":1,"v":5}', b'"a":{"t":3,"f":1,"v":1}')
     assert {"a": "1", "b": "5"} == before_image(event)
 
 
@@ -184,14 +157,12 @@ def test_an_unreadable_message_gives_the_reason(message_key: bytes | None, value
 
 
 def test_an_unknown_protocol_is_rejected_with_a_suggestion() -> None:
-    """The message lists the known protocols."""
     with pytest.raises(UserError, match="'canal-jsn'.* Did you mean 'canal-json'"):
         decode(None, b"{}", "canal-jsn")
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80), st.sampled_from(["open-protocol", "canal-json", None]))
 def test_junk_gives_only_user_errors(junk: bytes, more: bytes, protocol: str | None) -> None:
-    """This holds for any bytes."""
     for message_key, value in ((junk, more), (None, more), (key(junk), framed(more)), (key(ROW_KEY), framed(more))):
         try:
             decode(message_key, value, protocol)
@@ -208,21 +179,9 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_other_json_gives_only_user_errors(value: Any) -> None:
-    """This holds for any JSON that is no message."""
     body = json.dumps(value).encode()
-    canal = {
-        "isDdl": False,
-        "type": "UPDATE",
-        "es": 1,
-        "database": "d",
-        "table": "t",
-        "mysqlType": value,
-        "sqlType": value,
-        "data": value,
-        "old": value,
-        "_tidb": value,
-        "pkNames": value,
-    }
+    canal = {"isDdl": False, "type": "UPDATE", "es": 1, "database": "d", "table": "t"}
+    canal |= dict.fromkeys(("mysqlType", "sqlType", "data", "old", "_tidb", "pkNames"), value)
     texts = (key(ROW_KEY), framed(body)), (key(body), framed(body)), (None, json.dumps(canal).encode())
     for message_key, message in texts:
         try:
@@ -233,7 +192,6 @@ def test_other_json_gives_only_user_errors(value: Any) -> None:
 
 @given(st.binary(max_size=40))
 def test_bytes_written_in_hex_escapes_are_read_back(data: bytes) -> None:
-    """Every byte has an escape."""
     assert data == unquote("".join(f"\\x{byte:02x}" for byte in data))
 
 
@@ -247,27 +205,32 @@ def changed(updated: bytes, previous: bytes) -> RowEvent:
 NULL_TEXT, NULL_NUMBER = b'{"t":15,"f":64,"v":null}', b'{"t":3,"f":65,"v":null}'
 
 
-def test_an_old_value_without_a_name_is_the_column_that_became_null() -> None:
-    """The new architecture leaves out the name. Type and flags identify the column if only one matches."""
-    event = changed(
-        b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_NUMBER,
-        b'"a":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old","t":3,"f":65,"v":7',
-    )
-    assert ({"a": "1", "b": "old", "c": "7"}, ()) == (event.before, event.unnamed)
-    assert event.before == before_image(event)
-
-
-def test_an_old_value_that_may_belong_to_two_columns_stays_unnamed() -> None:
-    """The old values of these columns are unknown."""
-    event = changed(b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_TEXT, b'"t":15,"f":64,"v":"old"')
-    assert ({}, ("old",)) == (event.before, event.unnamed)
-    assert {"a": "2"} == before_image(event)
-
-
-def test_a_column_may_be_called_like_a_member_of_a_column() -> None:
-    """`t`, `f` and `v` with objects as values are columns."""
-    event = changed(b'"t":{"t":3,"f":1,"v":2},"v":' + NULL_TEXT, b'"t":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old"')
-    assert {"t": "1", "v": "old"} == event.before
+@pytest.mark.parametrize(
+    ("updated", "previous", "before", "unnamed"),
+    [
+        (
+            b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_NUMBER,
+            b'"a":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old","t":3,"f":65,"v":7',
+            {"a": "1", "b": "old", "c": "7"},
+            (),
+        ),
+        (b'"b":' + NULL_TEXT + b',"c":' + NULL_TEXT, b'"t":15,"f":64,"v":"old"', {}, ("old",)),
+        (
+            b'"t":{"t":3,"f":1,"v":2},"v":' + NULL_TEXT,
+            b'"t":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old"',
+            {"t": "1", "v": "old"},
+            (),
+        ),
+    ],
+)
+def test_an_old_value_without_a_name_is_the_column_that_became_null(
+    updated: bytes, previous: bytes, before: dict[str, str], unnamed: tuple[str, ...]
+) -> None:
+    """The new architecture leaves out the name. Type and flags identify the column if only one matches; `t`, `f` and `v`
+    with objects as values are columns."""
+    event = changed(updated, previous)
+    assert (before, unnamed) == (event.before, event.unnamed)
+    assert before == before_image(event)
 
 
 def test_old_values_are_read_by_the_flags_of_the_new_ones() -> None:
@@ -292,51 +255,51 @@ def test_columns_without_flags_are_read() -> None:
     assert {"c": b"\xff"} == open_row(b'{"t":15,"v":"/w=="}').after
 
 
-def messages_of_vectors(kind: str, directory: Path) -> Iterator[tuple[Release, Vector, Any, tuple[Any, ...]]]:
-    """Release, vector, message and its events, of each message that TiCDC wrote."""
-    for path in directory.glob(f"{kind}.*.jsonl*"):
-        for vector in vectors(path):
-            for message in vector.data["messages"]:
-                found = decode(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
-                yield vector.release, vector, message, found
+# -- row images
 
 
-@pytest.fixture
-def directory(request: pytest.FixtureRequest) -> Path:
-    return Path(request.config.getoption("--vectors") or VECTORS)
+def images(columns: bytes, create: str, fidelity: Fidelity = Fidelity()) -> list[bytes | None]:
+    """The images of an INSERT of Open Protocol."""
+    head, value = b'{"ts":7,"scm":"s","tbl":"t","t":1}', b'{"u":{%s}}' % columns
+    record = {"offset": 0, "key": key(head), "value": framed(value)}
+    decoding = StreamDecoder()
+    batch = decoding.decoded(pa.RecordBatch.from_pylist([record], RECORD_SCHEMA))
+    table = create_table(f"CREATE TABLE s.t ({create})")
+    return [side[0].as_py() for side in row_images(batch, decoding.layouts[0], table, fidelity)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["rows", "batches", "ddl_events"])
-def test_every_message_of_ticdc_is_read(kind: str, directory: Path) -> None:
-    """Each message of any release has as many events as rows."""
-    for _, vector, message, found in messages_of_vectors(kind, directory):
-        assert max(1, message["rows"]) == len(found), vector.name
+@pytest.mark.parametrize(
+    ("columns", "create", "expected"),
+    [
+        (b'"b":{"t":3,"f":0,"v":2},"a":{"t":3,"f":1,"v":1}', "a INT PRIMARY KEY, b INT", b"1\xff2"),
+        (b'"a":{"t":3,"f":1,"v":1}', "a INT PRIMARY KEY, b INT", b"1\xff\xfd"),
+        (b'"a":{"t":247,"f":1,"v":2},"b":{"t":248,"f":1,"v":3}', "a ENUM('x','y'), b SET('p','q')", b"y\xffp,q"),
+        (b'"a":{"t":247,"f":1,"v":0},"b":{"t":248,"f":1,"v":null}', "a ENUM('x','y'), b SET('p','q')", b"\xff\xfe"),
+        (b'"a":{"t":15,"v":"w6k="}', "a VARBINARY(9)", "Ã©".encode()),
+        (b'"a":{"t":15,"v":"w6k="}', "a VARCHAR(9)", "é".encode()),
+        (b'"a":{"t":15,"v":"/w=="}', "a VARBINARY(9)", "ÿ".encode()),
+        (b'"a":{"t":252,"f":1,"v":"/w=="}', "a BLOB", "ÿ".encode()),
+        (b'"a":{"t":252,"f":1,"v":"w6k="}', "a TEXT", "é".encode()),
+    ],
+)
+def test_cells_have_the_order_and_texts_of_the_table(columns: bytes, create: str, expected: bytes) -> None:
+    """ENUM and SET numbers become names, and the table tells which columns are bytes if messages do not."""
+    assert [None, expected] == images(columns, create)
 
 
-@pytest.mark.slow
-def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None:
-    """The TiDB text of each decoded column equals the vector's, as far as TiCDC sent it."""
-    parsed = cache(create_table)
-    for release, vector, _, (event,) in messages_of_vectors("rows", directory):
-        data = vector.data
-        table = parsed(data["create_table"], data["schema"])
-        assert isinstance(event, RowEvent)
-        assert (data["schema"], data["table"]) == (event.schema, event.table)
-        assert event.commit_ts in (None, data["commit_ts"])
-        for name, image in (("before", event.before), ("after", event.after)):
-            texts = row_text(image or {}, table)
-            columns = [column for column in table.columns if column.name in texts]
-            wanted = {
-                column.name: sent(wanted_text(data[name][column.name], column.type), column, release, data["protocol"])
-                for column in columns
-            }
-            assert image_of(wanted, table) == image_of(texts, table), (vector.name, name)
+@pytest.mark.parametrize(
+    ("columns", "create", "why"),
+    [
+        (b'"z":{"t":3,"f":1,"v":1}', "a INT", "s.t has no column 'z'"),
+        (b'"a":{"t":247,"f":1,"v":3}', "a ENUM('x','y')", "'3' is no member of its ENUM"),
+    ],
+)
+def test_columns_that_do_not_fit_the_table_are_rejected(columns: bytes, create: str, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        images(columns, create)
 
 
-def wanted_text(value: Any, type_: ColumnType) -> str | None:
-    """TiDB text of a vector's value: bytes of binary columns as Latin-1."""
-    if value is None:
-        return None
-    data = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value.encode("utf-8")
-    return data.decode("latin-1") if is_binary(type_) else data.decode("utf-8", "surrogateescape")
+def test_times_that_the_release_cuts_are_unknown() -> None:
+    columns, create = b'"a":{"t":11,"f":65,"v":"10:00:00"},"b":{"t":11,"f":65,"v":"10:00:00"}', "a TIME, b TIME(2)"
+    assert [None, b"10:00:00\xff10:00:00"] == images(columns, create)
+    assert [None, b"10:00:00\xff\xfd"] == images(columns, create, Fidelity(whole_seconds=True))

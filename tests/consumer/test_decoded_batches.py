@@ -1,10 +1,13 @@
-"""Decoding by columns gives the same events as decoding each record by itself."""
+"""Decoding by columns gives the same events as decoding each record by itself, and the texts that TiDB had."""
 
 from __future__ import annotations
 
+import base64
 import random
+import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +16,26 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.codec_losses import sent
 from support.codec_rows import rows
 from support.damage import damaged
 from support.vectors.files import DEFAULT as VECTORS
-from support.vectors.files import vectors
+from support.vectors.files import Vector, vectors
 
-from simulator.columns.change_frame import DDL, ROW
-from simulator.consumer.decode import batches, by_columns, row_wise
+from simulator.columns.change_frame import DDL, ROW, ints
+from simulator.consumer.decode import RowEvent, batches, by_columns, decode, row_wise
 from simulator.consumer.decode.batches import StreamDecoder, possible_statements
 from simulator.consumer.decode.canal_json import heads
+from simulator.consumer.decode.convert_tokens import decode_base64
+from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.decode.tokens import tokenize
-from simulator.consumer.frame import RECORD_SCHEMA, UNREADABLE
+from simulator.consumer.frame import RECORD_SCHEMA, UNKNOWN_CELL, UNREADABLE, Layout
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, TableInfo
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.model.table import Column, visible_columns
+from simulator.tidb.model.types import is_binary
 
 PROTOCOLS = ("open-protocol", "canal-json", "simple", "debezium")
 
@@ -52,30 +61,22 @@ def recorded(messages: Sequence[Message]) -> pa.RecordBatch:
     )
 
 
-def said(batch: pa.RecordBatch, layouts: Sequence[Any]) -> list[dict[str, Any]]:
+def rows_in(batch: pa.RecordBatch, layouts: Sequence[Any]) -> list[dict[str, Any]]:
     """The rows of a batch, their layouts in them."""
     batch.validate(full=True)
     return [{**row, "layout": None if row["layout"] is None else layouts[row["layout"]]} for row in batch.to_pylist()]
 
 
-def held_against_decode(messages: Sequence[Message], protocol: str) -> None:
-    """Both ways say the same of them."""
+def held_against_decode(messages: Sequence[Message], protocol: str) -> tuple[pa.RecordBatch, Sequence[Layout]]:
+    """What both ways of decoding the messages give."""
     records = recorded(messages)
     alone, together = StreamDecoder(protocol), StreamDecoder(protocol)
     expected = row_wise.decode_records(row_wise.iterate_records(records), protocol, alone._layout_index)
     for _ in range(2):  # the second time every shape is known
-        found = said(together.decoded(records), together.layouts)
-        for one, other in zip(said(expected, alone.layouts), found, strict=True):
+        found = together.decoded(records)
+        for one, other in zip(rows_in(expected, alone.layouts), rows_in(found, together.layouts), strict=True):
             assert one == other, messages[one["offset"] - 100]
-
-
-def messages_of(path: Path) -> list[Message]:
-    """Those of a file of vectors."""
-    return [
-        (message["key"] and b64decode(message["key"]), b64decode(message["value"]))
-        for vector in vectors(path)
-        for message in vector.data["messages"]
-    ]
+    return found, together.layouts
 
 
 FILES = [path for path in sorted(Path(VECTORS).glob("*.*.jsonl*")) if any(name in path.name for name in PROTOCOLS)]
@@ -83,10 +84,68 @@ FILES = [path for path in sorted(Path(VECTORS).glob("*.*.jsonl*")) if any(name i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
-def test_every_message_of_ticdc_is_decoded_the_same(path: Path) -> None:
-    """This holds for rows, batches and statements of all releases."""
+def test_every_message_of_ticdc_is_read(path: Path) -> None:
+    """By columns as record by record, with an event for each row; rows have the texts that TiDB had, as far as TiCDC sent
+    them, and the filter for statements keeps all of these."""
     protocol = next(name for name in PROTOCOLS if name in path.name)
-    held_against_decode(messages_of(path), protocol)
+    sent_messages = [(vector, message) for vector in vectors(path) for message in vector.data["messages"]]
+    messages = [
+        (message["key"] and b64decode(message["key"]), b64decode(message["value"])) for _, message in sent_messages
+    ]
+    batch, layouts = held_against_decode(messages, protocol)
+    assert [max(1, message["rows"]) for _, message in sent_messages] == np.bincount(
+        ints(batch, "offset") - 100
+    ).tolist()
+    if path.name.startswith("rows."):
+        for place, (vector, _) in enumerate(sent_messages):
+            assert_texts(messages[place], batch.slice(place, 1), layouts, vector)
+
+    left = StreamDecoder(protocol).decoded(possible_statements(recorded(messages), protocol)).to_pylist()
+    assert [event for event in batch.to_pylist() if event["kind"] == DDL] == [
+        each for each in left if each["kind"] == DDL
+    ]
+    assert not [
+        each for each in left if each["kind"] == ROW and b'"isDdl"' in (messages[each["offset"] - 100][1] or b"")
+    ]
+
+
+parsed = cache(create_table)
+
+
+def assert_texts(message: Message, decoded: pa.RecordBatch, layouts: Sequence[Layout], vector: Vector) -> None:
+    """The images of one row have the values of the vector, as far as they were sent."""
+    data, (row,), (event,) = vector.data, decoded.to_pylist(), decode(*message)
+    assert isinstance(event, RowEvent)
+    layout, table = layouts[row["layout"]], parsed(data["create_table"], data["schema"])
+    assert (data["schema"], data["table"]) == (layout.schema, layout.table)
+    assert data["commit_ts"] == row["commit_ts"] if row["exact"] else data["commit_ts"] >> 18 == row["commit_ts"] >> 18
+    images = row_images(decoded, layout, table, Fidelity())
+    for side, told, image in zip(("before", "after"), (event.before, event.after), images, strict=True):
+        cells = [] if told is None else image[0].as_py().split(b"\xff")
+        for column, cell in zip(visible_columns(table), cells):
+            if told is not None and column.name in told:
+                wanted = sent(text_of(data[side][column.name], column), column, vector.release, data["protocol"])
+                assert comparable(cell, column) == comparable(as_cell(wanted), column), (vector.name, side, column.name)
+
+
+def text_of(value: Any, column: Column) -> str | None:
+    """TiDB text of a vector's value: bytes of binary columns as Latin-1."""
+    if value is None:
+        return None
+    data = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value.encode()
+    return data.decode("latin-1") if is_binary(column.type) else data.decode("utf-8", "surrogateescape")
+
+
+def as_cell(text: str | None) -> bytes:
+    return b"\xfe" if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def comparable(cell: bytes, column: Column) -> float | bytes:
+    """One form of equal values: numbers; U+FFFD for what is not UTF-8, and an unknown cell for bytes that it stands for."""
+    if column.type.name in ("float", "double") and cell != b"\xfe":
+        return float(np.float32(cell)) if column.type.name == "float" else float(cell)
+    lost = re.sub(rb"\xed[\xb2-\xb3][\x80-\xbf]", "\ufffd".encode(), cell)
+    return UNKNOWN_CELL if is_binary(column.type) and "\ufffd".encode() in lost else lost
 
 
 FIRST_TS = 1_735_689_600_000 << 18
@@ -219,45 +278,17 @@ def test_a_message_with_a_changed_byte_is_decoded_the_same(text: bytes, changed:
         held_against_decode([(None, good), (None, good.replace(text, changed, count)), (None, good)], "canal-json")
 
 
-@pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
-def test_the_filter_for_statements_keeps_every_statement(path: Path) -> None:
-    """Rows are filtered out, except those with compressed values."""
-    protocol = next(name for name in PROTOCOLS if name in path.name)
-    records = recorded(messages_of(path))
-    decoded = [
-        StreamDecoder(protocol).decoded(some).to_pylist() for some in (records, possible_statements(records, protocol))
-    ]
-    wanted, found = ([event for event in events if event["kind"] == DDL] for events in decoded)
-    assert wanted == found
-    assert not [
-        event
-        for event in decoded[1]
-        if event["kind"] == ROW and b'"isDdl"' in (records.column("value")[event["offset"] - 100].as_py() or b"")
-    ]
+PLAIN = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No ordinary row is decoded by itself."""
+    row = {"v": None, "ts": "1.5", "data": "\xff\0", "old": "ä\n", "b": "\xff\\", "e": "a", "a b": None}
     changes = [
-        (
-            {
-                "id": str(n),
-                "v": f"v{n}",
-                "ts": "1.5",
-                "data": "\xff\0",
-                "old": "ä\n",
-                "b": "\xff\\",
-                "e": "a",
-                "a b": None,
-            },
-            None if n % 2 else {"id": str(n)},
-            n % 3 == 0,
-        )
-        for n in range(30)
+        ({**row, "id": str(n), "v": f"v{n}"}, None if n % 2 else {**row, "id": str(n)}, n % 3 == 0) for n in range(30)
     ]
-    whole = [(old, None if new is None else {**old, "v": None}, insert) for old, new, insert in changes]
-    messages = [message for together in (True, False) for message in encoded(whole, protocol, together)]
+    messages = [message for together in (True, False) for message in encoded(changes, protocol, together)]
     messages += [(key, value + b"\r\n") for key, value in messages if protocol == "canal-json" and value]
     left: list[int] = []
 
@@ -278,10 +309,9 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
 @pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "debezium"])
 def test_frequent_texts_are_found_by_their_quotes(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts with a template are not split into tokens again, and those without one are."""
-    row = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
-    changes = [(None, {**row, "id": str(n)}, False) for n in range(20)]
+    changes = [(None, {**PLAIN, "id": str(n)}, False) for n in range(20)]
     messages = [message for message in encoded(changes, protocol, False) if b"DROP" not in (message[1] or b"")]
-    other = encoded([(None, {**row, "v": None}, False)], protocol, False)[0]
+    other = encoded([(None, {**PLAIN, "v": None}, False)], protocol, False)[0]
     split: list[int] = []
 
     def count_split_texts(texts: Any, *rest: Any) -> Any:
@@ -301,9 +331,8 @@ def test_frequent_texts_are_found_by_their_quotes(protocol: str, monkeypatch: py
 
 def test_a_message_that_begins_like_a_mark_is_no_row() -> None:
     """What stands for the head of a Canal-JSON row is known to the decoder alone."""
-    row = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
     options = CodecOptions("canal-json", enable_tidb_extension=True)
-    whole = CODECS["canal-json"].encode(rows(TABLE, [(None, row)], first_ts=FIRST_TS), options, V8_5)
+    whole = CODECS["canal-json"].encode(rows(TABLE, [(None, PLAIN)], first_ts=FIRST_TS), options, V8_5)
     value = CODECS["canal-json"].frame(whole, np.zeros(1, np.int64), options, V8_5).values[0].as_py()
     place = value.index(b'"data":[')
     records = [
@@ -319,10 +348,30 @@ def test_a_message_that_begins_like_a_mark_is_no_row() -> None:
 @pytest.mark.parametrize("other", [None, b"", b"{}", b"1"])
 def test_a_batch_without_rows_follows_one_with_rows(other: bytes | None) -> None:
     """What is known of frequent rows is of no use there."""
-    row = {"id": "1", "v": "a", "ts": "0", "data": None, "old": "", "b": None, "e": "a", "a b": "0.00"}
-    changes = [(None, {**row, "id": str(n)}, False) for n in range(20)]
+    changes = [(None, {**PLAIN, "id": str(n)}, False) for n in range(20)]
     decoder = StreamDecoder("canal-json")
     messages = encoded(changes, "canal-json", False)
     for _ in range(2):
         assert decoder.decoded(recorded(messages)).num_rows == len(messages)
     assert decoder.decoded(recorded([(None, other)])).column("kind").to_pylist() == [UNREADABLE]
+
+
+CELLS = st.lists(st.none() | st.binary(max_size=20), max_size=12)
+
+
+@given(cells=CELLS, start=st.integers(0, 3))
+def test_encoded_cells_are_decoded(cells: list[bytes | None], start: int) -> None:
+    texts = [None if cell is None else base64.b64encode(cell).decode() for cell in cells]
+    assert decode_base64(pa.array(texts, pa.string()).slice(start)).to_pylist() == cells[start:]
+
+
+@given(text=st.text("AZaz09+/=-_ \né", max_size=9))
+def test_a_text_is_rejected_if_python_rejects_it(text: str) -> None:
+    cells = pa.array(["AAAA", text, "QQ=="])
+    try:
+        expected = base64.b64decode(text.encode(), validate=True)
+    except ValueError:
+        with pytest.raises(ValueError, match="bad base64"):
+            decode_base64(cells)
+    else:
+        assert decode_base64(cells).to_pylist() == [b"\0\0\0", expected, b"A"]

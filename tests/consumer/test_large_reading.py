@@ -10,7 +10,6 @@ import lz4.frame
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import oracle
 from support.codec_rows import Change, rows
 from support.contract_checks import find_violations
 
@@ -50,15 +49,14 @@ def options(protocol: str, **more: object) -> CodecOptions:
     return replace(CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json"), **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("compression", ["lz4", "snappy"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("size", [0, 1, 60, 121, 5000])
-def test_compressed_messages_are_read_like_others(protocol: str, compression: str, size: int) -> None:
+def test_compressed_messages_are_read_like_others(protocol: str, compression: str) -> None:
     """The compression is recognised from the bytes."""
-    change: Change = ({"id": "1", "v": "a" * size}, {"id": "1", "v": "b" * size})
     chosen = options(protocol, large_message_handle_compression=compression)
-    for pointed, plain in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
-        assert decode(pointed.key, pointed.value) == decode(plain.key, plain.value)
+    changes: list[Change] = [({"id": "1", "v": "a" * n}, {"id": "1", "v": "b" * n}) for n in (0, 1, 60, 121, 5000)]
+    for compressed, plain in zip(sent(chosen, *changes), sent(options(protocol), *changes), strict=True):
+        assert decode(compressed.key, compressed.value) == decode(plain.key, plain.value)
     codec, event = CODECS[protocol], DdlEvent(1 << 40, "s", "t", "DROP TABLE `s`.`t`", 4)
     for entry in (codec.ddl(event, chosen, V8_5), codec.watermark(1 << 40, chosen, V8_5)):
         assert entry
@@ -99,22 +97,22 @@ def test_inspect_shows_that_a_row_is_limited_and_its_location(protocol: str, tmp
     assert line.endswith(f"INSERT shop.t id=7 (the handle key alone, all of it at file://{file})")
 
 
-@pytest.mark.parametrize("raw", [False, True])
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+def claim_check_options(plain: CodecOptions, directory: Path, **more: object) -> CodecOptions:
+    """With files for messages of more than 600 bytes."""
+    where = {"large_message_handle_option": "claim-check", "claim_check_storage_uri": f"file://{directory}"}
+    return replace(plain, max_message_bytes=600, **where, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "compression", "raw"),
+    [*((protocol, how, False) for protocol in PROTOCOLS for how in COMPRESSIONS), ("canal-json", "lz4", True)],
+)
 def test_a_stored_message_completes_its_row(protocol: str, compression: str, raw: bool, tmp_path: Path) -> None:
     """The row equals that of an unlimited message."""
-    raw = raw and protocol == "canal-json"
     texts = ["".join(map(str, range(at, at + 2000))) for at in (0, 1)]
     change: Change = ({"id": "7", "v": texts[0]}, {"id": "7", "v": texts[1]})
     plain = options(protocol, large_message_handle_compression=compression)
-    claim = replace(
-        plain,
-        max_message_bytes=600,
-        large_message_handle_option="claim-check",
-        claim_check_raw_value=raw,
-        claim_check_storage_uri=f"file://{tmp_path}",
-    )
+    claim = claim_check_options(plain, tmp_path, claim_check_raw_value=raw)
     (record,), (expected,) = sent(claim, change), sent(plain, change)
     (event,) = decode(record.key, record.value)
     assert isinstance(event, RowEvent) and event.only_handle
@@ -123,7 +121,6 @@ def test_a_stored_message_completes_its_row(protocol: str, compression: str, raw
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_missing_or_wrong_file_is_a_violation(protocol: str, tmp_path: Path) -> None:
-    """The row stays limited, and its other cells are unknown in the replay."""
     uri = f"kafka://k:9092/t?protocol={protocol}&max-message-bytes=600&partition-num=1" + (
         "&enable-tidb-extension=true" if protocol == "canal-json" else ""
     )
@@ -133,38 +130,24 @@ def test_a_missing_or_wrong_file_is_a_violation(protocol: str, tmp_path: Path) -
     records = sent(feed.codec, *changes)
     spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
     assert list(find_violations(records, spec)) == []
-    replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
-    assert replayed.violations == []
-    assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
 
     first, second = tmp_path.iterdir()
     second.write_bytes(first.read_bytes())
     first.unlink()
-    said = sorted(violation.what for violation in find_violations(records, spec))
-    assert [
-        words in text
-        for words, text in zip(
-            ("cannot be read: No such", "another row"), sorted(said, key=lambda text: "another" in text), strict=True
-        )
-    ] == [True, True]
-    replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
-    assert replayed.violations == []
-    assert {cell for image in replayed.state["shop", "t"].values() for cell in image.split(b"\xff")[1:]} == {b"\xfd"}
+    violations = list(find_violations(records, spec))
+    assert [violation.check for violation in violations] == ["file-missing"] * 2
+    assert {"cannot be read: No such", "another row"} == {
+        words for words in ("cannot be read: No such", "another row") for each in violations if words in each.what
+    }
 
 
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("protocol", "compression"), [("open-protocol", "snappy"), ("canal-json", "lz4")])
 def test_batches_have_complete_compressed_and_stored_rows(protocol: str, compression: str, tmp_path: Path) -> None:
     """Stored rows have their location, or the reason why the file cannot be read."""
     texts = {key: "".join(map(str, range(key, 2000))) for key in (7, 8)}
     changes: list[Change] = [(None, {"id": str(key), "v": text}) for key, text in texts.items()]
     plain = options(protocol, large_message_handle_compression=compression)
-    claim = replace(
-        plain,
-        max_message_bytes=600,
-        large_message_handle_option="claim-check",
-        claim_check_storage_uri=f"file://{tmp_path}",
-    )
+    claim = claim_check_options(plain, tmp_path)
     images = [b"%d\xff%s" % (key, text.encode()) for key, text in texts.items()]
     assert images == sorted(row["after"] for row in decoded(sent(plain, *changes), protocol))
     stored = sent(claim, *changes)

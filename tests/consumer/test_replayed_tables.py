@@ -101,9 +101,7 @@ STORIES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "sink", ["protocol=open-protocol", "protocol=canal-json&enable-tidb-extension=true", "protocol=canal-json"]
-)
+@pytest.mark.parametrize("sink", ["protocol=open-protocol", "protocol=canal-json"])
 @pytest.mark.parametrize("story", STORIES)
 def test_rows_are_converted_by_statements(story: str, sink: str, tmp_path: Path) -> None:
     """An unexpected row is found."""

@@ -17,8 +17,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 from support import flights
-from support.oracle.state import State, state_of
-from support.playing import assert_leads, play
+from support.playing import State, assert_leads, play, state_of
 
 from simulator.consumer.records import Record, read_records
 from simulator.ticdc.changefeed import load

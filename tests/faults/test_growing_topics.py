@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import oracle
-from support.contract_checks import find_violations
+from support.contract_checks import find_violations, with_definitions
+from support.replaying import replayed
 
 from simulator import Message, TiCDC
 from simulator.api.session import records
@@ -73,12 +72,8 @@ def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) ->
     """Return what breaks the contract, or does not lead to the empty table."""
     release = find(RELEASE)
     spec = stream_spec_of(load(sink_uri, BY_KEY, release), (), counts, release=release)
-    parts = [[record for record in stream if record.partition == number] for number in range(max(counts.values()))]
-    decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in parts))
-    found = [*find_violations(stream, replace(spec, later=oracle.definitions(decoded, {})))]
-    replayed = oracle.replay(decoded, {}, {})
-    assert all(not rows for rows in replayed.state.values())
-    return [str(violation) for violation in (*found, *replayed.violations)]
+    found = replayed(stream, spec.protocol, (), after={("shop", "item"): []}, fidelity=spec.fidelity)
+    return [str(violation) for violation in (*find_violations(stream, with_definitions(spec, stream)), *found.examples)]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -6,13 +6,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-from support import oracle
-from support.contract_checks import find_violations
+from support.contract_checks import find_violations, with_definitions
 
 from simulator import Message, TiCDC
 from simulator.api.session import records
@@ -75,13 +73,7 @@ def breaches(messages: Sequence[Message], uri: str) -> set[str]:
     """Return the checks of the contract that the stream fails; restarts are legal."""
     release = find(RELEASE)
     spec = stream_spec_of(load(uri, BY_KEY, release), (), {"shop": 2}, restarts=True, release=release)
-    decoded = list(
-        oracle.in_commit_order(
-            oracle.events([record for record in records(messages) if record.partition == partition], spec)
-            for partition in range(2)
-        )
-    )
-    spec = replace(spec, later=oracle.definitions(decoded, {}))
+    spec = with_definitions(spec, records(messages))
     return {violation.check for violation in find_violations(records(messages), spec)}
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from support.decoded import row_text
 from support.load_plans import OPEN, URI, at, load_plan, opened
 from support.load_sent import sent
-from support.playing import assert_leads, play, state, tables_of
+from support.playing import assert_leads, play, row_text, state, tables_of
 
 from simulator import tso
 from simulator.consumer.decode import RowEvent, before_image, decode, time_of

@@ -4,12 +4,10 @@ recorded and looked at, and a stream that keeps the contract."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import oracle
-from support.contract_checks import find_violations
+from support.contract_checks import find_violations, with_definitions
 from support.replaying import replayed
 
 from simulator import tso
@@ -77,11 +75,6 @@ def recorded(scenario: Shipped, release: str, directory: Path) -> list[Record]:
     return list(read_records(str(directory)))
 
 
-def partitions(stream: list[Record]) -> Iterator[list[Record]]:
-    for place in sorted({(record.topic, record.partition) for record in stream}):
-        yield [record for record in stream if (record.topic, record.partition) == place]
-
-
 @pytest.mark.parametrize(("scenario", "release"), PLAYED)
 def test_a_scenario_gives_what_was_recorded_and_keeps_the_contract(
     scenario: Shipped, release: str, tmp_path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
@@ -128,9 +121,7 @@ def violations(scenario: Shipped, release: str, stream: list[Record], directory:
     changefeed = load_file(settings.sink_uri, settings.config, found)
     counts = {topic.name: len(list(topic.iterdir())) for topic in directory.iterdir() if topic.is_dir()}
     spec = stream_spec_of(changefeed, (), counts, release=found, restarts=True)
-    decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in partitions(stream)))
-    spec = replace(spec, later=oracle.definitions(decoded, {}))
-    yield from find_violations(stream, spec)
+    yield from find_violations(stream, with_definitions(spec, stream))
     if scenario.name not in UNREPLAYED:
         tables, truth = upstream(scenario, release)
         sent = {name for name, table in tables.items() if changefeed_rules(changefeed, found).replicates(table)}

@@ -21,8 +21,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.table import Table as Definition
 from support import dumps
-from support.decoded import row_text
-from support.oracle.state import State, state_of
+from support.playing import State, row_text, state_of
 
 Row = Sequence[dumps.Value]
 Rows = Sequence[Row]

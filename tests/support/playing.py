@@ -1,25 +1,26 @@
-"""Plays runs as a user does, by the command line, and holds what comes out to the contract."""
+"""Plays runs as a user does, by the command line, and holds what comes out to the contract and to the rows of snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from simulator import cli
 from simulator.columns import row_image
 from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.decode import Image, RowEvent
+from simulator.consumer.decode.row_texts import value_text
 from simulator.consumer.records import Record
 from simulator.releases import V8_5, Release
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.table import Table
-from support import oracle
-from support.contract_checks import find_violations
-from support.oracle.state import State, compare, state_of
-from support.replaying import replayed as by_halves
+from simulator.tidb.model.table import Table, visible_columns
+from support.contract_checks import find_violations, with_definitions
+from support.replaying import Rows, replayed
+
+State = dict[tuple[str, str], list[bytes]]
+"""The row images of each table, sorted."""
 
 
 def play(*arguments: object) -> int:
@@ -34,9 +35,17 @@ def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
 
 
 def state(directory: Path) -> State:
-    """What the snapshot holds, as a consumer would."""
+    """What the snapshot holds."""
     physical, rows = rows_of(directory)
     return state_of((physical[row["table"]].table, row["image"]) for row in rows)
+
+
+def state_of(rows: Iterable[tuple[Table, bytes]]) -> State:
+    """The state that holds those row images."""
+    found: State = {}
+    for table, image in rows:
+        found.setdefault((table.schema, table.name), []).append(image)
+    return {name: sorted(images) for name, images in found.items()}
 
 
 def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[dict[str, Any]]]:
@@ -59,12 +68,30 @@ def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str],
     return found
 
 
+def row_of(image: bytes, table: Table) -> dict[str, str | None]:
+    """TiDB's texts of a row image, by column."""
+    names = [column.name for column in visible_columns(table)]
+    cells = (None if cell is None else cell.decode() for cell in row_image.cells_of(image))
+    return dict(zip(names, cells, strict=True))
+
+
+def row_text(image: Image, table: Table) -> dict[str, str | None]:
+    """TiDB's texts of a decoded image, in table order; bytes as Latin-1 text."""
+    return {column.name: value_text(image[column.name], column) for column in table.columns if column.name in image}
+
+
+def full_image(event: RowEvent) -> Image:
+    """The row that the event leaves, or that a DELETE removes."""
+    image = event.before if event.after is None else event.after
+    assert image is not None
+    return image
+
+
 def assert_contract(
     records: Iterable[Record], changefeed: Changefeed, partitions: Mapping[str, int], before: Path, after: Path
 ) -> None:
     """The stream breaks no rule, and leads from the snapshot before exactly to the snapshot after."""
-    tables = tables_of(after, before)
-    assert_leads(records, changefeed, partitions, tables, state(before), state(after))
+    assert_leads(records, changefeed, partitions, tables_of(after, before), state(before), state(after))
 
 
 def assert_leads(
@@ -72,41 +99,14 @@ def assert_leads(
     changefeed: Changefeed,
     partitions: Mapping[str, int],
     tables: Mapping[tuple[str, str], Table],
-    before: State,
-    after: State,
+    before: Rows,
+    after: Rows,
     release: Release = V8_5,
 ) -> None:
-    """The stream breaks no rule, and leads from the state before exactly to the state after, both by the names that
+    """The stream breaks no rule, and leads from the rows before exactly to the rows after, both by the names that
     messages have."""
     stream = list(records)
     spec = stream_spec_of(changefeed, tables.values(), partitions, release=release)
-    tables = spec.tables
-    decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in _partitions(stream)))
-    spec = replace(spec, later=oracle.definitions(decoded, tables))
-    assert list(find_violations(stream, spec)) == []
-    replayed = oracle.replay(decoded, before, tables)
-    assert replayed.violations == []
-    assert list(compare(replayed.state, after, tables)) == []
-    found = by_halves(
-        stream, spec.protocol, tables.values(), images(before, tables), images(after, tables), spec.fidelity
-    )
-    assert (found.counts, found.examples) == ({}, ())
-
-
-def images(state: State, tables: Mapping[tuple[str, str], Table]) -> dict[tuple[str, str], list[bytes]]:
-    """The row images of a state, those of tables without a handle key as often as they are there."""
-    return {
-        name: list(rows.values())
-        if handle_key(tables[name])
-        else [
-            row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in row)
-            for row, count in rows.items()
-            for _ in range(int(count))
-        ]
-        for name, rows in state.items()
-    }
-
-
-def _partitions(stream: list[Record]) -> list[list[Record]]:
-    places = sorted({(record.topic, record.partition) for record in stream})
-    return [[record for record in stream if (record.topic, record.partition) == place] for place in places]
+    assert list(find_violations(stream, with_definitions(spec, stream))) == []
+    found = replayed(stream, spec.protocol, spec.tables.values(), before, after, spec.fidelity)
+    assert (found.counts, found.examples, found.not_compared) == ({}, (), {})

@@ -11,10 +11,9 @@ import pyarrow as pa
 from simulator.consumer.decode.batches import StreamDecoder
 from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.engines import in_process
-from simulator.consumer.frame import RECORD_SCHEMA
 from simulator.consumer.records import Record, TopicPartition
 from simulator.consumer.replay.digests import digests, only, settle
-from simulator.consumer.replay.frame import BEGIN, END, ImagePairSource, Report
+from simulator.consumer.replay.frame import ImagePairSource, Report
 from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.normalize import LikeNull, nothing_like_null
@@ -25,6 +24,7 @@ from simulator.consumer.replay.table_timeline import TableTimeline, table_timeli
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns
+from support.contract_checks import record_batches
 
 Rows = Mapping[tuple[str, str], Sequence[bytes]]
 """Row images by table."""
@@ -51,7 +51,7 @@ def replayed(
     for record in stream:
         partitions.setdefault((record.topic, record.partition), []).append(record)
     decoding = StreamDecoder(protocol)
-    batches = [decoding.decoded(recorded(part)) for part in partitions.values()]
+    batches = [decoding.decoded(*record_batches(part, len(part))) for part in partitions.values()]
     found = table_timeline(stream_statements(batches), [*tables] or None, known, ends)
     replaying, left = ImagePairBuilder(found, fidelity, row_images, like_null=like_null), SkippedChanges()
 
@@ -86,16 +86,6 @@ def replayed_by_digests(sources: Sequence[ImagePairSource], expected: TableKnowl
     return [*settled.counts, *in_process.replay_in_process(looked_at, expected, SHOWN, lambda value: None)]
 
 
-def recorded(part: Sequence[Record]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(
-        [
-            {"offset": record.offset, "timestamp": record.timestamp, "key": record.key, "value": record.value}
-            for record in part
-        ],
-        RECORD_SCHEMA,
-    )
-
-
 def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: LikeNull) -> ImagePairSource:
     """The images of a state, in the tables' definitions then."""
 
@@ -110,5 +100,4 @@ def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: Li
                 pa.array(of_table, pa.binary()), names
             )
 
-    assert BEGIN < END
     return read

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.oracle.state import State
 from support.playing import play, state, tables_of
-from support.truths import assert_truth, marks, replayed
+from support.truths import Replay, assert_truth, marks, replayed
 
 from simulator import tso
 from simulator.consumer.truth_metadata import read
@@ -18,7 +17,7 @@ from simulator.ticdc.changefeed import load
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
+URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2&max-batch-size=1"
 FORCED = "force-replicate = true\n"
 PARTS = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN ({}), PARTITION p1 VALUES LESS THAN (100))"
 Row = Callable[[int], tuple[object, ...]]
@@ -89,7 +88,7 @@ def run(request: pytest.FixtureRequest, shops: tuple[Path, Path], tmp_path_facto
 Run = tuple[tuple[object, ...], Path]
 
 
-def consumed(run: Run, before: Path, until: int) -> State:
+def consumed(run: Run, before: Path, until: int) -> Replay:
     return replayed(run[1] / "out", load(URI, FORCED), state(before), tables_of(before), until)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.oracle.state import State
-from support.playing import play, state
+from support.playing import State, play, state
 
 from simulator.api.session import TiCDC
 from simulator.consumer.truth_metadata import read

@@ -13,7 +13,7 @@ from support.truths import assert_truth, marks, replayed
 from simulator import tso
 from simulator.ticdc.changefeed import load
 
-URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=2"
+URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=2&max-batch-size=1"
 TABLES = """\
 CREATE TABLE a (id INT PRIMARY KEY, v INT);
 CREATE TABLE b (id INT NOT NULL, v INT, UNIQUE KEY (id));

@@ -25,7 +25,7 @@ from simulator.ticdc.table_info import handle_columns
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import is_binary
-from support.decoded import row_text
+from support.playing import row_text
 from support.vectors.codecs import Json, encoded
 from support.vectors.files import Vector
 from support.vectors.kinds import Kind, keys_of

@@ -18,7 +18,7 @@ from support.codec_expected import Case, Wanted, cut_down, expected, same
 from support.codec_readings import ReadRow, Texts, canal, open_text, opened, simple
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
-from support.decoded import row_text
+from support.playing import row_text
 
 from simulator.columns.row_image import FEW_ROWS
 from simulator.consumer.decode import Event, RowEvent, TableSchemas, decode

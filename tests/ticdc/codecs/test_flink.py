@@ -20,8 +20,7 @@ from support.codec_losses import LOST
 from support.codec_readings import Texts
 from support.flink import Flink, Refused
 from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
-from support.oracle.state import row_of
-from support.playing import play, state, tables_of
+from support.playing import play, row_of, state, tables_of
 from support.random_tables import Change
 
 from simulator.consumer.records import read_records
@@ -85,7 +84,7 @@ def test_airports_go_from_one_release_to_the_next(
     messages = stream.play(*airports.SHIPPED, tmp_path)
     ((name, table),) = tables_of(*airports.SHIPPED).items()
     before, after = (
-        Counter(as_sent(table, row_of(image, table)) for image in state(directory)[name].values())
+        Counter(as_sent(table, row_of(image, table)) for image in state(directory)[name])
         for directory in airports.SHIPPED
     )
     assert before != after
