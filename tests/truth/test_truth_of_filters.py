@@ -20,7 +20,7 @@ URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=1"
 
 
 def rows(found: State, table: str) -> list[str]:
-    return sorted("-".join(cell.decode() for cell in image.split(b"\xff")) for image in found["test", table].values())
+    return sorted("-".join(cell.decode() for cell in image.split(b"\xff")) for image in found["test", table])
 
 
 def truth_of(sql: str, config: str, directory: Path) -> State:
