@@ -89,7 +89,7 @@ BREAKS: dict[str, tuple[Callable[[Stream], object], str]] = {
     "a row before its statement": (lambda stream: everywhere(stream, 3, Ddl(ts(1, 2), *TRUNCATE)), "ddl-out-of-order"),
     "a row after its statement": (lambda stream: everywhere(stream, 2, Ddl(ts(1.5), *TRUNCATE)), "row-behind-ddl"),
     "a statement below a watermark": (
-        lambda stream: [messages.append([Ddl(ts(3.9), *COMMENT)]) for messages in stream.values()],
+        lambda stream: everywhere(stream, 1 << 20, Ddl(ts(3.9), *COMMENT)),
         "ddl-below-watermark",
     ),
     "a message of 17 rows": (lambda stream: stream[0].insert(-1, [*BATCH]), "too-many-events"),

@@ -109,9 +109,9 @@ def stream(
     chosen = choose_partitions(to, hashed, times, pa.nulls(len(times), pa.int64()), PARTITIONS)
     entry = codec.watermark(FIRST + (99 << 18), options, release)
     for partition in range(PARTITIONS):
-        mine = np.flatnonzero(chosen == partition)
+        mine = np.flatnonzero(chosen == partition).tolist()
         messages: list[tuple[bytes | None, bytes]] = []
-        if len(mine):
+        if mine:
             changes = rows(table, [history[number] for number in mine], made.binary)
             encoded = codec.encode(replace(changes, commit_ts=pa.array(times[mine])), options, release)
             framed = codec.frame(encoded, np.zeros(len(mine), np.int64), options, release)

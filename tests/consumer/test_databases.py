@@ -226,8 +226,8 @@ def server() -> Iterator[str]:
     with TemporaryDirectory(prefix="postgresql-") as directory, socket() as free:
         data, secret = Path(directory, "data"), Path(directory, "secret")
         secret.write_text(PASSWORD)
-        for path in (Path(directory), secret) if user else ():
-            chown(path, user)
+        for path in (Path(directory), secret):
+            chown(path, user or os.getuid())
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
