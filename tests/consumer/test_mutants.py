@@ -25,9 +25,7 @@ from support.mutants import (
     stream_mutants,
     verdict,
     verified,
-    write,
 )
-from support.playing import play
 
 from simulator.consumer.verify.verification import RIGHT, Verification
 
@@ -264,22 +262,6 @@ def _verdict(mutant: Mutant, recorded: Recorded) -> str:
 def chosen(mutants: list[Mutant], count: int, of: str = "") -> list[Mutant]:
     """Some of the mutants, the same in each run."""
     return sorted(mutants, key=lambda mutant: crc32(f"{of} {mutant.mutation}".encode()))[:count]
-
-
-@pytest.mark.parametrize(
-    ("what", "code"), [("nothing", 0), ("all DDL ALTER TABLE ADD removed", 1), ("column n lost in all rows", 1)]
-)
-def test_the_command_exits_with_its_verdict(tmp_path: Path, what: str, code: int) -> None:
-    """1 for a statement, or a column, that was lost everywhere."""
-    protocol = PROTOCOLS["canal-json"]
-    recorded = record(statements_story(protocol), protocol, tmp_path / "statements")
-    known = known_messages(recorded, protocol)
-    mutants = {mutant.mutation.what: mutant for mutant in stream_mutants(known, form_of(protocol.form, {}))}
-    stream = mutants[what].stream() if what in mutants else recorded.messages
-    assert stream is not None
-    write(stream, recorded)
-
-    assert code == play("verify", recorded.directory, "--truth", recorded.truth)
 
 
 # Many mutants in one stream
