@@ -86,6 +86,7 @@ BREAKS: dict[str, tuple[Callable[[Stream], object], str]] = {
     "no last watermarks": (lambda stream: [messages.pop() for messages in stream.values()], "row-uncovered"),
     "a missing statement": (lambda stream: stream[2].pop(0), "ddl-missing"),
     "statements out of order": (lambda stream: everywhere(stream, 1, Ddl(ts(-1), *DROP)), "ddl-out-of-order"),
+    "a statement sent twice": (lambda stream: everywhere(stream, 1, Ddl(ts(0))), "ddl-repeated"),
     "a row before its statement": (lambda stream: everywhere(stream, 3, Ddl(ts(1, 2), *TRUNCATE)), "ddl-out-of-order"),
     "a row after its statement": (lambda stream: everywhere(stream, 2, Ddl(ts(1.5), *TRUNCATE)), "row-behind-ddl"),
     "a statement below a watermark": (
@@ -93,11 +94,15 @@ BREAKS: dict[str, tuple[Callable[[Stream], object], str]] = {
         "ddl-below-watermark",
     ),
     "a message of 17 rows": (lambda stream: stream[0].insert(-1, [*BATCH]), "too-many-events"),
+    "a watermark in the message of a statement": (
+        lambda stream: stream[0][0].extend(stream[0].pop(1)),
+        "message-mixed",
+    ),
     "a long message": (lambda stream: stream[0].insert(-1, [Row(ts(3.5), 3, None, "x" * 1100)]), "message-too-large"),
 }
 """A way to break a good stream, and the check that must tell it."""
 
-ONLY_OPEN = {"a missing statement", "a message of 17 rows"}
+ONLY_OPEN = {"a missing statement", "a message of 17 rows", "a watermark in the message of a statement"}
 """In canal-json DDL is in partition 0 alone, and a message is one event."""
 
 IN_MILLISECONDS = [
