@@ -1,1 +1,0 @@
-"""Vectors: the files, their kinds, and a check for each kind."""
