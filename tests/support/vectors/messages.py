@@ -48,8 +48,8 @@ Message = tuple[bytes | None, bytes]
 
 # -- options -----------------------------------------------------------------------------------------------------------
 
-PLACES = ("sink-uri", "(top level)", "sink", "sink.open", "sink.kafka-config", "sink.kafka-config.codec-config")
-PLACES += ("sink.kafka-config.large-message-handle",)
+TABLES = ("sink", "sink.open", "sink.kafka-config", "sink.kafka-config.codec-config")
+PLACES = ("sink-uri", "(top level)", *TABLES, "sink.kafka-config.large-message-handle")
 """Where an option may stand; the first place at which the release has it is taken."""
 
 load = cache(changefeed.load)
@@ -99,9 +99,12 @@ def codec_options(data: Json, release: Release) -> CodecOptions:
     codec = replace(loaded(data, release).codec, build_ts=data.get("build_time", 0), terminator="")
     if not release.batch_size_sets_bytes:
         return codec
-    asked = {"max-batch-size": release.max_batch_size, "max-message-bytes": release.max_message_bytes}
-    asked |= {name: int(data.get("options", {}).get(name, default)) for name, default in asked.items()}
-    return replace(codec, **{name.replace("-", "_"): number for name, number in asked.items()})
+    given = data.get("options", {})
+    return replace(
+        codec,
+        max_batch_size=int(given.get("max-batch-size", release.max_batch_size)),
+        max_message_bytes=int(given.get("max-message-bytes", release.max_message_bytes)),
+    )
 
 
 # -- rows and batches --------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What was given: the files, and a check for each kind of vector."""
