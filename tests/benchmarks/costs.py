@@ -9,23 +9,17 @@ those that the costs predict; Kafka shares the cores.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from load_kafka import KEPT
-from load_runs import cpu_seconds, family, role
+from measuring import COUNTING, KEPT, PROGRAM, SIX, SPREAD, cpu_seconds, kafka, options, ran, uri
 from snapshots import make
 
-from simulator.broker import server as broker
-from simulator.broker.processes import free_port
 from simulator.settings import IN_PROCESS
 
 LOOK = 0.1
@@ -36,10 +30,6 @@ MORE = 3
 
 ROLES = ("Java", "Python worker", "driver", "Kafka")
 LOADED_A_SECOND = 100_000
-HERE = Path(__file__).parent
-PROGRAM = (str(Path(sys.executable).with_name("ticdc-sim")),)
-COUNTING = (sys.executable, str(HERE / "load_into.py"))
-SPREAD = '[sink]\ndispatchers = [{ matcher = ["*.*"], partition = "index-value" }]\n'
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class Place:
     cores: int = 2
 
     def uri(self, topic: str) -> str:
-        return f"kafka://{self.address}/{topic}?protocol=canal-json&enable-tidb-extension=true&partition-num=4"
+        return uri(self.address, topic)
 
     @property
     def config(self) -> tuple[str, str]:
@@ -73,22 +63,10 @@ class Place:
     def run(self, rows: int, program: tuple[str, ...], *arguments: str, master: str = "") -> Run:
         pinned = ["taskset", "-c", f"0-{self.cores - 1}"]
         subprocess.run([*pinned[:1], "-a", "-p", *pinned[1:], str(self.kafka)], check=True, capture_output=True)
-        command = [*pinned, *program, *arguments, "--master", master or f"local[{self.cores}]"]
-        seen: dict[int, tuple[str, float]] = {}
-        before, began = cpu_seconds(self.kafka), time.monotonic()
-        with tempfile.TemporaryFile("w+") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-            while process.poll() is None:
-                for pid in family(process.pid):
-                    _, used = seen.get(pid, ("", 0.0))
-                    seen[pid] = role(pid, process.pid), max(used, cpu_seconds(pid))
-                time.sleep(LOOK)
-            seconds = time.monotonic() - began
-            output.seek(0)
-            if process.returncode:
-                raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read()}")
-        cpu = {kind: sum(used for name, used in seen.values() if name == kind) for kind in ROLES}
-        return Run(rows, seconds, cpu | {"Kafka": cpu_seconds(self.kafka) - before})
+        before = cpu_seconds(self.kafka)
+        found = ran(*pinned, *program, *arguments, "--master", master or f"local[{self.cores}]", every=LOOK)
+        cpu = {role: found.cpu(role) for role in ROLES}
+        return Run(rows, found.seconds, cpu | {"Kafka": cpu_seconds(self.kafka) - before})
 
 
 @cache
@@ -104,12 +82,11 @@ def diff(place: Place, rows: int, program: tuple[str, ...] = COUNTING) -> Run:
 
 def load(place: Place, rows: int, program: tuple[str, ...] = COUNTING) -> Run:
     """For as long as it takes at LOADED_A_SECOND, but as fast as it can."""
-    summary, plan = place.directory / "summary.json", str(HERE / "load_six.toml")
+    summary = place.directory / "summary.json"
     went = ["--rate", "max", "--duration", f"{rows // LOADED_A_SECOND}s", "--summary", str(summary)]
     checkpoint = ["--checkpoint", tempfile.mkdtemp(dir=place.directory)]
-    run = place.run(
-        rows, program, "load", plan, "--sink-uri", place.uri(f"load-{rows}"), *went, *checkpoint, *place.config
-    )
+    to = ["--sink-uri", place.uri(f"load-{rows}")]
+    run = place.run(rows, program, "load", str(SIX), *to, *went, *checkpoint, *place.config)
     return replace(run, rows=json.loads(summary.read_text("utf-8"))["rows"])
 
 
@@ -119,10 +96,8 @@ def stream(place: Place, rows: int) -> tuple[str, str]:
     to, truth = place.directory / f"stream-{rows}", place.directory / f"truth-{rows}"
     how = ["--rate", str(LOADED_A_SECOND), "--duration", f"{rows // LOADED_A_SECOND}s", "--fixtures", str(to)]
     more = ["--fixtures-format", "parquet", "--truth", str(truth), "--truth-format", "parquet"]
-    plan = str(HERE / "load_six.toml")
-    replace(place, cores=2).run(
-        rows, PROGRAM, "load", plan, "--sink-uri", place.uri("written"), *how, *more, *place.config, master=IN_PROCESS
-    )
+    command = ["load", str(SIX), "--sink-uri", place.uri("written"), *how, *more, *place.config]
+    place.run(rows, PROGRAM, *command, master=IN_PROCESS)
     return str(to), str(truth)
 
 
@@ -159,24 +134,13 @@ def compare(path: Callable[[Place, int], Run], name: str, place: Place, rows: in
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=int, default=1_000_000)
-    options.add_argument("--path", action="append", choices=PATHS)
-    options.add_argument("--check", action="store_true")
-    chosen = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-costs-") as name:
-        directory = Path(name)
-        address = broker.start(free_port(), directory / "kafka", KEPT)
-        served = broker.status(directory / "kafka")
-        assert served is not None, "it has just been started"
-        place = Place(directory, address, served.pid)
-        try:
-            print("| core-seconds of a million rows | Java | Python | driver | Kafka | all | rows/s a core |", end="")
-            print(" start, core-seconds | start, s |\n|---|---|---|---|---|---|---|---|---|")
-            for path in chosen.path or PATHS:
-                compare(PATHS[path], path, place, chosen.rows, chosen.check)
-        finally:
-            broker.stop(directory / "kafka")
+    chosen = options(__doc__, {"path": PATHS}, rows=1_000_000, path=tuple(PATHS), check=False)
+    with tempfile.TemporaryDirectory(prefix="bench-costs-") as name, kafka(KEPT) as broker:
+        place = Place(Path(name), broker.address, broker.pid)
+        print("| core-seconds of a million rows | Java | Python | driver | Kafka | all | rows/s a core |", end="")
+        print(" start, core-seconds | start, s |\n|---|---|---|---|---|---|---|---|---|")
+        for path in chosen.path:
+            compare(PATHS[path], path, place, chosen.rows, chosen.check)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,15 @@ other work is equally busy for all; the ratio to the first is the median of the 
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import time
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import product
+from statistics import median
 
-import encode
 import numpy as np
 import pyarrow as pa
+from encode import TABLES, RandomTable, batch
+from measuring import beside, cpu, in_turn, options
 
 from simulator.consumer.decode import decode
 from simulator.consumer.decode.batches import StreamDecoder
@@ -24,20 +24,15 @@ from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
-PASSES = 5
 
-
-def messages(
-    protocol: str, statement: str, made: encode.RandomTable, operation: str, rows: int, tables: int
-) -> pa.Table:
+def messages(protocol: str, statement: str, made: RandomTable, operation: str, rows: int, tables: int) -> pa.Table:
     """Records of so many changes, one message each."""
-    codec, options = CODECS[protocol], CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json")
+    codec, asked = CODECS[protocol], CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json")
     table = create_table(statement)
     parts = []
     for number in range(tables):
-        renamed = replace(table, name=f"{table.name}{number}")
-        changes = encode.batch(renamed, made, operation, rows // tables)
-        whole = codec.frame(codec.encode(changes, options, V8_5), np.arange(rows // tables), options, V8_5)
+        changes = batch(replace(table, name=f"{table.name}{number}"), made, operation, rows // tables)
+        whole = codec.frame(codec.encode(changes, asked, V8_5), np.arange(rows // tables), asked, V8_5)
         parts.append((whole.keys, whole.values))
     keys, values = (
         pa.chunked_array([side for side in sides if side is not None], pa.binary()).combine_chunks()
@@ -49,49 +44,32 @@ def messages(
     return pa.Table.from_arrays([numbers, numbers, keys, values.take(order)], schema=RECORD_SCHEMA)
 
 
-def by_columns(records: Mapping[str, pa.Table], rows: int) -> dict[str, list[float]]:
-    """CPU seconds of each pass by protocol; the protocols take turns."""
-    times: dict[str, list[float]] = {protocol: [] for protocol in records}
-    for _ in range(PASSES):
-        for protocol, table in records.items():
-            decoding = StreamDecoder()
-            decoding.decoded(table.slice(0, 100).combine_chunks().to_batches()[0])
-            start = time.process_time()
-            for batch in table.to_batches(max_chunksize=rows):
-                decoding.decoded(batch)
-            times[protocol].append(time.process_time() - start)
-    return times
+def by_columns(records: pa.Table, rows: int) -> float:
+    """CPU seconds of reading them by columns, behind a first batch."""
+    decoding = StreamDecoder()
+    decoding.decoded(records.slice(0, 100).combine_chunks().to_batches()[0])
+    return cpu(lambda: [decoding.decoded(batch) for batch in records.to_batches(max_chunksize=rows)])
 
 
 def one_by_one(records: pa.Table, protocol: str) -> float:
-    """The same with `decode`."""
+    """Messages a CPU second with `decode`."""
     some = records.slice(0, 2000)
     pairs = list(zip(some["key"].to_pylist(), some["value"].to_pylist(), strict=True))
-    start = time.process_time()
-    for key, value in pairs:
-        decode(key, value, protocol)
-    return len(pairs) / (time.process_time() - start)
+    return len(pairs) / cpu(lambda: [decode(key, value, protocol) for key, value in pairs])
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=65536, help="messages")
-    parser.add_argument("--batch", type=int, default=1 << 15, help="messages in a batch")
-    parser.add_argument("--tables", type=int, default=1)
-    parser.add_argument("--protocol", choices=CODECS, action="append")
-    chosen = parser.parse_args()
+    every = ("canal-json", "open-protocol", "debezium", "simple")
+    chosen = options(__doc__, {"protocol": CODECS}, rows=65536, batch=1 << 15, tables=1, protocol=every)
     pa.set_cpu_count(1)
-    protocols = chosen.protocol or ("canal-json", "open-protocol", "debezium", "simple")
     print(f"{'protocol':14} {'columns':>7} {'':>7} {'rows/s':>10} {'× first':>8} {'one by one':>10} {'×':>6}")
-    for columns, statement, made in ((6, encode.NARROW, encode.narrow_row), (62, encode.WIDE, encode.wide_row)):
+    for (columns, (statement, made)), operation in product(TABLES.items(), ("INSERT", "UPDATE")):
         rows = chosen.rows // (columns // 6)
-        for operation in ("INSERT", "UPDATE"):
-            records = {each: messages(each, statement, made, operation, rows, chosen.tables) for each in protocols}
-            times = by_columns(records, chosen.batch)
-            for protocol, taken in times.items():
-                fast, slow = rows / statistics.median(taken), one_by_one(records[protocol], protocol)
-                ratios = (one / own for one, own in zip(times[protocols[0]], taken, strict=True))
-                print(
-                    f"{protocol:14} {columns:7} {operation:>7} {fast:10,.0f} {statistics.median(ratios):8.2f} {slow:10,.0f} "
-                    f"{fast / slow:6.1f}"
-                )
+        records = {each: messages(each, statement, made, operation, rows, chosen.tables) for each in chosen.protocol}
+        times = in_turn({name: partial(by_columns, each, chosen.batch) for name, each in records.items()}, 5, warm=0)
+        for protocol, taken in times.items():
+            fast, slow = rows / median(taken), one_by_one(records[protocol], protocol)
+            print(
+                f"{protocol:14} {columns:7} {operation:>7} {fast:10,.0f} {beside(times[chosen.protocol[0]], taken):8.2f} "
+                f"{slow:10,.0f} {fast / slow:6.1f}"
+            )

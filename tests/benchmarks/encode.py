@@ -1,4 +1,5 @@
-"""Encoding alone, on one core, against TiCDC's own Go encoders: `python tests/benchmarks/encode.py [--rows N] [--case NAME]`.
+"""Encoding alone, on one core, against TiCDC's own Go encoders: `python tests/benchmarks/encode.py [--rows N] [--case NAME …]
+[--release v4.0.9 new-v8.5.7 …]`.
 
 Rates are per CPU second, median of the passes over 16,384 rows, key and value and framing counted; the figures of TiCDC
 (classic v8.5.3, Go 1.23) were taken the same way on rows of the same kinds. What is timed is what the pipeline
@@ -8,16 +9,19 @@ first case is the median of the passes' ratios.
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from statistics import median
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from measuring import beside, cpu, in_turn, options
 
 from simulator.releases import V8_5, Release, find
 from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
+from simulator.ticdc.codecs.row_changes import Messages
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
 
@@ -33,8 +37,19 @@ TICDC: dict[tuple[str, int, str], float] = {
 }
 """Rows per CPU second of TiCDC's encoders."""
 
+BOTH: dict[str, dict[str, Any]] = {
+    "": {},
+    "-updated-only": {"only_output_updated_columns": True},
+    "-lz4": {"large_message_handle_compression": "lz4"},
+    "-snappy": {"large_message_handle_compression": "snappy"},
+}
 CASES = {
-    **{name: CodecOptions(name) for name in ("open-protocol", "canal-json")},
+    **{
+        f"{name}{option}": CodecOptions(name, **given)
+        for name in ("open-protocol", "canal-json")
+        for option, given in BOTH.items()
+    },
+    "canal-json-compatible": CodecOptions("canal-json", content_compatible=True),
     "debezium": CodecOptions("debezium"),
     "debezium-bare": CodecOptions("debezium", debezium_disable_schema=True),
     "debezium-avro": CodecOptions("debezium-avro"),
@@ -120,56 +135,47 @@ def batch(table: Table, made: RandomTable, operation: str, rows: int) -> RowChan
     return RowChanges(table, None, commit_ts, pa.array(10**12 + places), before, after)
 
 
-def release_of(protocol: str) -> Release:
-    """The release to encode for: the default one, unless it lacks the protocol."""
-    return V8_5 if CODECS[protocol].protocol.exists(V8_5) else find("v26.3.4")
+TABLES: dict[int, tuple[str, RandomTable]] = {6: (NARROW, narrow_row), 62: (WIDE, wide_row)}
+"""By the number of columns."""
 
 
-def measure(cases: Sequence[str], changes: RowChanges, passes: int) -> Iterator[tuple[str, float, int, float]]:
-    """For each case rows per CPU second, bytes of key and value a row, and the ratio to the first case."""
-    rows, group = len(changes.after), np.zeros(len(changes.after), np.int64)
-    times: dict[str, list[float]] = {case: [] for case in cases}
-    sizes: dict[str, int] = {}
-    for _ in range(passes + 1):
-        for case in cases:
-            options = CASES[case]
-            codec, release = CODECS[options.protocol], release_of(options.protocol)
-            start = time.process_time()
-            made = codec.frame(codec.encode(changes, options, release), group, options, release)
-            times[case].append(time.process_time() - start)
-            sizes[case] = made.values.nbytes + (made.keys.nbytes if made.keys is not None else 0)
-    first = times[cases[0]][1:]
-    for case, taken in times.items():
-        ratio = statistics.median(one / own for one, own in zip(first, taken[1:], strict=True))
-        yield case, rows / statistics.median(taken[1:]), sizes[case] // rows, ratio
+def encode(changes: RowChanges, options: CodecOptions, release: Release) -> Messages:
+    """What the pipeline calls: rows to framed messages."""
+    codec, alone = CODECS[options.protocol], np.zeros(len(changes.after), np.int64)
+    return codec.frame(codec.encode(changes, options, release), alone, options, release)
 
 
-def report(cases: Sequence[str], rows: int, passes: int) -> None:
-    """Prints a line per case, width and operation."""
+def main() -> None:
+    """Prints a line per case, release, width and operation. By default the release is v8.5.3, or one that has the
+    protocol; a case whose protocol a release lacks is left out."""
+    given = options(__doc__, {"case": CASES}, rows=16384, case=tuple(CASES), passes=9, release=("",))
+    pa.set_cpu_count(1)
     print(
-        f"{'case':16} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'MB/s':>6} "
+        f"{'case':38} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'MB/s':>6} "
         f"{'× first':>8} {'× TiCDC':>8}"
     )
-    for columns, statement, made in ((6, NARROW, narrow_row), (62, WIDE, wide_row)):
-        table = create_table(statement)
-        assert len(table.columns) == columns, len(table.columns)
-        for operation in ("INSERT", "UPDATE"):
-            changes = batch(table, made, operation, rows)
-            for case, rate, size, beside in measure(cases, changes, passes):
-                ticdc = TICDC.get((case, columns, operation))
-                ratio = "-" if ticdc is None else f"{rate / ticdc:.1f}"
-                seen = rate * (2 if operation == "UPDATE" else 1)
-                print(
-                    f"{case:16} {columns:7} {operation:>7} {rate:10,.0f} {seen:10,.0f} {size:6} {rate * size / 1e6:6,.0f} "
-                    f"{beside:8.2f} {ratio:>8}"
-                )
+    for (columns, (statement, made)), operation in product(TABLES.items(), ("INSERT", "UPDATE")):
+        changes = batch(create_table(statement), made, operation, given.rows)
+        ways: dict[str, Callable[[], Messages]] = {}
+        for case, name in product(given.case, given.release):
+            protocol = CODECS[CASES[case].protocol].protocol
+            default = V8_5 if protocol.exists(V8_5) else find("v26.3.4")
+            new = "new" if name.startswith("new-") else "classic"
+            release = find(name.removeprefix("new-"), new) if name else default
+            if protocol.exists(release):
+                ways[f"{case} {release.name} {release.architecture}"] = partial(encode, changes, CASES[case], release)
+        times = in_turn({name: partial(cpu, way) for name, way in ways.items()}, given.passes)
+        first = next(iter(times.values()))
+        for name, taken in times.items():
+            whole, rate = ways[name](), given.rows / median(taken)
+            size = (whole.values.nbytes + (whole.keys.nbytes if whole.keys is not None else 0)) // given.rows
+            ticdc = TICDC.get((name.removesuffix(" v8.5.3 classic"), columns, operation))
+            print(
+                f"{name:38} {columns:7} {operation:>7} {rate:10,.0f} {rate * (1 + (operation == 'UPDATE')):10,.0f} "
+                f"{size:6} {rate * size / 1e6:6,.0f} {beside(first, taken):8.2f} "
+                f"{f'{rate / ticdc:.1f}' if ticdc else '-':>8}"
+            )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=16384, help="rows in a batch")
-    parser.add_argument("--case", choices=CASES, action="append", help="one of several cases, not all")
-    parser.add_argument("--passes", type=int, default=9)
-    pa.set_cpu_count(1)
-    given = parser.parse_args()
-    report(given.case or tuple(CASES), given.rows, given.passes)
+    main()

@@ -11,23 +11,22 @@ has the loop alone, with what is made ahead beside without it, so many times.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from measuring import in_turn, options
 
-from simulator.engines.tasks.messages import FlushMessages
 from simulator.load.epochs import epochs
 from simulator.load.epochs.epoch import Pace, SchemaEpoch, Window
 from simulator.load.plan import plan_file, rates
-from simulator.load.windows import sender as sender_module
 from simulator.load.windows.rows import window_rows
-from simulator.load.windows.sender import WindowSender
+from simulator.load.windows.sender import QueueItem, WindowSender
 from simulator.load.windows.sending import send_window, window_messages
 from simulator.releases import V8_5
 from simulator.run import library, outputs
@@ -47,6 +46,16 @@ class Measured:
     seconds: float
     cpu: float
 
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds
+
+    @property
+    def cpu_rate(self) -> float:
+        """Rows a CPU second."""
+        return self.rows / self.cpu
+
 
 class Slow(CountingSink):
     """Takes a while to acknowledge the end of a window, as a broker does, and a driver that plans the next one."""
@@ -59,17 +68,13 @@ class Slow(CountingSink):
         time.sleep(self._seconds)
 
 
-SPREAD = """[sink]
-dispatchers = [{matcher = ['*.*'], partition = "index-value"}]
-"""
-"""A changefeed whose rows go to all partitions."""
-
-
-def epoch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> SchemaEpoch:
+def epoch(preset: str | Path, protocol: str, config: str = "") -> SchemaEpoch:
     """The stream of a preset, or of a plan's file, from its start on."""
     plan = plan_file.load_plan(preset if isinstance(preset, Path) else library.preset_file(preset))
     changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", config, V8_5)
-    prepared = epochs.prepare_load(plan, rates.resolve_rates(rates.parse_rate("max"), rows).segments, changefeed, V8_5)
+    prepared = epochs.prepare_load(
+        plan, rates.resolve_rates(rates.parse_rate("max"), ROWS_A_SECOND).segments, changefeed, V8_5
+    )
     return next(epochs.schema_epochs(prepared, outputs.to_nowhere(prepared.plan, changefeed)))
 
 
@@ -94,14 +99,8 @@ def made(course: Course) -> tuple[int, int]:
 
 def encoded(course: Course) -> tuple[int, int]:
     """Its messages."""
-    rows = size = 0
-    for each in window_messages(course.next(), course.owned):
-        rows, size = rows + each.events.num_rows, size + _bytes(each)
-    return rows, size
-
-
-def _bytes(each: FlushMessages) -> int:
-    return sender_module.QueueItem(each).size
+    found = [(each.events.num_rows, QueueItem(each).size) for each in window_messages(course.next(), course.owned)]
+    return sum(rows for rows, _ in found), sum(size for _, size in found)
 
 
 def counted(course: Course, send: Callable[[Window], object], sink: CountingSink) -> tuple[int, int]:
@@ -122,33 +121,30 @@ def timed(window: Callable[[], tuple[int, int]], seconds: float) -> Measured:
     return Measured(rows, size, time.perf_counter() - began, time.process_time() - cpu)
 
 
-def ways(of: SchemaEpoch, acknowledged: float) -> dict[str, Callable[[float], Measured]]:
-    """What is measured, by name."""
+def ways(of: SchemaEpoch, wait: float) -> dict[str, Callable[[float], Measured]]:
+    """What is measured, by name; behind the first two, a loop without what is made ahead and one with it."""
     course = Course(of)
 
-    def loop(ahead: bool, wait: float) -> Callable[[float], Measured]:
-        def run(seconds: float) -> Measured:
-            sink = Slow(wait) if wait else CountingSink()
-            sender = WindowSender(sink)
-            send: Callable[[Window], object] = (
-                (lambda window: sender.send(window, course.owned))
-                if ahead
-                else (lambda window: send_window(window, course.owned, sink))
-            )
-            try:
-                return timed(lambda: counted(course, send, sink), seconds)
-            finally:
-                sender.stop()
+    def loop(wait: float, ahead: bool, seconds: float) -> Measured:
+        sink = Slow(wait) if wait else CountingSink()
+        sender = WindowSender(sink)
+        sends: dict[bool, Callable[[Window], object]] = {
+            True: lambda window: sender.send(window, course.owned),
+            False: lambda window: send_window(window, course.owned, sink),
+        }
+        try:
+            return timed(lambda: counted(course, sends[ahead], sink), seconds)
+        finally:
+            sender.stop()
 
-        return run
-
+    told = f"acknowledged after {1000 * wait:.0f} ms"
     return {
         "rows alone": lambda seconds: timed(lambda: made(course), seconds),
         "encoded": lambda seconds: timed(lambda: encoded(course), seconds),
-        "sent": loop(False, 0.0),
-        "sent, made ahead": loop(True, 0.0),
-        f"acknowledged after {1000 * acknowledged:.0f} ms": loop(False, acknowledged),
-        f"acknowledged after {1000 * acknowledged:.0f} ms, made ahead": loop(True, acknowledged),
+        "sent": partial(loop, 0.0, False),
+        "sent, made ahead": partial(loop, 0.0, True),
+        told: partial(loop, wait, False),
+        f"{told}, made ahead": partial(loop, wait, True),
     }
 
 
@@ -156,44 +152,33 @@ def paired(each: dict[str, Callable[[float], Measured]], pairs: int, seconds: fl
     """Prints how the loop with what is made ahead does beside the one without, each first in every other pair."""
     names = list(each)
     for plain, ahead in (names[2:4], names[4:6]):
-        real, cpu = [], []
+        found = []
         for number in range(pairs):
             order = (plain, ahead) if number % 2 == 0 else (ahead, plain)
-            found = {name: each[name](seconds) for name in order}
-            real.append(found[ahead].rows / found[ahead].seconds * found[plain].seconds / found[plain].rows)
-            cpu.append(found[ahead].rows / found[ahead].cpu * found[plain].cpu / found[plain].rows)
+            one = {name: each[name](seconds) for name in order}
+            found.append((one[ahead].rate / one[plain].rate, one[ahead].cpu_rate / one[plain].cpu_rate))
+        real, cpu = zip(*found, strict=True)
         low, middle, high = statistics.quantiles(real, n=4)
-        better = sum(ratio > 1 for ratio in real)
         print(
-            f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {better} of {pairs}; "
-            f"a CPU second {statistics.median(cpu):.2f} x"
+            f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {sum(r > 1 for r in real)} of "
+            f"{pairs}; a CPU second {statistics.median(cpu):.2f} x"
         )
 
 
 def main() -> None:
     """Prints one line a way."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--preset", action="append", metavar="NAME=PROTOCOL")
-    parser.add_argument("--acknowledged", type=float, default=100.0, metavar="MS")
-    parser.add_argument("--pairs", type=int, default=0)
-    given = parser.parse_args()
-    for case in given.preset or CASES:
+    given = options(__doc__, seconds=20.0, rounds=3, preset=CASES, acknowledged=100.0, pairs=0)
+    for case in given.preset:
         preset, _, protocol = case.partition("=")
-        measured: dict[str, list[Measured]] = {}
+        print(f"{preset}, {protocol}")
         each = ways(epoch(preset, protocol), given.acknowledged / 1000)
         if given.pairs:
-            print(f"{preset}, {protocol}")
             paired(each, given.pairs, given.seconds / given.pairs)
             continue
-        for _ in range(given.rounds):
-            for name, run in each.items():
-                measured.setdefault(name, []).append(run(given.seconds / given.rounds))
-        print(f"{preset}, {protocol}")
-        for name, found in measured.items():
-            rates_of = [one.rows / one.seconds for one in found]
-            cpu = statistics.median(one.rows / one.cpu for one in found)
+        run = {name: partial(way, given.seconds / given.rounds) for name, way in each.items()}
+        for name, found in in_turn(run, given.rounds, warm=0).items():
+            rates_of = [one.rate for one in found]
+            cpu = statistics.median(one.cpu_rate for one in found)
             size = statistics.median(one.bytes / one.seconds for one in found) / (1 << 20)
             print(
                 f"  {name:42} {statistics.median(rates_of):9,.0f} rows/s ({min(rates_of):,.0f} to {max(rates_of):,.0f})"

@@ -12,15 +12,16 @@ import re
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 from typing import TypeVar
 
 import confluent_kafka
 from kafka.future import Future
-from load import SPREAD, Course, epoch, made, timed
+from load import Course, epoch
+from measuring import SIX, SPREAD
 
 from simulator.broker import jars
 from simulator.broker.jars import find_java
@@ -43,9 +44,6 @@ POLLED = 500
 WARM = 2.0
 """Seconds that are not counted."""
 
-WINDOW_ROWS = 200_000
-"""Of a window whose rows are made and not sent."""
-
 TOOLS = f"""<ivy-module version="2.0"><info organisation="local" module="kafka-tools"/><dependencies>
 <dependency org="org.apache.kafka" name="kafka-tools" rev="{jars.KAFKA}" conf="default"/>
 <dependency org="org.apache.logging.log4j" name="log4j-slf4j-impl" rev="2.25.4" conf="default"/>
@@ -55,35 +53,33 @@ TOOLS = f"""<ivy-module version="2.0"><info organisation="local" module="kafka-t
 
 @dataclass(frozen=True)
 class Share:
-    """What one process sends."""
+    """What one process does."""
 
-    settings: KafkaSettings
-    topic: str
-    plan: str | Path
-    protocol: str
+    loop: str
     number: int
     processes: int
     seconds: float
+    settings: KafkaSettings
+    topic: str
 
 
 T = TypeVar("T")
+Loop = Callable[[Share], Callable[[], float]]
+"""Makes everything ready; what it gives then says how many records a second there are."""
 
-Loop = Callable[[Share, list[Records]], float]
-"""Gives records a second."""
 
-
-def sink(share: Share, ready: list[Records]) -> float:
+def sink(share: Share) -> Callable[[], float]:
     """Our sink."""
-    kafka = KafkaSink(share.settings, [share.topic])
+    kafka, ready = KafkaSink(share.settings, [share.topic]), _records(share)
 
     def send(records: Records) -> int:
         kafka.write(records)
         return len(records.value)
 
-    return _clocked(share, ready, send, lambda: require_delivered(kafka.close()))
+    return partial(_clocked, share, ready, send, lambda: require_delivered(kafka.close()))
 
 
-def kafka_python(share: Share, ready: list[Records]) -> float:
+def kafka_python(share: Share) -> Callable[[], float]:
     """The textbook's loop."""
     producer, flying = producers.producer(share.settings), 0
     waiting: deque[tuple[Future, int]] = deque()
@@ -105,53 +101,52 @@ def kafka_python(share: Share, ready: list[Records]) -> float:
             future.get(60)
         producer.close()
 
-    return _clocked(share, _rows(ready), send, end)
+    return partial(_clocked, share, _rows(_records(share)), send, end)
 
 
-def confluent(share: Share, ready: list[Records]) -> float:
+def confluent(share: Share) -> Callable[[], float]:
     """The same with librdkafka, without a callback for each record."""
-    settings = options(share.settings) | {"queue.buffering.max.kbytes": share.settings.in_flight_bytes >> 10}
-    producer = confluent_kafka.Producer(settings, logger=LOG)
+    given = options(share.settings) | {"queue.buffering.max.kbytes": share.settings.in_flight_bytes >> 10}
+    producer = confluent_kafka.Producer(given, logger=LOG)
 
     def send(batch: list[tuple[int, bytes, bytes]]) -> int:
-        for start in range(0, len(batch), POLLED):
-            for partition, key, value in batch[start : start + POLLED]:
-                while True:
-                    try:
-                        producer.produce(share.topic, value, key, partition)
-                        break
-                    except BufferError:
-                        producer.poll(0.01)
-            producer.poll(0)
+        for number, (partition, key, value) in enumerate(batch):
+            while True:
+                try:
+                    producer.produce(share.topic, value, key, partition)
+                    break
+                except BufferError:
+                    producer.poll(0.01)
+            if number % POLLED == 0:
+                producer.poll(0)
         return len(batch)
 
-    return _clocked(share, _rows(ready), send, lambda: producer.flush())
+    return partial(_clocked, share, _rows(_records(share)), send, producer.flush)
 
 
 LOOPS: dict[str, Loop] = {"kafka-python": kafka_python, "confluent": confluent, "sink": sink}
 
 
-def rate(
-    loop: str, processes: int, settings: KafkaSettings, topic: str, plan: str | Path, protocol: str, seconds: float
-) -> float:
-    """Records a second of so many processes together."""
-    shares = [Share(settings, topic, plan, protocol, number, processes, seconds) for number in range(processes)]
-    return _together(_sent, [(loop, share) for share in shares], loop)
-
-
-def _together(target: Callable[..., None], given: Sequence[tuple[object, ...]], name: str) -> float:
-    """What processes, one for each of those given, find in sum; they begin when all are ready."""
+def rate(loop: str, processes: int, seconds: float, settings: KafkaSettings, topic: str) -> float:
+    """Records a second of so many processes together, which begin when all are ready."""
     context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(len(given))
+    barrier = context.Barrier(processes)
     found: multiprocessing.SimpleQueue[float] = context.SimpleQueue()
-    running = [context.Process(target=target, args=(*arguments, barrier, found)) for arguments in given]
+    shares = [Share(loop, number, processes, seconds, settings, topic) for number in range(processes)]
+    running = [context.Process(target=_work, args=(share, barrier, found)) for share in shares]
     for process in running:
         process.start()
     for process in running:
         process.join()
         if process.exitcode:
-            raise SystemExit(f"{name} ended with {process.exitcode}")
+            raise SystemExit(f"{loop} ended with {process.exitcode}")
     return sum(found.get() for _ in running)
+
+
+def _work(share: Share, barrier: Barrier, found: multiprocessing.SimpleQueue[float]) -> None:
+    run = LOOPS[share.loop](share)
+    barrier.wait()
+    found.put(run())
 
 
 def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds: float) -> float:
@@ -172,72 +167,24 @@ def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: 
         "buffer.memory": settings.in_flight_bytes,
         "max.request.size": settings.in_flight_bytes + (1 << 20),
     }
-    done = subprocess.run(
-        [
-            java,
-            "-Xmx512m",
-            "-cp",
-            f"{tools}/*",
-            "org.apache.kafka.tools.ProducerPerformance",
-            "--bootstrap-server",
-            settings.address,
-            "--topic",
-            topic,
-            "--num-records",
-            str(records),
-            "--throughput",
-            "-1",
-            "--record-size",
-            str(record_bytes),
-            "--command-property",
-            *(f"{name}={value}" for name, value in given.items()),
-        ],
-        capture_output=True,
-        text=True,
-    )
+    command = [java, "-Xmx512m", "-cp", f"{tools}/*", "org.apache.kafka.tools.ProducerPerformance", "--topic", topic]
+    command += ["--bootstrap-server", settings.address, "--num-records", str(records), "--throughput", "-1"]
+    command += ["--record-size", str(record_bytes), "--command-property"]
+    command += [f"{name}={value}" for name, value in given.items()]
+    done = subprocess.run(command, capture_output=True, text=True)
     told = re.findall(r"records sent, ([\d.]+) records/sec", done.stdout)
     if done.returncode or not told:
         raise SystemExit(f"kafka-producer-perf-test: {done.stdout[-500:]}{done.stderr[-500:]}")
     return float(told[-1])
 
 
-def generated(plan: str | Path, protocol: str, encoded: bool, processes: int, seconds: float) -> float:
-    """Rows a second made by so many processes at once, each those of its partitions, and messages where `encoded`."""
-    given = [(plan, protocol, encoded, number, processes, seconds) for number in range(processes)]
-    return _together(_generated, given, "generating")
-
-
-def _generated(
-    plan: str | Path,
-    protocol: str,
-    encoded: bool,
-    number: int,
-    processes: int,
-    seconds: float,
-    barrier: Barrier,
-    found: multiprocessing.SimpleQueue[float],
-) -> None:
-    of = epoch(plan, protocol, SPREAD, WINDOW_ROWS)
-    course = Course(of, range(number, of.spec.destinations.total, processes))
-    way = (
-        made
-        if not encoded
-        else lambda each: (sum(out.events.num_rows for out in window_messages(each.next(), each.owned)), 0)
-    )
-    way(course)
-    barrier.wait()
-    measured = timed(lambda: way(course), seconds)
-    found.put(measured.rows / measured.seconds)
-
-
-def _sent(loop: str, share: Share, barrier: Barrier, found: multiprocessing.SimpleQueue[float]) -> None:
-    of = epoch(share.plan, share.protocol, SPREAD)
+def _records(share: Share) -> list[Records]:
+    """What a process has ready."""
+    of, ready = epoch(SIX, "canal-json", SPREAD), list[Records]()
     course = Course(of, range(share.number, of.spec.destinations.total, share.processes))
-    ready: list[Records] = []
     while sum(len(each.value) for each in ready) < RECORDS and sum(each.value.nbytes for each in ready) < READY_BYTES:
         ready += [each.records for each in window_messages(course.next(), course.owned)]
-    barrier.wait()
-    found.put(LOOPS[loop](share, ready))
+    return ready
 
 
 def _rows(ready: list[Records]) -> list[list[tuple[int, bytes, bytes]]]:

@@ -16,20 +16,15 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from load import SPREAD
-from load_kafka import KEPT, PARTITIONS, SIX
-from load_runs import cpu_seconds, family, role, rss
+from measuring import KEPT, PROGRAM, SIX, SPREAD, Look, kafka, options, ran, uri
 
-from simulator.broker import server as broker
 from simulator.broker.processes import free_port
 
 LOOK = 5.0
@@ -45,77 +40,61 @@ MEGABYTE = 1e6
 
 def main() -> None:
     """Run and look, or read a log; print the table."""
-    options = argparse.ArgumentParser()
-    options.add_argument("--duration", default="2h", help="as of `load`")
-    options.add_argument("--rate", default="60000")
-    options.add_argument("--collect", type=float, default=300.0, help="seconds between two collections of Java's heap")
-    options.add_argument("--master", default="local[2]")
-    options.add_argument("--log", type=Path, default=Path("hours.jsonl"))
-    options.add_argument("--table", type=Path, help="a log of which to print the table")
-    options.add_argument("load", nargs="*", help="more options of `load`, after --")
-    chosen = options.parse_args()
+    where = {"master": "local[2]", "log": Path("hours.jsonl"), "table": Path}
+    chosen = options(__doc__, None, duration="2h", rate="60000", collect=300.0, **where)
     if chosen.table is None:
-        with tempfile.TemporaryDirectory(prefix="bench-hours-") as name:
-            directory = Path(name)
-            address = broker.start(free_port(), directory, KEPT)
-            try:
-                _run(chosen, directory, address)
-            finally:
-                broker.stop(directory)
+        with tempfile.TemporaryDirectory(prefix="bench-hours-") as name, kafka(KEPT) as broker:
+            run(chosen, Path(name), broker.address)
     log = chosen.table or chosen.log
     print(*table([json.loads(line) for line in log.read_text("utf-8").splitlines()]), sep="\n")
 
 
-def _run(chosen: argparse.Namespace, directory: Path, address: str) -> None:
+def run(chosen: argparse.Namespace, directory: Path, address: str) -> None:
     """Run `load`, and write a line of the log for each look."""
     config, summary, report = (directory / name for name in ("changefeed.toml", "summary.json", "report.html"))
     config.write_text(SPREAD, "utf-8")
-    port = free_port()
-    uri = f"kafka://{address}/hours?protocol=canal-json&enable-tidb-extension=true&partition-num={PARTITIONS}"
-    command = [str(Path(sys.executable).with_name("ticdc-sim")), "load", str(SIX), "--sink-uri", uri]
-    command += ["--config", str(config), "--rate", chosen.rate, "--duration", chosen.duration]
-    command += ["--master", chosen.master, "--checkpoint", str(directory / "checkpoint"), "--summary", str(summary)]
-    command += ["--report", str(report), "--metrics-port", str(port), *chosen.load]
-    with open(directory / "said", "w+", encoding="utf-8") as said, open(chosen.log, "w", encoding="utf-8") as log:
-        process = subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
-        began = collected = time.monotonic()
-        try:
-            while process.poll() is None:
-                found = look(process.pid, port) | {"second": round(time.monotonic() - began, 1)}
-                if time.monotonic() - collected >= chosen.collect and (java := _java(process.pid)) is not None:
-                    collected = time.monotonic()
-                    found["heap"] = heap(java)
-                print(json.dumps(found), file=log, flush=True)
-                time.sleep(LOOK)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
-        if process.returncode != 0:
-            raise SystemExit(f"load ended with {process.returncode}:\n{(directory / 'said').read_text('utf-8')}")
+    port, collected = free_port(), time.monotonic()
+    command: list[object] = [*PROGRAM, "load", SIX, "--sink-uri", uri(address, "hours"), "--config", config]
+    command += ["--rate", chosen.rate, "--duration", chosen.duration, "--master", chosen.master, "--summary", summary]
+    command += ["--checkpoint", directory / "checkpoint", "--report", report, "--metrics-port", port]
+    with open(chosen.log, "w", encoding="utf-8") as log:
+
+        def seen(_: int, look: Look) -> None:
+            nonlocal collected
+            found = told(look) | scraped(port)
+            java = next((pid for pid, each in look.processes.items() if each.role == "Java"), None)
+            if java and time.monotonic() - collected >= chosen.collect:
+                collected = time.monotonic()
+                found["heap"] = heap(java)
+            print(json.dumps(found), file=log, flush=True)
+
+        ran(*command, every=LOOK, seen=seen)
         end = minutes(json.loads(summary.read_text("utf-8")))
         sizes = {"summary_bytes": summary.stat().st_size, "report_bytes": report.stat().st_size}
-        print(json.dumps({"command": command, "end": end | sizes}), file=log)
+        print(json.dumps({"command": list(map(str, command)), "end": end | sizes}), file=log)
 
 
-def look(driver: int, port: int) -> dict[str, Any]:
-    """Return RSS by process, the CPU seconds of all, and what the run's metrics say, with the time that takes."""
-    sizes: dict[str, list[int]] = {}
-    pids = list(family(driver))
-    for pid in pids:
-        if (size := rss(pid)) is not None:
-            sizes.setdefault(role(pid, driver), []).append(size)
-    found: dict[str, Any] = {"rss": sizes, "cpu": round(sum(map(cpu_seconds, pids)), 2)}
+def told(look: Look) -> dict[str, Any]:
+    """Return RSS by role, and the CPU seconds of all."""
+    sizes: dict[str, int] = {}
+    for each in look.processes.values():
+        sizes[each.role] = sizes.get(each.role, 0) + each.rss
+    return {"second": round(look.second, 1), "rss": sizes, "cpu": round(look.cpu, 2)}
+
+
+def scraped(port: int) -> dict[str, Any]:
+    """Return what the run's metrics say, with the time that takes."""
     began = time.monotonic()
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
             text = answer.read().decode()
     except OSError:
-        return found
-    found["scrape"] = {"ms": round(1000 * (time.monotonic() - began), 1), "bytes": len(text)}
-    found["rows"] = sum(float(value) for value in re.findall(r"^ticdc_load_rows_total\{.*\} (\S+)$", text, re.M))
-    found |= {name: float(value) for name, value in re.findall(r"^ticdc_load_(behind_seconds) (\S+)$", text, re.M)}
-    return found
+        return {}
+    return {
+        "scrape": {"ms": round(1000 * (time.monotonic() - began), 1), "bytes": len(text)},
+        "rows": sum(float(value) for value in re.findall(r"^ticdc_load_rows_total\{.*\} (\S+)$", text, re.M)),
+        **{name: float(value) for name, value in re.findall(r"^ticdc_load_(behind_seconds) (\S+)$", text, re.M)},
+    }
 
 
 def heap(java: int) -> dict[str, float]:
@@ -129,10 +108,6 @@ def heap(java: int) -> dict[str, float]:
     metaspace = used.pop("Metaspace")
     used.pop("class space", None)
     return {"used": sum(used.values()), "metaspace": metaspace}
-
-
-def _java(driver: int) -> int | None:
-    return next((pid for pid in family(driver) if role(pid, driver) == "Java"), None)
 
 
 def minutes(summary: dict[str, Any]) -> dict[str, Any]:
@@ -184,11 +159,10 @@ def table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield f"| {last / 60:.0f} minutes, by quarters | first | second | third | last | last : second |"
     yield "|---|---|---|---|---|---|"
     for kind in sorted({kind for look in looks for kind in look["rss"]}):
-        yield _row(f"RSS of {kind}, MB", quarters(partial(_rss, kind)))
-    yield _row("RSS of all, MB", quarters(lambda each: sum(map(sum, each["rss"].values())) / MEGABYTE))
-    for name in ("used", "metaspace"):
-        told = "Java's heap after a collection, MB" if name == "used" else "Java's classes (metaspace), MB"
-        yield _row(told, quarters(partial(_heap, name)))
+        yield _row(f"RSS of {kind}, MB", quarters(lambda each: each["rss"].get(kind, 0) / MEGABYTE))
+    yield _row("RSS of all, MB", quarters(lambda each: sum(each["rss"].values()) / MEGABYTE))
+    for name, what in (("used", "Java's heap after a collection"), ("metaspace", "Java's classes (metaspace)")):
+        yield _row(f"{what}, MB", quarters(lambda each: each["heap"][name] / MEGABYTE if "heap" in each else None))
     yield _row("a scrape of the metrics, ms", quarters(lambda each: each.get("scrape", {}).get("ms")))
     yield _row("its bytes", quarters(lambda each: each.get("scrape", {}).get("bytes")))
     yield _row("rows/s", of_minutes("rows_per_second"))
@@ -202,14 +176,6 @@ def table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
             yield f"asked rate in {len(held)} whole minutes: {min(held):.4f} to {max(held):.4f} of it; outside of 1 %: "
             yield f"{len(short)} {short[:10]}"
         yield f"report: {end['points']} points, {end['report_bytes']:,} B; summary {end['summary_bytes']:,} B"
-
-
-def _rss(kind: str, each: dict[str, Any]) -> float:
-    return float(sum(each["rss"].get(kind, []))) / MEGABYTE
-
-
-def _heap(name: str, each: dict[str, Any]) -> float | None:
-    return float(each["heap"][name]) / MEGABYTE if "heap" in each else None
 
 
 def _row(told: str, values: Sequence[float | None]) -> str:

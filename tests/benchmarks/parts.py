@@ -8,7 +8,6 @@ are; it is of `--master none`, so that what Spark takes is not in it (`costs.py`
 
 from __future__ import annotations
 
-import argparse
 import pstats
 import subprocess
 import sys
@@ -19,7 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from costs import COUNTING, HERE, LOADED_A_SECOND, SPREAD
+from costs import LOADED_A_SECOND
+from measuring import COUNTING, SIX, SPREAD, options, uri
 from snapshots import make
 
 import simulator
@@ -46,7 +46,7 @@ PARTS = {
 }
 """By the beginning of a file's path, the first that fits."""
 
-URI = "kafka://127.0.0.1:9092/parts?protocol=canal-json&enable-tidb-extension=true&partition-num=4"
+URI = uri("127.0.0.1:9092", "parts")
 
 Function = tuple[str, int, str]
 
@@ -99,7 +99,7 @@ def verify(directory: Path, rows: int) -> list[str]:
     to, truth = directory / "stream", directory / "truth"
     how = ["--rate", str(LOADED_A_SECOND), "--duration", f"{max(1, rows // LOADED_A_SECOND)}s"]
     where = ["--fixtures", str(to), "--fixtures-format", "parquet", "--truth", str(truth), "--master", "none"]
-    write = [*COUNTING, "load", str(HERE / "load_six.toml"), "--sink-uri", URI, *how, *where]
+    write = [*COUNTING, "load", str(SIX), "--sink-uri", URI, *how, *where]
     subprocess.run([*write, "--config", str(directory / "changefeed.toml")], check=True, capture_output=True)
     return ["verify", str(to), "--truth", str(truth), "--master", "none"]
 
@@ -108,16 +108,13 @@ PATHS: Mapping[str, Callable[[Path, int], list[str]]] = {"diff": diff, "verify":
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=int, default=200_000)
-    options.add_argument("--path", action="append", choices=PATHS)
-    chosen = options.parse_args()
-    for name in chosen.path or PATHS:
+    chosen = options(__doc__, {"path": PATHS}, rows=200_000, path=tuple(PATHS))
+    for name in chosen.path:
         with tempfile.TemporaryDirectory(prefix="bench-parts-") as place:
             directory = Path(place)
             (directory / "changefeed.toml").write_text(SPREAD, "utf-8")
             arguments = PATHS[name](directory, chosen.rows)
-            profile = ["-m", "cProfile", "-o", str(directory / "profile"), str(HERE / "load_into.py")]
+            profile = ["-m", "cProfile", "-o", str(directory / "profile"), COUNTING[1]]
             subprocess.run([sys.executable, *profile, *arguments], check=True, capture_output=True)
             found = seconds_by_part(pstats.Stats(str(directory / "profile")).stats)  # type: ignore[attr-defined]
         found.pop("starting", None)

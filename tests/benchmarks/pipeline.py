@@ -1,41 +1,46 @@
-"""The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, peak memory, growth.
+"""The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, and peak memory.
 
-    python tests/benchmarks/pipeline.py [--rows 2000000] [--changed 50] [--kafka] [--protocol open-protocol|canal-json]
-        [--format parquet|sql|csv] [--repeat 3] [--dispatcher index-value] [--cold]
+    python tests/benchmarks/pipeline.py [--rows 2000000] [--changed 50] [--kafka] [--protocol open-protocol canal-json]
+        [--format parquet sql csv] [--altered start middle end] [--repeat 3] [--dispatcher index-value] [--cold]
 
 1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`. On a
-machine with other work look at CPU seconds, of this process and all below it, Kafka's not among them.
+machine with other work look at CPU seconds, of this process and all below it, Kafka's not among them. `--altered` adds
+a diff whose table is altered then: a longer and a wider column and a new key, so that every row is converted.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import os
-import statistics
+import re
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial, reduce
-from itertools import product
 from pathlib import Path
+from statistics import median
 
-from load_runs import cpu_seconds, family
+from measuring import PARTITIONS, SPREAD, beside, cpu_seconds, family, in_turn, kafka, options, planned, role, sent
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from snapshots import make
+from snapshots import CREATE_TABLE, make
 
-from simulator import releases
-from simulator.broker import server as broker
-from simulator.broker.processes import free_port
 from simulator.engines import on_spark
 from simulator.engines.spark.session import session
-from simulator.run import execute, outputs, plan, scenario
-from simulator.run.outputs import Output
-from simulator.run.plan import Plan
+from simulator.run import outputs
+from simulator.run.steps.derivation import SchemaChangeOptions
+from simulator.settings import PLACES
 from simulator.ticdc.changefeed import load
 
 PROTOCOLS = ("open-protocol", "canal-json")
-FORMATS = ("parquet", "sql", "csv")
+BARE = "bare diff to noop"
+ALTERED = (
+    CREATE_TABLE.replace("varchar(40)", "varchar(60)")
+    .replace("decimal(12,2)", "decimal(14,3)")
+    .replace("  PRIMARY KEY", "  KEY `by_quantity` (`quantity`),\n  PRIMARY KEY")
+)
+topics = (f"bench-{os.getpid()}-{number}" for number in itertools.count())
 
 
 def bare(spark: SparkSession, before: Path, after: Path) -> None:
@@ -49,116 +54,91 @@ def bare(spark: SparkSession, before: Path, after: Path) -> None:
     changed.write.format("noop").mode("overwrite").save()
 
 
-def whole(spark: SparkSession, planned: Plan, output: Output) -> int:
-    """The pipeline; how many rows it sent."""
-    account = execute.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
-    assert not any(partition.error for partition in account.delivered), account.delivered
-    return sum(account.changes.values())
+def altered(after: Path, directory: Path) -> Path:
+    """The same files under the other definition."""
+    directory.mkdir()
+    for file in after.iterdir():
+        (directory / file.name).symlink_to(file)
+    definition = directory / "bench.orders-schema.sql"
+    definition.unlink()
+    definition.write_text(ALTERED)
+    return directory
 
 
-def timed(run: Callable[[], object], broker: int | None) -> tuple[float, float]:
+def whole(
+    spark: SparkSession, sides: tuple[Path, Path], protocol: str, dispatcher: str, address: str = "", at: str = "middle"
+) -> None:
+    """The pipeline, into a counting sink where there is no Kafka."""
+    sink = f"kafka://{address or '127.0.0.1:9092'}/{next(topics)}?protocol={protocol}&partition-num={PARTITIONS}"
+    changefeed = load(sink, SPREAD.replace("index-value", dispatcher))
+    drawn = planned(*sides, changefeed, SchemaChangeOptions(at=at))
+    output = outputs.to_kafka(drawn, changefeed) if address else outputs.to_nowhere(drawn, changefeed)
+    sent(partial(on_spark.run, spark), drawn, output)
+
+
+def timed(run: Callable[[], object], broker: int) -> tuple[float, float]:
     """Seconds, and CPU seconds."""
-    began, used = time.perf_counter(), _cpu(broker)
+
+    def used() -> float:
+        return sum(cpu_seconds(pid, ended=True) for pid in family(os.getpid()) if pid != broker)
+
+    began, before = time.perf_counter(), used()
     run()
-    return time.perf_counter() - began, _cpu(broker) - used
+    return time.perf_counter() - began, used() - before
 
 
-def _cpu(broker: int | None) -> float:
-    return sum(cpu_seconds(pid, ended=True) for pid in family(os.getpid()) if pid != broker)
-
-
-def peak_mb() -> dict[str, int]:
-    """Peak resident memory in MB of Java and of the largest Python worker, both below this process."""
-    found = {"java": 0, "python worker": 0}
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-            command = (status.parent / "cmdline").read_bytes()
-        except (OSError, ProcessLookupError):
-            continue
-        kind = "java" if b"SparkSubmit" in command else "python worker" if b"spark.daemon" in command else None
-        if kind and "VmHWM" in fields:
-            found[kind] = max(found[kind], int(fields["VmHWM"].split()[0]) // 1024)
-    return found
+def peak_mb(kind: str) -> int:
+    """The most memory of any process of a role below this one."""
+    sizes = [0]
+    for pid in family(os.getpid()):
+        if role(pid, os.getpid()) == kind:
+            found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+            sizes += [int(found[1]) // 1024] if found else []
+    return max(sizes)
 
 
 def main() -> None:
     """Prints one line a measurement."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--protocol", choices=PROTOCOLS, action="append")
-    parser.add_argument("--changed", type=int, default=50, help="of a hundred rows")
-    parser.add_argument("--format", choices=FORMATS, action="append", help="of the snapshots that the pipeline reads")
-    parser.add_argument("--dispatcher", default="index-value")
-    parser.add_argument("--kafka", action="store_true")
-    parser.add_argument("--cold", action="store_true", help="no run before those that are measured")
-    parser.add_argument("--directory", type=Path, help="where the snapshots are kept for the next time")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        directory = (arguments.directory or Path(scratch)) / f"{arguments.rows}-{arguments.changed}"
-        formats = arguments.format or ["parquet"]
-        states = {
-            name: make(directory / name, arguments.rows, name, arguments.changed) for name in {"parquet", *formats}
-        }
-        made = states["parquet"]
+    given = options(
+        __doc__,
+        {"protocol": PROTOCOLS, "format": ("parquet", "sql", "csv"), "altered": PLACES},
+        rows=2_000_000,
+        repeat=3,
+        protocol=PROTOCOLS,
+        changed=50,  # of a hundred rows
+        format=("parquet",),
+        altered=("",),
+        dispatcher="index-value",
+        kafka=False,
+        cold=False,  # no run before those that are measured
+        directory=Path,  # where the snapshots are kept for the next time
+    )
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        directory = (given.directory or scratch) / f"{given.rows}-{given.changed}"
+        made = {name: make(directory / name, given.rows, name, given.changed) for name in {"parquet", *given.format}}
+        sides = {name: (states.before, states.after) for name, states in made.items()}
         spark = session("local[2]", input_bytes=sum(path.stat().st_size for path in directory.rglob("*.parquet")))
-        runs: dict[str, Callable[[], object]] = {"bare diff to noop": lambda: bare(spark, made.before, made.after)}
-        address = broker.start(free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
-        for protocol, name in product(arguments.protocol or PROTOCOLS, formats):
-            runs |= {
-                f"{name}, {what}": run
-                for what, run in measured(
-                    spark,
-                    states[name].before,
-                    states[name].after,
-                    protocol,
-                    arguments.dispatcher,
-                    address,
-                    arguments.kafka,
-                ).items()
-            }
-        for run in () if arguments.cold else runs.values():
-            run()
-        served = broker.status(Path(scratch) / "kafka") if arguments.kafka else None
-        kafka = served.pid if served is not None else None
-        rounds = [{name: timed(run, kafka) for name, run in runs.items()} for _ in range(arguments.repeat)]
-        for name in runs:
-            seconds, cpu = (statistics.median(timings[name][place] for timings in rounds) for place in (0, 1))
-            ratio, of_cpu = (
-                statistics.median(timings[name][place] / timings["bare diff to noop"][place] for timings in rounds)
-                for place in (0, 1)
-            )
-            print(f"{name:40} {seconds:7.2f} s   {ratio:5.2f} x   CPU {cpu:7.2f} s   {of_cpu:5.2f} x", flush=True)
-        print(", ".join(f"{kind} peak {size} MB" for kind, size in peak_mb().items()), f"rows {arguments.rows}")
-        if arguments.kafka:
-            broker.stop(Path(scratch) / "kafka")
-        spark.stop()
-
-
-def measured(
-    spark: SparkSession, before: Path, after: Path, protocol: str, dispatcher: str, address: str, kafka: bool
-) -> dict[str, Callable[[], object]]:
-    """The pipeline of a protocol into a counting sink, and into Kafka."""
-    config = f'[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"}}]'
-    counter = iter(range(1000))
-
-    def prepared(uri: str) -> Plan:
-        script = scenario.diff(before, after).run_spec()
-        return plan.plan(script, load(uri, config), releases.V8_5)
-
-    def counting() -> int:
-        uri = f"kafka://{address}/bench?protocol={protocol}&partition-num=4"
-        planned = prepared(uri)
-        return whole(spark, planned, outputs.to_nowhere(planned, load(uri, config)))
-
-    def to_kafka() -> int:
-        uri = f"kafka://{address}/{protocol}-{os.getpid()}-{next(counter)}?protocol={protocol}&partition-num=4"
-        planned = prepared(uri)
-        return whole(spark, planned, outputs.to_kafka(planned, load(uri, config)))
-
-    runs: dict[str, Callable[[], object]] = {f"{protocol} into a counting sink": counting}
-    return runs | ({f"{protocol} to Kafka": to_kafka} if kafka else {})
+        stack.callback(spark.stop)
+        broker = stack.enter_context(kafka()) if given.kafka else None
+        runs: dict[str, Callable[[], object]] = {BARE: partial(bare, spark, *sides["parquet"])}
+        for protocol in given.protocol:
+            run = partial(whole, spark, protocol=protocol, dispatcher=given.dispatcher)
+            for name in given.format:
+                runs[f"{name}, {protocol} into a counting sink"] = partial(run, sides[name])
+                if broker:
+                    runs[f"{name}, {protocol} to Kafka"] = partial(run, sides[name], address=broker.address)
+            for at in filter(None, given.altered):
+                before, after = sides["parquet"]
+                other = altered(after, scratch / f"{protocol}-{at}")
+                runs[f"{protocol}, altered at {at}"] = partial(run, (before, other), at=at)
+        ways = {name: partial(timed, run, broker.pid if broker else 0) for name, run in runs.items()}
+        found = in_turn(ways, given.repeat, warm=not given.cold)
+        columns = {name: list(zip(*each, strict=True)) for name, each in found.items()}
+        for name, (seconds, cpu) in columns.items():
+            ratio, of_cpu = (beside(own, first) for own, first in zip((seconds, cpu), columns[BARE], strict=True))
+            print(f"{name:40} {median(seconds):7.2f} s   {ratio:5.2f} x   CPU {median(cpu):7.2f} s   {of_cpu:5.2f} x")
+        print(", ".join(f"{kind} peak {peak_mb(kind)} MB" for kind in ("Java", "Python worker")), f"rows {given.rows}")
 
 
 if __name__ == "__main__":

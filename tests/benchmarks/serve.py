@@ -9,8 +9,6 @@ until they are asked for; *console* is `ticdc-sim serve --console`, which sends 
 
 from __future__ import annotations
 
-import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,8 +20,10 @@ from typing import Any
 
 import mysql.connector
 import pymysql
+from measuring import cpu_seconds, options
 
-TICK = os.sysconf("SC_CLK_TCK")
+from simulator.broker.processes import free_port
+
 BULK = 1_000
 
 MEMORY = """
@@ -57,11 +57,6 @@ def server(program: str, port: int) -> Iterator[tuple[int, float]]:
         finally:
             process.kill()
             process.wait()
-
-
-def cpu_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 def measure(name: str, process: int, count: int, work: Callable[[int], object], rows: int = 1) -> None:
@@ -112,19 +107,16 @@ def connect(port: int) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--sink", choices=["memory", "console"], default="memory")
-    parser.add_argument("--port", type=int, default=4321)
-    arguments = parser.parse_args()
-    with server({"memory": MEMORY, "console": CONSOLE}[arguments.sink], arguments.port) as (process, seconds):
+    arguments = options(__doc__, {"sink": ("memory", "console")}, count=400, sink="memory")
+    port = free_port()
+    with server({"memory": MEMORY, "console": CONSOLE}[arguments.sink], port) as (process, seconds):
         print(f"start {seconds:.2f} s")
-        client = connect(arguments.port)
+        client = connect(port)
         prepared = mysql.connector.connect(
-            host="127.0.0.1", port=arguments.port, user="root", database="test", use_pure=True, autocommit=True
+            host="127.0.0.1", port=port, user="root", database="test", use_pure=True, autocommit=True
         )
         client.cursor().execute("CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(40), stock INT)")
-        for name, work, rows, divisor in cases(client, prepared, arguments.port):
+        for name, work, rows, divisor in cases(client, prepared, port):
             measure(name, process, max(1, arguments.count // divisor), work, rows)
 
 

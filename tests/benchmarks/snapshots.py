@@ -1,6 +1,6 @@
 """Two snapshots for measuring: one table of six columns, any number of rows, as Dumpling's files of one format.
 
-    python tests/benchmarks/snapshots.py 2000000 DIRECTORY [parquet|csv|sql [50]]
+    python tests/benchmarks/snapshots.py --rows 2000000 --directory DIRECTORY [--format parquet] [--changed 50]
 
 A value is a function of row, column and state alone; files are made one by one, so 20 million rows need no more memory
 than one file of 250,000. Shares of changes are those of the real airports.
@@ -8,7 +8,6 @@ than one file of 250,000. Shares of changes are those of the real airports.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from measuring import options
 
 ROWS_PER_FILE = 250_000
 ROWS_PER_STATEMENT = 6_000
@@ -89,8 +89,8 @@ def make(directory: Path, rows: int, format: str = "parquet", changed: int = 50)
     return Snapshots(before, after, *counts.tolist())
 
 
-def write(rows: pa.Table, path: Path) -> None:
-    """The rows in the format that the file's name says."""
+def write(rows: pa.Table, path: Path, name: str = "orders") -> None:
+    """The rows of a table of that name in the format that the file's name says."""
     if path.suffix == ".parquet":
         pq.write_table(rows, path)
     elif path.suffix == ".csv":
@@ -101,7 +101,7 @@ def write(rows: pa.Table, path: Path) -> None:
         statements = (found[start : start + ROWS_PER_STATEMENT] for start in range(0, len(found), ROWS_PER_STATEMENT))
         path.write_text(
             "".join(
-                "INSERT INTO `orders` VALUES\n" + ",\n".join(f"({row})" for row in batch) + ";\n"
+                f"INSERT INTO `{name}` VALUES\n" + ",\n".join(f"({row})" for row in batch) + ";\n"
                 for batch in statements
             )
         )
@@ -189,5 +189,5 @@ def schema_and_metadata(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = [*sys.argv[3:], *("parquet", "50")[len(sys.argv) - 3 :]]
-    print(*astuple(make(Path(sys.argv[2]), int(sys.argv[1]), wanted[0], int(wanted[1]))))
+    said = options(__doc__, rows=2_000_000, directory=Path("snapshots"), format="parquet", changed=50)
+    print(*astuple(make(said.directory, said.rows, said.format, said.changed)))

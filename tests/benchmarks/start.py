@@ -10,7 +10,6 @@ of the largest process. Cases take turns; medians are printed.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import os
 import resource
@@ -18,8 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
+
+from measuring import in_turn, options
+from snapshots import make
 
 ROOT = Path(__file__).parent.parent.parent
 AIRPORTS = tuple(ROOT / "scenarios" / "data" / f"airports-{day}" for day in ("20250224", "20260905"))
@@ -60,12 +63,13 @@ def compare(name: str, snapshots: tuple[Path, ...], rounds: int, cache: str) -> 
         "Spark, no archive": ("local[*]", os.devnull),
         "Spark, archive": ("local[*]", cache),
     }
-    figures: dict[str, list[tuple[float, float, float]]] = {case: [] for case in cases}
-    for _ in range(rounds):
-        for case, (master, place) in cases.items():
-            with tempfile.TemporaryDirectory() as out:
-                command = [*DIFF, *map(str, snapshots), "--sink-uri", URI, "--fixtures", f"{out}/f", "--master", master]
-                figures[case].append(run(command, place))
+
+    def diff(master: str, place: str) -> tuple[float, float, float]:
+        with tempfile.TemporaryDirectory() as out:
+            command = [*DIFF, *map(str, snapshots), "--sink-uri", URI, "--fixtures", f"{out}/f", "--master", master]
+            return run(command, place)
+
+    figures = in_turn({case: partial(diff, *how) for case, how in cases.items()}, rounds, warm=0)
     for case, found in figures.items():
         wall, cpu, megabytes = map(median, zip(*found, strict=True))
         print(
@@ -74,26 +78,17 @@ def compare(name: str, snapshots: tuple[Path, ...], rounds: int, cache: str) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, nargs="*", default=[])
-    parser.add_argument("--format", choices=["csv", "sql", "parquet"], default="csv")
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    asked = options(__doc__, {"format": ("csv", "sql", "parquet")}, rows=(0,), format="csv", rounds=3)
     with tempfile.TemporaryDirectory() as directory:
         written = run(
             [*DIFF, *map(str, AIRPORTS), "--sink-uri", URI, "--fixtures", f"{directory}/f", "--master", "local[*]"],
             directory,
         )
         print(f"the run that writes the archive: {written[0]:.1f} s, CPU {written[1]:.1f} s, the archive's included")
-        if not options.rows:
-            compare("airports", AIRPORTS, options.rounds, directory)
-        for rows in options.rows:
-            place = Path(directory) / str(rows)
-            made = [sys.executable, str(ROOT / "tests/benchmarks/snapshots.py"), str(rows), str(place), options.format]
-            subprocess.run(made, stdout=subprocess.DEVNULL, check=True)
-            compare(
-                f"{rows:,} rows of {options.format}", (place / "before", place / "after"), options.rounds, directory
-            )
+        for rows in asked.rows:
+            made = make(Path(directory) / str(rows), rows, asked.format) if rows else None
+            sides = (made.before, made.after) if made else AIRPORTS
+            compare(f"{rows:,} rows of {asked.format}" if made else "airports", sides, asked.rounds, directory)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.endtoend_storage import recorded_files
+from support.vectors.files import recorded_files
 
 from simulator import TiCDC
 from simulator.cli import run

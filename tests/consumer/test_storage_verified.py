@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.endtoend_storage import recorded_files
 from support.playing import play
+from support.vectors.files import recorded_files
 
 from simulator import TiCDC
 from simulator.consumer.frame import EVENT_SCHEMA

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.vectors.files import DEFAULT, files
+from support.vectors.files import DEFAULT, ENDTOEND, RECORDINGS, STORIES, files
 
-GIVEN = [DEFAULT.with_name(name) for name in ("vectors", "stories", "recordings", "endtoend")]
+GIVEN = (DEFAULT, STORIES, RECORDINGS, ENDTOEND)
 
 
 def checksums(directory: Path) -> str:

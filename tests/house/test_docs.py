@@ -1,4 +1,4 @@
-"""README.md, CONTRIBUTING.md and docs/ do what they say."""
+"""README.md, CONTRIBUTING.md and docs/ do what they say; the site of docs/ and the index of tests/support are whole."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_every_room_is_in_the_map_of_the_code() -> None:
     assert (rooms | {path.name for path in package.glob("*.py")}) - named == {"__init__.py"}
 
 
-@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "|---" in text])
+@pytest.mark.parametrize("page", PAGES)
 def test_every_table_has_rows_as_wide_as_its_head(page: str) -> None:
     """A line of dashes under the head, once, and rows below it."""
     text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
@@ -213,3 +213,23 @@ def test_every_table_has_rows_as_wide_as_its_head(page: str) -> None:
 
     assert [table for table in tables if len(table.splitlines()) < 3 or table.count("\n|---") != 1] == []
     assert [table for table, rows in zip(tables, widths, strict=True) if len(set(rows)) != 1] == []
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """With the API reference, whose names have to be there, and with links between pages that lead somewhere."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert "TiCDC" in (tmp_path / "site" / "reference" / "python" / "index.html").read_text("utf-8")
+    assert (tmp_path / "site" / "decisions" / "duckdb" / "index.html").is_file()
+
+
+def test_the_index_of_tests_support_lists_every_module_once() -> None:
+    support = ROOT / "tests" / "support"
+    listed = re.findall(r"^\| `(.*?)` \|", (support / "README.md").read_text("utf-8"), re.MULTILINE)
+    there = {f"{path.name}/" if path.is_dir() else path.name for path in support.iterdir()}
+
+    assert sorted(there - {"__init__.py", "__pycache__/", "interop/", "README.md"}) == sorted(listed)

@@ -21,12 +21,9 @@ def test_a_tso_reads_as_its_number_and_its_time() -> None:
     assert tso.describe(415508878783938562) == "415508878783938562 (2020-03-24 09:03:03.740 UTC)"
 
 
-@pytest.mark.parametrize(
-    ("text", "milliseconds"),
-    [("500ms", 500), ("1s", 1000), ("1.5s", 1500), ("1m30s", 90_000), ("2h", 7_200_000), ("1d", 86_400_000)],
-)
-def test_durations_are_numbers_with_units(text: str, milliseconds: int) -> None:
-    assert tso.duration_ms(text) == milliseconds
+def test_durations_are_numbers_with_units() -> None:
+    found = {text: tso.duration_ms(text) for text in ("500ms", "1s", "1.5s", "1m30s", "2h", "1d")}
+    assert list(found.values()) == [500, 1000, 1500, 90_000, 7_200_000, 86_400_000]
 
 
 @pytest.mark.parametrize("text", ["", "5", "0s", "1 s", "-1s", "1w", "s", "0.1ms"])
@@ -35,11 +32,9 @@ def test_a_bad_duration_is_named_with_what_is_accepted(text: str) -> None:
         tso.duration_ms(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["2025-01-01T00:00:00", "2025-01-01", "2025-01-01T08:00:00+08:00", str(tso.DEFAULT_START_TS)]
-)
-def test_start_ts_is_a_tso_or_a_time(text: str) -> None:
-    assert tso.start_ts(text) == tso.DEFAULT_START_TS
+def test_start_ts_is_a_tso_or_a_time() -> None:
+    for text in ("2025-01-01T00:00:00", "2025-01-01", "2025-01-01T08:00:00+08:00", str(tso.DEFAULT_START_TS)):
+        assert tso.start_ts(text) == tso.DEFAULT_START_TS
 
 
 @pytest.mark.parametrize("text", ["12", "yesterday", "-1", "1969-01-01", str(1 << 64)])

@@ -9,6 +9,7 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -286,26 +287,32 @@ def _rows(upstream: Upstream, place: tuple[str, str], table: Table) -> dict[tupl
 
 
 def differences(wanted: Log, got: Log) -> list[str]:
-    """What is not as the server had it, one line each; nothing where all is."""
-    found = [
-        f"statement {number}: failed with {got.failed.get(number)}, wanted {wanted.failed.get(number)}"
-        for number in sorted({*wanted.failed, *got.failed})
-        if wanted.failed.get(number) != got.failed.get(number)
-    ]
-    ours, theirs = _comparable(got), _comparable(wanted)
-    for place, (mine, other) in enumerate(zip(ours, theirs)):
-        if mine != other:
-            found.append(f"event {place}: {_difference(other, mine)}")
-            break
-    else:
-        if len(ours) != len(theirs):
-            found.append(f"{len(ours)} events, wanted {len(theirs)}: {(ours + theirs)[min(len(ours), len(theirs))]}")
+    """What is not as the server had it: numbers of errors, the first event that differs, rows in the end."""
+    found = _unequal("failed statement", wanted.failed, got.failed)
+    events = enumerate(zip_longest(_comparable(wanted), _comparable(got)))
+    place, theirs, mine = next(((place, *both) for place, both in events if both[0] != both[1]), (0, None, None))
+    if isinstance(theirs, Transaction) and isinstance(mine, Transaction) and theirs.statement == mine.statement:
+        for side in ("before", "after"):
+            what = f"statement {mine.statement}, {side}:"
+            found += _unequal(what, getattr(theirs, side), getattr(mine, side))
+    elif theirs != mine:
+        found.append(f"event {place}: {str(theirs)[:400]} wanted, {str(mine)[:400]} found")
     for table in sorted({*wanted.final, *got.final}):
-        if wanted.final.get(table, {}) != got.final.get(table, {}):
-            found.append(
-                f"in the end {table}: " + _row_difference(wanted.final.get(table, {}), got.final.get(table, {}))
-            )
+        found += _unequal(f"in the end {table}:", wanted.final.get(table, {}), got.final.get(table, {}))
     return found
+
+
+def _unequal(what: str, wanted: Mapping[Any, Any], got: Mapping[Any, Any]) -> list[str]:
+    """Entries that differ, one line each; of rows their cells that do."""
+    lines = []
+    for key in sorted({*wanted, *got}, key=str):
+        theirs, mine = wanted.get(key), got.get(key)
+        if isinstance(theirs, dict) and isinstance(mine, dict):
+            other = [name for name in {**theirs, **mine} if theirs.get(name) != mine.get(name)]
+            theirs, mine = ({name: row.get(name) for name in other} for row in (theirs, mine))
+        if theirs != mine:
+            lines.append(f"{what} {key}: {theirs} wanted, {mine} found")
+    return lines
 
 
 def _comparable(log: Log) -> list[Transaction | Ddl | tuple[Schema, ...]]:
@@ -326,48 +333,3 @@ def _comparable(log: Log) -> list[Transaction | Ddl | tuple[Schema, ...]]:
         else:
             made.append((event,))
     return made
-
-
-def _difference(wanted: object, got: object) -> str:
-    if not isinstance(wanted, Transaction) or not isinstance(got, Transaction):
-        return f"wanted {str(wanted)[:400]}, got {str(got)[:400]}"
-    if wanted.statement != got.statement:
-        return f"wanted the transaction of statement {wanted.statement}, got that of {got.statement}"
-    parts = [
-        f"{side}: {_row_difference(getattr(wanted, side), getattr(got, side))}"
-        for side in ("before", "after")
-        if getattr(wanted, side) != getattr(got, side)
-    ]
-    return f"statement {wanted.statement}: {'; '.join(parts)}"
-
-
-def _row_difference(wanted: Mapping[Any, Cells], got: Mapping[Any, Cells]) -> str:
-    for key in sorted({*wanted, *got}, key=str):
-        mine, other = got.get(key), wanted.get(key)
-        if mine == other:
-            continue
-        if mine is None or other is None:
-            fault = "is missing" if mine is None else "is too many"
-            return f"{len(wanted)} rows wanted, {len(got)} got; row {key} {fault}"
-        cells = [
-            f"{column} is {mine.get(column)!r}, wanted {other.get(column)!r}"
-            for column in {**other, **mine}
-            if mine.get(column) != other.get(column)
-        ]
-        return f"row {key}: {', '.join(cells) or 'columns in another order'}"
-    return ""
-
-
-__all__ = [
-    "DEFAULT",
-    "Cells",
-    "Log",
-    "RowKey",
-    "Schema",
-    "Transaction",
-    "differences",
-    "expected",
-    "happened",
-    "says_something",
-    "stories",
-]

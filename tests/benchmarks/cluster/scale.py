@@ -16,8 +16,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from costs import MORE, SPREAD, snapshots
-from load_runs import cpu_seconds
+from costs import MORE, snapshots
+from measuring import SPREAD, cpu_seconds
 from support.load_told import OPTIONS
 
 from cluster.machines import BROKERS, Machines

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from support.databases import Table, write
 from support.load_told import BY_KEY, DDL, OPTIONS, Told, of
@@ -17,6 +17,8 @@ from support.loads import PLAN
 from cluster.machines import BROKERS
 from simulator.consumer.records import Record, read_records
 from simulator.sinks.kafka import library
+from simulator.sinks.kafka.admin import admin_client
+from simulator.sinks.kafka.settings import KafkaSettings
 
 SECONDS = 8
 """Of real time in which `load` and `diff` send."""
@@ -34,13 +36,6 @@ MISSING = 5000
 """The place of the record that one of the two streams of `verify` lacks."""
 
 PROGRAM = [sys.executable, "-c", "from simulator.cli import main; main()"]
-
-
-class Stream(Protocol):
-    """What a command works on."""
-
-    def command(self, topic: str, directory: Path, number: int) -> tuple[object, ...]:
-        """The command line of a run, which keeps its files there."""
 
 
 class Sent:
@@ -111,9 +106,6 @@ class Read:
 
     def _copy_without(self, place: int) -> int:
         """Write the right stream's records, but for one, to the other topic; the last watermark."""
-        from simulator.sinks.kafka.admin import admin_client
-        from simulator.sinks.kafka.settings import KafkaSettings
-
         records: list[Record] = list(read_records(f"kafka://{self._address}/right"))
         admin = admin_client(KafkaSettings(tuple(self._address.split(","))))
         partitions = 1 + max(record.partition for record in records)

@@ -1,1 +1,1 @@
-"""Vectors: the files, their kinds, and a check for each kind."""
+"""What was given: the files, and a check for each kind of vector."""
