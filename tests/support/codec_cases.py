@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from simulator.errors import EncodeError
-from simulator.releases import RELEASES, Release
+from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.table_info import handle_columns
 from support.codec_expected import Case
 from support.codec_refusals import refusal
-from support.codec_rows import rows
+from support.codec_rows import releases_of, rows
 from support.random_tables import RandomTable, changes, tables
 
-EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 SWITCHES = (
     "enable_tidb_extension",
     "only_output_updated_columns",
@@ -30,12 +29,6 @@ SWITCHES = (
     "debezium_output_old_value",
 )
 CLOCK = 1_735_689_600_000
-
-
-def releases_of(protocol: str) -> list[Release]:
-    """The releases of which the protocol is simulated; Open Protocol is the default before it has a name."""
-    having = [release for release in EVERY if protocol == "open-protocol" or protocol in release.protocols]
-    return [release for release in having if not CODECS[protocol].not_simulated(release)]
 
 
 @st.composite

@@ -93,6 +93,12 @@ def parsed(text: bytes) -> Any:
 EVERY = tuple(release for releases in RELEASES.values() for release in releases.values())
 
 
+def releases_of(protocol: str) -> list[Release]:
+    """The releases of which the protocol is simulated; Open Protocol is the default before it has a name."""
+    having = [release for release in EVERY if protocol == "open-protocol" or protocol in release.protocols]
+    return [release for release in having if not CODECS[protocol].not_simulated(release)]
+
+
 def by_answer(ask: Callable[[Release], Hashable], releases: Sequence[Release] = EVERY) -> dict[Any, str]:
     """What releases answer, and which ones do: `v6.5.0 – v6.5.11, v7.0.0`, those of the new architecture as `new:…`."""
     answers = [ask(release) for release in releases]

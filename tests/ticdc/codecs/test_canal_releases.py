@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.codec_rows import EVERY, Change, Values, by_answer, rows
+from support.codec_rows import Change, Values, by_answer, releases_of, rows
 
 from simulator.errors import EncodeError
 from simulator.releases import Release, find
@@ -28,7 +28,7 @@ INSERT: Change = (None, OLD)
 UPDATE: Change = (OLD, NEW)
 DELETE: Change = (OLD, None)
 HEAD = '{"id":0,"database":"s","table":"t","pkNames":["b"],"isDdl":false,"type":"%s","es":4194304,"ts":0,"sql":"",'
-HAVING = [release for release in EVERY if "canal-json" in release.protocols]
+HAVING = releases_of("canal-json")
 EVERY_NEW = "new:v8.5.4 – v9.0.0-beta.2.pre"
 
 
