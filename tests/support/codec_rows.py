@@ -93,6 +93,10 @@ def parsed(text: bytes) -> Any:
 EVERY = tuple(release for releases in RELEASES.values() for release in releases.values())
 
 
+LAST = "v8.5.8, new:v8.5.4 – v9.0.0-beta.2.pre"
+"""How the range of `by_answer` ends that has every later release."""
+
+
 def releases_of(protocol: str) -> list[Release]:
     """The releases of which the protocol is simulated; Open Protocol is the default before it has a name."""
     having = [release for release in EVERY if protocol == "open-protocol" or protocol in release.protocols]

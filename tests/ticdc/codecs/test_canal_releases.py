@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.codec_rows import Change, Values, by_answer, releases_of, rows
+from support.codec_rows import LAST, Change, Values, by_answer, releases_of, rows
 
 from simulator.errors import EncodeError
 from simulator.releases import Release, find
@@ -29,7 +29,6 @@ UPDATE: Change = (OLD, NEW)
 DELETE: Change = (OLD, None)
 HEAD = '{"id":0,"database":"s","table":"t","pkNames":["b"],"isDdl":false,"type":"%s","es":4194304,"ts":0,"sql":"",'
 HAVING = releases_of("canal-json")
-EVERY_NEW = "new:v8.5.4 – v9.0.0-beta.2.pre"
 
 
 def encoded(
@@ -96,15 +95,14 @@ def test_every_release_writes_rows_as_one_that_has_vectors_or_as_6_4() -> None:
         operations(find("v4.0.9")): "v4.0.9 – v5.3.4",
         operations(find("v5.4.0")): "v5.4.0 – v6.1.2, v6.2.0 – v6.3.0",
         MAPS_OF_6_4: "v6.4.0",
-        operations(find("v8.5.3")): f"v6.1.3 – v6.1.7, v6.5.0 – v8.5.8, {EVERY_NEW}",
+        operations(find("v8.5.3")): f"v6.1.3 – v6.1.7, v6.5.0 – {LAST}",
     }
 
 
 EXTENDED = {"enable_tidb_extension": True}
 CUT = '"old":null,"data":[{"b":"1"}]'
 LARGE: dict[str, Any] = {"large_message_handle_option": "handle-key-only", "max_message_bytes": 300}
-SINCE_8_5_4 = f"v8.5.8, {EVERY_NEW}"
-COMPATIBLE = f"v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – {SINCE_8_5_4}"
+COMPATIBLE = f"v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – {LAST}"
 ZEROFILL = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, z INT(5) ZEROFILL)")
 FLOATS = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, f FLOAT, d DOUBLE)")
 
@@ -127,15 +125,15 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Hashable], dict[Any, str]]] = {
     ),
     "a row of any size is sent elsewhere": (
         refusal(INSERT, max_message_bytes=100),
-        {"CDC:ErrMessageTooLarge": f"v6.5.1 – v6.5.12, v7.0.0 – {SINCE_8_5_4}"},
+        {"CDC:ErrMessageTooLarge": f"v6.5.1 – v6.5.12, v7.0.0 – {LAST}"},
     ),
     "enable-tidb-extension": (
         shows('"_tidb":{"commitTs":1099511627776}}', UPDATE, **EXTENDED),
-        {True: f"v5.4.0 – {SINCE_8_5_4}"},
+        {True: f"v5.4.0 – {LAST}"},
     ),
     "only-output-updated-columns": (
         shows('"old":[{"a":"200"}]', UPDATE, only_output_updated_columns=True),
-        {True: f"v7.1.0 – {SINCE_8_5_4}"},
+        {True: f"v7.1.0 – {LAST}"},
     ),
     "content-compatible brings whole types": (
         shows('"a":"tinyint(3) unsigned"', UPDATE, content_compatible=True),
@@ -148,19 +146,19 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Hashable], dict[Any, str]]] = {
     "output-row-key": (shows("rowkey", UPDATE, **EXTENDED, output_row_key=True), {True: "new:v8.5.4 – v26.3.4"}),
     "delete-only-output-handle-key-columns": (
         shows(CUT + "}", DELETE, delete_only_output_handle_key_columns=True),
-        {True: f"v7.2.0 – {SINCE_8_5_4}"},
+        {True: f"v7.2.0 – {LAST}"},
     ),
     # 7.2.0 has another name for it, and none in Canal-JSON
     "handle-key-only": (
         shows(CUT + ',"_tidb":{"commitTs":1099511627776,"onlyHandleKey":true}}', INSERT, **EXTENDED, **LARGE),
-        {True: f"v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – {SINCE_8_5_4}"},
+        {True: f"v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – {LAST}"},
     ),
     "mysqlType says unsigned and zerofill": (
         zerofill,
         {
             "int": "v4.0.9 – v5.3.4",
             "int unsigned": "v5.4.0 – v6.5.5, v6.6.0 – v7.1.2, v7.2.0 – v7.5.2",
-            "int unsigned zerofill": f"v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – {SINCE_8_5_4}",
+            "int unsigned zerofill": f"v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – {LAST}",
         },
     ),
     "a FLOAT is widened, and without exponent in any case": (
@@ -170,7 +168,7 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Hashable], dict[Any, str]]] = {
                 "v4.0.9 – v6.1.5, v6.2.0 – v6.5.1, v6.6.0"
             ),
             ("3.14", "3.14", "0.0000001", "1000000000000000000000"): (
-                f"v6.1.6 – v6.1.7, v6.5.2 – v6.5.12, v7.0.0 – {SINCE_8_5_4}"
+                f"v6.1.6 – v6.1.7, v6.5.2 – v6.5.12, v7.0.0 – {LAST}"
             ),
         },
     ),
