@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -37,9 +36,6 @@ from simulator.ticdc.split import (
     split_updates,
 )
 from simulator.tidb.ddl.definitions.from_sql import create_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")
@@ -72,17 +68,10 @@ def unique(rows: Cells) -> Cells:
 
 
 def row(cells: Cells, key: int) -> Row | None:
-    return (
-        None
-        if key not in cells
-        else {
-            "id": str(key),
-            **{
-                name: None if value is None else str(value)
-                for name, value in zip(("uk", "s", "v"), cells[key], strict=True)
-            },
-        }
-    )
+    if key not in cells:
+        return None
+    named = zip(("id", "uk", "s", "v"), (key, *cells[key]), strict=True)
+    return {name: None if value is None else str(value) for name, value in named}
 
 
 def transaction(before: Cells, after: Cells) -> list[RowEvent]:
@@ -101,21 +90,20 @@ def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, bef
         key = int(str(shown["id"]))
         assert rows.pop(key, None) == event.before
         if event.after is not None:
-            assert all(event.after["uk"] != row["uk"] for row in rows.values() if row and row["uk"] is not None)
-            assert all(
-                (event.after["s"], event.after["v"]) != (row["s"], row["v"])
-                for row in rows.values()
-                if row and row["s"] is not None
-            )
+            for other in filter(None, rows.values()):
+                assert other["uk"] is None or other["uk"] != event.after["uk"]
+                assert other["s"] is None or (other["s"], other["v"]) != (event.after["s"], event.after["v"])
             rows[key] = event.after
     assert rows == {key: row(after, key) for key in after}
 
 
 def ops(rule: SplitRule, *events: RowEvent) -> str:
     """The events as letters, with the id of each row."""
-    return " ".join(
-        f"{'DUI'[event.op]}{(event.after or event.before or {})['id']}" for event in sent(TABLE, events, rule)
-    )
+    return " ".join(f"{'DUI'[event.op]}{key_of(event)}" for event in sent(TABLE, events, rule))
+
+
+def key_of(event: RowEvent) -> str:
+    return str((event.after or event.before or {})["id"])
 
 
 def update(
@@ -199,24 +187,17 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
 
 def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
     assert key_columns(TABLE, RULES["sorted"]) == key_columns(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
-    assert key_columns(
-        create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
-        RULES["sorted"],
-    ) == ("id", "c")
+    other = create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test")
+    assert key_columns(other, RULES["sorted"]) == ("id", "c")
 
 
 def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", protocol: str = "canal-json") -> bool:
     """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
     release = find(tag, architecture)
     changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
-    spec = StreamSpec(
-        "canal-json",
-        {"shop": 1},
-        {("test", "t"): TABLE},
-        "not asked",
-        stages=stages_of(changefeed, release),
-        finished=False,
-    )
+    stages = stages_of(changefeed, release)
+    tables = {("test", "t"): TABLE}
+    spec = StreamSpec("canal-json", {"shop": 1}, tables, "not asked", stages=stages, finished=False)
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
     records = [Record("shop", 0, offset, 0, None, canal_change(kinds[op], offset)) for offset, op in enumerate(ops)]
     return "operation-order" in {violation.check for violation in find_violations(records, spec)}
@@ -224,8 +205,8 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
 
 def canal_change(kind: str, key: int) -> bytes:
     row = [{"id": str(key)}]
-    return json.dumps(
-        {
+    message = {
+        **{
             "id": 0,
             "database": "test",
             "table": "t",
@@ -234,13 +215,11 @@ def canal_change(kind: str, key: int) -> bytes:
             "type": kind,
             "es": 0,
             "ts": 0,
-            "sqlType": {"id": 4},
-            "mysqlType": {"id": "int"},
-            "data": row,
-            "old": row if kind == "UPDATE" else None,
-            "_tidb": {"commitTs": 7},
-        }
-    ).encode()
+        },
+        **{"sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "data": row, "old": row if kind == "UPDATE" else None},
+        "_tidb": {"commitTs": 7},
+    }
+    return json.dumps(message).encode()
 
 
 @pytest.mark.parametrize(
@@ -367,10 +346,6 @@ def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
     assert may_split(COLLATED[name], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
 
 
-def key_of(event: RowEvent) -> str:
-    return str((event.after or event.before or {})["id"])
-
-
 def some(chance: random.Random) -> Cells:
     return unique(
         {
@@ -408,30 +383,14 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
 
 
-def run_events(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
+def run_events(states: tuple[Path, Path], folder: Path) -> list[Event]:
     """The events of a run over twenty transactions."""
     config = folder / "changefeed.toml"
     if not config.exists():
         config.write_text(BY_UK)
     out = folder / "out"
-    assert (
-        play(
-            "diff",
-            *states,
-            "--sink-uri",
-            URI,
-            "--config",
-            config,
-            "--over",
-            "20ms",
-            "--ddl-at",
-            "middle",
-            "--fixtures",
-            out,
-            *options,
-        )
-        == 0
-    )
+    times = ("--over", "20ms", "--ddl-at", "middle")
+    assert play("diff", *states, "--sink-uri", URI, "--config", config, *times, "--fixtures", out) == 0
     return [event for record in read_records(str(out)) for event in decode(record.key, record.value)]
 
 
@@ -445,9 +404,7 @@ def pairs(events: Iterable[Event], name: str) -> dict[int, list[tuple[str, str]]
     return found
 
 
-def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
-    spark: SparkSession, states: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(states: tuple[Path, Path], tmp_path: Path) -> None:
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
     events = run_events(states, tmp_path)
 
@@ -460,9 +417,8 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     )
     for ts, changes in pairs(events, "stays").items():
         keys = dict.fromkeys(key for _, key in changes)
-        expected = sent(
-            stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]), RULES["sorted"]
-        )
+        written = net(stays.definition, [(old.get(key), new.get(key)) for key in keys])
+        expected = sent(stays.definition, written, RULES["sorted"])
         assert changes == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
     statement_ts = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
     turned = {split_at(changes) and ts > statement_ts for ts, changes in pairs(events, "turned").items()}
@@ -481,7 +437,7 @@ def changes_uk(event: Event) -> bool:
     return isinstance(event, Sent) and old is not None and event.after is not None and old["uk"] != event.after["uk"]
 
 
-def test_raw_change_events_stay_updates(spark: SparkSession, states: tuple[Path, Path], tmp_path: Path) -> None:
+def test_raw_change_events_stay_updates(states: tuple[Path, Path], tmp_path: Path) -> None:
     """And the rows after are the same; a table spread by the key has the new row's partition."""
     text = BY_UK + "[sink.kafka-config]\noutput-raw-change-event = true\n"
     (tmp_path / "changefeed.toml").write_text(text)
