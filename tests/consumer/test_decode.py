@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.codec_losses import sent
+from support.codec_expected import sent
 from support.decoded import row_text
 from support.oracle.state import image_of
 from support.vectors.files import DEFAULT as VECTORS

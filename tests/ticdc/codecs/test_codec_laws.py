@@ -11,12 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
-from support.codec_debezium import assert_decoded as assert_values
-from support.codec_debezium import debezium, debezium_avro
-from support.codec_expected import Case, Wanted, cut_down, expected, same
-from support.codec_readings import ReadRow, Texts, canal, open_text, opened, simple
-from support.codec_refusals import overhead, sizes, too_large
+from support.codec_expected import Case, Wanted, assert_debezium_decoded, cut_down, expected, same
+from support.codec_readings import ReadRow, Texts, canal, debezium, debezium_avro, open_text, opened, simple
+from support.codec_refusals import arrays, cases, encoded, encoded_if_not_refused, overhead, sizes, too_large
 from support.codec_rows import unframed
 from support.decoded import row_text
 
@@ -143,7 +140,7 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
     assert (event.op, event.schema, event.table) == (row.op, row.schema, row.table)
     table = case.made.table
     if case.is_debezium:
-        assert_values(event, row, table)
+        assert_debezium_decoded(event, row, table)
         return
     before, after = (image if image is None else row_text(image, table) for image in (event.before, event.after))
     assert after == row.after

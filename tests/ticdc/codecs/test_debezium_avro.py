@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.codec_debezium import avro_record
+from support.codec_readings import avro_record
 from support.playing import play
 
 from simulator import TiCDC

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given, reject, settings
 from support import airports
-from support.codec_cases import cases, encoded_if_not_refused
-from support.codec_expected import Case, expected
-from support.codec_losses import LOST
+from support.codec_expected import LOST, Case, expected
 from support.codec_readings import Texts
+from support.codec_refusals import cases, encoded_if_not_refused
 from support.flink import Flink, Refused
 from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
 from support.oracle.state import row_of
@@ -29,9 +28,6 @@ from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import family, is_binary
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.interop
 
@@ -78,9 +74,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
-def test_airports_go_from_one_release_to_the_next(
-    flink: Flink, spark: SparkSession, tmp_path: Path, stream: Stream
-) -> None:
+def test_airports_go_from_one_release_to_the_next(flink: Flink, tmp_path: Path, stream: Stream) -> None:
     """Some thousand changes, each with the old values that the table has, with columns of text and with typed ones."""
     messages = stream.play(*airports.SHIPPED, tmp_path)
     ((name, table),) = tables_of(*airports.SHIPPED).items()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.codec_rows import LAST, by_answer
-from support.dispatch_hash import inertia
+from support.vectors.dispatch import inertia
 
 from simulator.columns import cells
 from simulator.errors import ChangefeedError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.dispatch_hash import inertia, value_string
+from support.vectors.dispatch import inertia, value_string
 
 from simulator.columns import cells
 from simulator.releases import Release, find
