@@ -1,4 +1,5 @@
-"""UPDATEs of unique keys as DELETE and INSERT: what a transaction becomes, and that the pipeline does the same."""
+"""UPDATEs of unique keys as DELETE and INSERT beside the vectors (facts.update_split), which hold each release's order of
+events: what a transaction becomes, and that the pipeline does the same."""
 
 from __future__ import annotations
 
@@ -106,67 +107,13 @@ def key_of(event: RowEvent) -> str:
     return str((event.after or event.before or {})["id"])
 
 
-def update(
-    key: int,
-    uk: tuple[str | None, str | None] = ("1", "1"),
-    s: tuple[str | None, str | None] = ("a", "a"),
-    v: tuple[str, str] = ("0", "0"),
-) -> RowEvent:
-    old, new = ({"id": str(key), "uk": uk[at], "s": s[at], "v": v[at]} for at in (0, 1))
-    return RowEvent(UPDATE, old, new)
-
-
-MIXED = (
-    update(1, uk=("1", "2")),
-    update(2, s=(None, None), v=("0", "0")),
-    update(3, uk=("5", None)),
-    RowEvent(INSERT, None, {"id": "4", "uk": "9", "s": "x", "v": "1"}),
-    RowEvent(DELETE, {"id": "5", "uk": "7", "s": "y", "v": "1"}, None),
-)
-
-
-@pytest.mark.parametrize(
-    ("tag", "architecture", "expected"),
-    [
-        ("v5.4.0", "classic", "D5 U1 U2 U3 I4"),
-        ("v6.5.3", "classic", "D5 U1 U2 U3 I4"),
-        ("v6.5.4", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-        ("v7.1.1", "classic", "D5 U1 U2 U3 I4"),
-        ("v7.1.2", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-        ("v8.5.7", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-        ("v9.0.0-beta.1", "new", "D5 U1 U2 U3 I4"),
-        ("v8.5.4", "new", "D5 D1 U2 D3 I4 I1 I3"),
-    ],
-)
-def test_each_release_has_an_order_of_its_own(tag: str, architecture: str, expected: str) -> None:
-    assert ops(split_rule(find(tag, architecture)), *MIXED) == expected
-
-
 def test_updates_and_inserts_went_by_row_key_once() -> None:
     """TiKV's DELETE and PUT were all that the sorters told apart."""
-    insert = RowEvent(INSERT, None, {"id": "1", "uk": "9", "s": "x", "v": "1"})
+    row = {"id": "2", "uk": "9", "s": "x", "v": "1"}
+    events = RowEvent(INSERT, None, {**row, "id": "1", "uk": "1"}), RowEvent(UPDATE, row, {**row, "v": "2"})
 
-    assert ops(split_rule(find("v6.1.5")), insert, update(2)) == "I1 U2"
-    assert ops(split_rule(find("v6.1.6")), insert, update(2)) == "U2 I1"
-
-
-def test_a_single_update_was_left_whole_in_6_5_4_alone() -> None:
-    assert ops(split_rule(find("v6.5.4")), MIXED[0]) == "U1"
-    assert ops(split_rule(find("v6.5.5")), MIXED[0]) == "D1 I1"
-
-
-@pytest.mark.parametrize(
-    ("tag", "left"), [("v6.5.9", "D1 I1"), ("v6.5.10", "U1"), ("v8.1.0", "D1 I1"), ("v8.1.1", "U1")]
-)
-def test_output_raw_change_event_counts_from_the_release_that_has_it(tag: str, left: str) -> None:
-    assert ops(split_rule(find(tag), raw=True), MIXED[0]) == left
-
-
-def test_null_is_the_text_null_to_the_classic_architecture() -> None:
-    """In a column of text; a NULL number is no number."""
-    assert ops(RULES["sorted"], update(1, s=(None, "null"))) == "U1"
-    assert ops(RULES["interleaved"], update(1, s=(None, "null"))) == "D1 I1"
-    assert ops(RULES["sorted"], update(1, uk=(None, "0"))) == "D1 I1"
+    assert ops(split_rule(find("v6.1.5")), *events) == "I1 U2"
+    assert ops(split_rule(find("v6.1.6")), *events) == "U2 I1"
 
 
 def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
