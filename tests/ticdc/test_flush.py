@@ -174,7 +174,6 @@ def test_the_row_that_fills_a_flush_is_its_last() -> None:
 
 @given(events, st.sampled_from([LIGHT, LIGHT_MIXED, None]))
 def test_an_encoder_is_given_less_than_two_full_flushes_and_a_row(stream: list[Event], keys: GroupKeys | None) -> None:
-    """Of protocols that batch and of others."""
     flushes = list(grouped([batch(stream)], keys) if keys else ungrouped([batch(stream)], 2000))
     for flush in flushes:
         lengths = [len(row["after"]) for row in flush.events.to_pylist()]

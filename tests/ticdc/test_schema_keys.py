@@ -78,13 +78,11 @@ def test_older_releases_call_a_primary_key_unique_too() -> None:
 def test_the_row_id_is_a_clustered_integer_or_hidden_or_none_at_all(
     definition: str, row_id: str | None, common: bool
 ) -> None:
-    """Rows under another clustered key have none."""
     table = table_of(definition)
     assert (row_id, common) == (row_id_column(table), has_common_handle(table))
 
 
 def test_virtual_columns_are_not_visible_and_pk_names_come_in_table_order() -> None:
-    """Stored generated columns are."""
     table = table_of("a INT, v INT AS (a), s INT AS (a) STORED, b INT, PRIMARY KEY (b, a)")
     assert ["a", "s", "b"] == [column.name for column in visible_columns(table)]
     assert ("a", "b") == primary_key_names(table, V8_5)
@@ -116,7 +114,6 @@ def test_ids_and_what_rows_do_not_show_do_not_make_tables_differ() -> None:
 
 
 def test_vector_indexes_take_an_id_and_are_kept_apart() -> None:
-    """They change no flag."""
     table = table_of("a INT, v VECTOR(3), VECTOR INDEX vi ((VEC_COSINE_DISTANCE(v))), UNIQUE (a)")
     assert (["vi"], [2]) == ([index.name for index in table.columnar_indexes], [index.id for index in table.indexes])
     assert 65 == flags(table, V8_5)["v"]

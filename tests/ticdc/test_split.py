@@ -83,7 +83,6 @@ def transaction(before: Cells, after: Cells) -> list[RowEvent]:
 @pytest.mark.parametrize("rule", [RULES["sorted"], RULES["interleaved"]], ids=["sorted", "interleaved"])
 @given(before=cells(), after=cells())
 def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, before: Cells, after: Cells) -> None:
-    """At no event of it; and it leads to the rows after."""
     rows = {key: row(before, key) for key in before}
     for event in sent(TABLE, transaction(before, after), rule):
         shown = event.before if event.after is None else event.after
@@ -217,7 +216,6 @@ def batch(transactions: Sequence[Sequence[RowEvent]]) -> tuple[pa.RecordBatch, l
 
 @pytest.mark.parametrize("name", RULES)
 def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> None:
-    """Every rule, over random transactions."""
     chance, rule = random.Random(5), RULES[name]
     transactions = [transaction(some(chance), some(chance)) for _ in range(150)]
     transactions += [[event] for events in transactions for event in events if event.op == UPDATE][:50]

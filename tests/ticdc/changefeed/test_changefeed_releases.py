@@ -361,7 +361,6 @@ def test_a_refusal_has_the_words_of_its_release(release: str, uri: str, toml: st
 
 
 def test_the_encoder_refuses_enable_tidb_extension_too() -> None:
-    """Whatever it comes from."""
     for tag in ("v6.1.0", "v7.0.0"):
         with pytest.raises(ChangefeedError, match="enable-tidb-extension only supports canal-json/avro protocol"):
             encoder.check(CodecOptions("open-protocol", enable_tidb_extension=True), find(tag))

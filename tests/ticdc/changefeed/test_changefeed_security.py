@@ -47,7 +47,6 @@ def warnings(uri: str, toml: str = "", release: str = "v8.5.3") -> tuple[str, ..
 )
 @pytest.mark.parametrize("scheme", ["kafka", "kafka+ssl"])
 def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, parameters: str) -> None:
-    """TLS, SASL, timeouts, warnings."""
     uri = f"{scheme}://h:1,i:2/shop?protocol=open-protocol&{parameters}"
     feed, (topic, kafka, said) = load(uri), parse_kafka_uri(uri)
 

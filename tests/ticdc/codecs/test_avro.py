@@ -154,7 +154,6 @@ def test_fixtures_with_schemas_are_replaced(fixtures: Path, tmp_path: Path) -> N
 
 
 def test_a_fault_names_a_schema_that_the_registry_does_not_know() -> None:
-    """That of the key, in a DELETE; all else stays."""
     sent = []
     for fault in (False, True):
         with TiCDC("v8.0.0", sink_uri=URI) as ticdc:

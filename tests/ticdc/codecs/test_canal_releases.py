@@ -188,7 +188,6 @@ def test_each_release_writes_as_its_encoder_does(behaviour: str) -> None:
 
 
 def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> None:
-    """Before compression, as part of the value."""
     release = find("v6.5.4")
     whole = encoded(release, INSERT)
     large: dict[str, Any] = {"terminator": "\r\n", "large_message_handle_option": "handle-key-only"}
@@ -229,7 +228,6 @@ def test_without_old_values_an_update_is_an_insert_and_a_delete_has_its_handle_k
 
 
 def test_a_row_without_a_handle_key_that_is_cut_down_has_no_types() -> None:
-    """`data` is an empty object."""
     table, options = create_table("CREATE TABLE s.t (v INT)"), {"delete_only_output_handle_key_columns": True}
 
     def end(release: Release) -> str:
@@ -289,7 +287,6 @@ def test_the_key_of_a_row_is_tikvs(create: str, row: dict[str, Any], table_id: i
 
 @pytest.mark.parametrize("type", ["DECIMAL(5,2)", "VARCHAR(9) COLLATE gbk_bin", "VARCHAR(9) COLLATE utf8_general_ci"])
 def test_a_key_of_a_row_that_cannot_be_made_is_refused(type: str) -> None:
-    """The column is named, and what is accepted."""
     table = create_table(f"CREATE TABLE s.t (d {type} PRIMARY KEY)")
 
     with pytest.raises(EncodeError, match=r"clustered key of s\.t has the column d, .*accepted: integers"):
@@ -340,7 +337,6 @@ def test_beta_1_takes_what_is_empty_or_zero_for_null() -> None:
 
 
 def test_betas_have_virtual_columns_and_they_are_null() -> None:
-    """Releases leave them out."""
     table = create_table("CREATE TABLE s.t (b INT PRIMARY KEY, g INT UNSIGNED AS (b + 1), v INT)")
     row = {"b": "1", "v": "2"}
     virtual = (
@@ -361,7 +357,6 @@ def test_betas_have_virtual_columns_and_they_are_null() -> None:
     ],
 )
 def test_columns_that_selectors_leave_out_are_blank_in_old_up_to_8_5_4(tag: str, architecture: str, old: str) -> None:
-    """And nowhere else."""
     assert encoded(find(tag, architecture), UPDATE, selected=frozenset({"b", "a b"})) == HEAD % "UPDATE" + (
         '"sqlType":{"b":4,"a b":12},"mysqlType":{"b":"int","a b":"varchar"},' + old + ',"data":[{"b":"1","a b":"x"}]}'
     )

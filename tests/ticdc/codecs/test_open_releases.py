@@ -206,7 +206,6 @@ def test_4_0_5_has_flags_row_id_generated_columns_and_old_values() -> None:
 
 @pytest.mark.parametrize(("tag", "starts"), [("v4.0.8", [0, 3, 5]), ("v4.0.9", [0, 5])])
 def test_before_4_0_9_a_message_is_sent_when_it_has_4_mib(tag: str, starts: list[int]) -> None:
-    """However many rows that is."""
     values = pa.array([b"v" * size for size in (1 << 20, 2 << 20, 1 << 20, 1, 1)], pa.binary())
     made = EncodedRows(pa.array([b"k" * 100] * 5, pa.binary()), values)
     options = CodecOptions("open-protocol", max_batch_size=find(tag).max_batch_size, max_message_bytes=64 << 20)

@@ -60,7 +60,6 @@ def test_a_checksum_is_that_of_tidb() -> None:
     ("release", "version"), [("v7.5.7", 0), ("v8.2.0", 0), ("v8.3.0", 1), ("v8.4.0", 2), ("new:v8.5.4", 2)]
 )
 def test_the_version_is_that_of_tidb_of_the_release(release: str, version: int) -> None:
-    """The same in either encoding."""
     sql = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 2); UPDATE t SET v = 3"
     found = [[row["checksum"] for row in rows(release, sql, encoding)] for encoding in ("json", "avro")]
     assert found[0] == found[1]
@@ -69,7 +68,6 @@ def test_the_version_is_that_of_tidb_of_the_release(release: str, version: int) 
 
 
 def test_classic_ticdc_goes_through_columns_by_their_ids() -> None:
-    """And the new architecture in table order."""
     sql = "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD a INT FIRST; INSERT INTO t VALUES (5, 7)"
     plain = "CREATE TABLE t ({} INT PRIMARY KEY, {} INT); INSERT INTO t VALUES ({}, {})"
     ((classic,), (new,), (by_id,), (in_order,)) = (

@@ -33,7 +33,6 @@ def schemas(messages: list[Message], partition: int | None = None) -> Iterator[d
 
 
 def test_a_bootstrap_precedes_the_first_row_in_every_partition() -> None:
-    """And names the schema version that rows name."""
     with feed() as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1); INSERT INTO test.t VALUES (2, 2)")
         messages = ticdc.messages()
@@ -65,7 +64,6 @@ def test_a_bootstrap_is_repeated_after_a_time_or_a_number_of_rows(config: str, w
 
 
 def test_a_table_without_rows_for_half_an_hour_gets_a_bootstrap_with_its_next_row_only() -> None:
-    """It is forgotten meanwhile."""
     with feed() as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
         ticdc.wait("31m")
@@ -157,13 +155,11 @@ def test_go_from_1_22_on_shortens_escapes(release: str, text: str) -> None:
 
 
 def test_a_statement_above_the_limit_stops_the_changefeed() -> None:
-    """As a row does."""
     with pytest.raises(EncodeError, match="too large. table:t, length:"), feed(more="&max-message-bytes=300") as ticdc:
         ticdc.execute(TABLE)
 
 
 def test_fixtures_of_avro_are_lines_of_json(tmp_path: Path) -> None:
-    """Without a reading of the events."""
     with TiCDC(sink_uri=f"{URI}&encoding-format=avro", fixtures=tmp_path / "out") as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
     files = (tmp_path / "out").rglob("*.jsonl")

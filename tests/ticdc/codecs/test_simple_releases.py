@@ -80,7 +80,6 @@ def test_early_releases_repeat_the_primary_key_for_each_unique_key_that_has_it(
 
 
 def test_the_first_form_is_refused_where_it_takes_types_from_other_columns() -> None:
-    """That is so behind a virtual column."""
     with pytest.raises(EncodeError, match="column 's' of test.t comes after a virtual column"):
         played(
             "v7.6.0", "CREATE TABLE test.t (id INT PRIMARY KEY, v INT AS (id), s TEXT)", "INSERT INTO test.t SET id = 1"

@@ -59,7 +59,6 @@ def test_a_primary_key_or_a_unique_key_without_null_is_a_valid_index(definition:
 
 
 def test_taking_the_last_valid_index_away_stops_newer_classic_releases() -> None:
-    """In TiCDC's own words, with the statement."""
     with pytest.raises(DdlError, match=r"An eligible table become ineligible after DDL: \[DROP IT\]") as caught:
         is_sent(KEYED, BARE, False, ERROR, "DROP IT")
 
@@ -69,7 +68,6 @@ def test_taking_the_last_valid_index_away_stops_newer_classic_releases() -> None
 
 @pytest.mark.parametrize("release", [STAYS, AFTER, SILENT], ids=lambda release: release.name)
 def test_taking_the_last_valid_index_away_is_ignored_elsewhere(release: Release) -> None:
-    """Older classic releases and the new architecture say nothing."""
     assert not is_sent(KEYED, BARE, False, release)
 
 

@@ -50,7 +50,6 @@ def test_what_came_with_8_5_7_is_decided_by_a_field_for_each_statement(without: 
 
 
 def test_a_statement_that_is_written_anew_is_restored_by_its_own_field() -> None:
-    """The new architecture sends it as it writes it."""
     (job,) = execute_text("RENAME TABLE a TO b, c TO d", Session("shop", None, NEW)).jobs
 
     assert [event.as_is for event in job_events(job, NEW)] == [True, True]

@@ -184,7 +184,6 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     ("release", "judges"), [(tag, judges) for judges, tags in JUDGES.items() for tag in tags.split()]
 )
 def test_a_rename_is_judged_by_the_name_that_its_release_looks_at(explained: Any, release: str, judges: str) -> None:
-    """The new one, both or the old one."""
     ignored = "ignore-event = ['rename table']"
     found = {matcher: explained("RENAME TABLE old TO new", release, matcher, ignored) for matcher in OUTCOMES[judges]}
     assert {matcher: job["outcome"] for matcher, job in found.items()} == OUTCOMES[judges]

@@ -80,7 +80,6 @@ def test_a_target_holds_literal_text_schema_and_table(given: str) -> None:
 
 
 def test_two_tables_under_one_name_are_a_conflict() -> None:
-    """Also where one of them is not routed."""
     said = "table route conflict: target `b`.`t` is mapped by both source `a`.`t` and source `b`.`t`"
     assert find_conflict(routes_of(rule("a.*", "b")), [("a", "t"), ("b", "t")]) == said
     assert find_conflict(routes_of(rule("a.*", "b", "{table}_a")), [("a", "t"), ("b", "t")]) == ""

@@ -235,7 +235,6 @@ def test_before_6_1_everything_goes_to_the_default_topic() -> None:
 def test_since_8_5_4_a_rule_that_names_a_virtual_column_is_refused(
     columns: tuple[str, ...], text: str, architecture: str
 ) -> None:
-    """At the start of the changefeed and for each row, in the same words."""
     release, rule = find("v8.5.4", architecture), DispatchRule(EVERY, "columns", columns=columns)
     with pytest.raises(ChangefeedError, match=text):
         routed(rule, release=release)

@@ -137,7 +137,6 @@ def test_text_that_was_no_utf_8_is_hashed_as_its_bytes() -> None:
 
 
 def test_a_long_value_is_hashed_as_a_short_one_is() -> None:
-    """Beside short ones of its column."""
     table, data = a_table(), rows(3)
     to = route(compile_rules([DispatchRule(("*.*",), "columns", columns=("tx",))], "t"), table)
     texts = ["", "x" * 64, "é" * 5000]

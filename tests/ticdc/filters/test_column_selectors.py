@@ -49,7 +49,6 @@ def test_the_last_pattern_that_matches_a_column_decides_in_any_letter_case(patte
 
 
 def test_patterns_come_from_files_too(tmp_path: Path) -> None:
-    """One a line, not from files that files name."""
     (tmp_path / "rules").write_text("*\n!secret\n")
     assert not column_filter([f"@{tmp_path}/rules"]).match("secret")
     (tmp_path / "more").write_text("@rules\n")
@@ -84,7 +83,6 @@ def test_the_first_selector_that_matches_a_table_decides() -> None:
     ],
 )
 def test_what_must_stay_is_checked_when_the_changefeed_starts(release: Release, columns: str, text: str) -> None:
-    """A whole key, and the columns that the dispatcher `columns` looks at."""
     by_columns = "dispatchers = [{matcher = ['*.*'], partition = 'columns', columns = ['name']}]"
     dispatchers = by_columns if "dispatcher" in text else ""
     made = router(f"{{matcher = ['*.*'], columns = {columns}}}", release=release, dispatchers=dispatchers)
@@ -95,12 +93,10 @@ def test_what_must_stay_is_checked_when_the_changefeed_starts(release: Release, 
 
 @pytest.mark.parametrize("columns", ["['id']", "['*', '!id']", "['u']"])
 def test_one_whole_key_is_enough(columns: str) -> None:
-    """The primary or any unique one."""
     dispatch.verify_tables(router(f"{{matcher = ['*.*'], columns = {columns}}}"), [TABLE])
 
 
 def test_a_table_without_primary_key_keeps_what_it_likes_up_to_26_3_3() -> None:
-    """Its handle key may go, too."""
     table = create_table("CREATE TABLE shop.t (a INT NOT NULL, b INT, UNIQUE KEY (a))")
     rule = "{matcher = ['*.*'], columns = ['b']}"
     for release in (V8_5, NEW, find("v26.3.3", "new")):
@@ -118,7 +114,6 @@ def test_classic_dispatchers_see_what_is_left_and_new_ones_all() -> None:
 
 
 def test_before_7_5_selectors_are_read_and_do_nothing() -> None:
-    """A warning says so."""
     old = find("v7.1.0")
     toml = "[sink]\ncolumn-selectors = [{matcher = ['*.*'], columns = ['name']}]"
     made = changefeed.load(f"{URI}open-protocol", toml, old)
@@ -157,7 +152,6 @@ def explained(release: Release, protocol: str, columns: list[str]) -> list[tuple
 
 
 def test_classic_canal_json_cannot_compare_what_is_not_there() -> None:
-    """TiCDC crashes; the row is refused and says why."""
     options = CodecOptions("canal-json", only_output_updated_columns=True)
     given = rows(TABLE, [CHANGES[0]])
     with pytest.raises(EncodeError, match=r"panic: .* shop\.t, key id=1; TiCDC v8\.5\.3 crashes on column-selectors"):
@@ -170,7 +164,6 @@ def test_classic_canal_json_cannot_compare_what_is_not_there() -> None:
     [("open-protocol", "CDC:ErrOpenProtocolCodecInvalidData"), ("canal-json", "CDC:ErrCanalEncodeFailed")],
 )
 def test_the_new_architecture_refuses_rows_without_columns(protocol: str, code: str) -> None:
-    """In each protocol's own words."""
     with pytest.raises(EncodeError) as caught:
         CODECS[protocol].encode(selecting(rows(TABLE, [CHANGES[1]])), CodecOptions(protocol), NEW)
     assert caught.value.code == code

@@ -162,7 +162,6 @@ def test_the_first_mistake_is_named(pattern: str, text: str) -> None:
 
 
 def test_a_pattern_can_be_sent_to_another_process() -> None:
-    """As Spark does it with filters."""
     assert pickle.loads(pickle.dumps(compile("^a+$"))).matches("aa")
 
 
