@@ -1,5 +1,5 @@
-"""Streams as Apache Flink's canal-json format reads them, in strict mode: every message is accepted, and the table that
-it keeps goes from one snapshot to the next, old values included.
+"""Streams as Apache Flink's formats canal-json, in strict mode, and debezium-json read them: every message is accepted, and
+the table that it keeps goes from one snapshot to the next, old values included.
 
 What Flink does with the options and messages here is documented nowhere but in its source (flink-formats/flink-json).
 """
@@ -23,6 +23,7 @@ from support.oracle.state import row_of
 from support.playing import play, state, tables_of
 from support.random_tables import Change
 
+from simulator import TiCDC
 from simulator.consumer.records import read_records
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
@@ -161,3 +162,36 @@ def test_flink_passes_watermarks_by_only_where_it_is_told_which_tables_it_reads(
     assert flink.read({"id": "INT"}, [entry[1]], **only("d", "t")) == []
     with pytest.raises(Refused, match="TIDB_WATERMARK"):
         flink.read({"id": "INT"}, [entry[1]])
+
+
+# -- debezium-json -----------------------------------------------------------------------------------------------------
+
+DEBEZIUM_URI = "kafka://127.0.0.1:9092/t?protocol=debezium&partition-num=1"
+SQL = """CREATE DATABASE d; USE d;
+CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), n BIGINT, x DOUBLE, tm BIGINT);
+INSERT INTO t VALUES (1, 'a "b" \\\\ é', 9007199254740993, 0.5, 1), (2, NULL, NULL, 1e-7, NULL);
+UPDATE t SET name = 'c' WHERE id = 1;
+UPDATE t SET id = 3 WHERE id = 2;
+DELETE FROM t WHERE id = 3;"""
+COLUMNS = {"id": "INT", "name": "STRING", "n": "BIGINT", "x": "DOUBLE", "tm": "BIGINT"}
+
+
+@pytest.mark.parametrize("release", ["v8.0.0", "v8.5.0", "v8.5.7"])
+@pytest.mark.parametrize("more", ["", "&debezium-disable-schema=true"])
+def test_the_changelog_is_what_the_sql_did(flink: Flink, release: str, more: str) -> None:
+    """With `debezium-json.schema-include`, which tells Flink to look for `payload`: messages without schemas have it, too."""
+    with TiCDC(release, sink_uri=DEBEZIUM_URI + more, databases=()) as ticdc:
+        ticdc.execute(SQL)
+        messages = [message.value for message in ticdc.messages() if message.value]
+    rows = [
+        (kind, row[0], row[1]) for kind, row in flink.read(COLUMNS, messages, "debezium-json", schema_include="true")
+    ]
+    assert rows == [
+        ("+I", "1", 'a "b" \\ é'),
+        ("+I", "2", None),
+        ("-U", "1", 'a "b" \\ é'),
+        ("+U", "1", "c"),
+        ("-D", "2", None),
+        ("+I", "3", None),
+        ("-D", "3", None),
+    ]
