@@ -209,12 +209,12 @@ def same(found: Texts | None, wanted: Texts | None, case: Case) -> bool:
     """Whether two rows are one, floats compared as numbers."""
     if found is None or wanted is None:
         return found is wanted
+    if found.keys() != wanted.keys():
+        return False
     if case.is_debezium:
-        return found.keys() == wanted.keys() and all(
-            same_text(found[name], wanted[name], case.types[name]) for name in found
-        )
-    return found.keys() == wanted.keys() and all(
-        comparable(found[name], case.types[name]) == comparable(wanted[name], case.types[name]) for name in found
+        return all(same_text(found[name], wanted[name], case.types[name]) for name in found)
+    return all(
+        comparable(found[name], of) == comparable(wanted[name], of) for name, of in case.types.items() if name in found
     )
 
 
@@ -271,14 +271,9 @@ def canal_text(text: str, column: Column, release: Release) -> str | None:
 
 
 ZEROS = {
-    "string": "",
-    "text": "",
-    "set": "",
-    "decimal": r"-?0+(\.0+)?",
-    "date": "[0-]+",
-    "datetime": "[0:. -]+",
+    **dict.fromkeys(("string", "text", "set"), ""),
+    **{"decimal": r"-?0+(\.0+)?", "json": r"-?0(\.0+)?", "date": "[0-]+", "datetime": "[0:. -]+"},
     "time": r"-?00:00:00(\..*)?",
-    "json": r"-?0(\.0+)?",
 }
 
 

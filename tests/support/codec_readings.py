@@ -25,30 +25,10 @@ Texts = dict[str, "str | None"]
 """TiDB text by column: bytes of binary columns as Latin-1, of others that are not UTF-8 as lone surrogates."""
 
 CODES = {
-    "tinyint": 1,
-    "smallint": 2,
-    "mediumint": 9,
-    "int": 3,
-    "bigint": 8,
-    "float": 4,
-    "double": 5,
-    "decimal": 246,
-    "bit": 16,
-    "year": 13,
-    "date": 10,
-    "time": 11,
-    "datetime": 12,
-    "timestamp": 7,
-    "char": 254,
-    "varchar": 15,
-    "tinytext": 249,
-    "text": 252,
-    "mediumtext": 250,
-    "longtext": 251,
-    "enum": 247,
-    "set": 248,
-    "json": 245,
-    "vector": 225,
+    **{"tinyint": 1, "smallint": 2, "mediumint": 9, "int": 3, "bigint": 8, "float": 4, "double": 5, "decimal": 246},
+    **{"bit": 16, "year": 13, "date": 10, "time": 11, "datetime": 12, "timestamp": 7, "char": 254, "varchar": 15},
+    **{"tinytext": 249, "text": 252, "mediumtext": 250, "longtext": 251},
+    **{"enum": 247, "set": 248, "json": 245, "vector": 225},
 }
 NUMBERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year", "enum", "set"}
 
