@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import base64
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
-from simulator.releases import V8_5, option_names
+from simulator.releases import RELEASES, V8_5, Release, option_names
 from simulator.ticdc.codecs import CODECS, CodecOptions, RowChanges
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -85,14 +85,30 @@ def unquoted(text: str) -> bytes:
     return out
 
 
-def open_value(column: Mapping[str, Any], kind: str) -> str | bytes | None:
-    """The value of an Open Protocol column object; `kind` is text, bytes, or base64."""
-    value = column["v"]
-    if value is None or kind == "text":
-        return None if value is None else str(value)
-    return unquoted(value) if kind == "bytes" else base64.b64decode(value)
-
-
 def parsed(text: bytes) -> Any:
     """JSON with its numbers as they are written."""
     return json.loads(text, parse_int=str, parse_float=str)
+
+
+EVERY = tuple(release for releases in RELEASES.values() for release in releases.values())
+
+
+LAST = "v8.5.8, new:v8.5.4 – v9.0.0-beta.2.pre"
+"""How the range of `by_answer` ends that has every later release."""
+
+
+def releases_of(protocol: str) -> list[Release]:
+    """The releases of which the protocol is simulated; Open Protocol is the default before it has a name."""
+    having = [release for release in EVERY if protocol == "open-protocol" or protocol in release.protocols]
+    return [release for release in having if not CODECS[protocol].not_simulated(release)]
+
+
+def by_answer(ask: Callable[[Release], Hashable], releases: Sequence[Release] = EVERY) -> dict[Any, str]:
+    """What releases answer, and which ones do: `v6.5.0 – v6.5.11, v7.0.0`, those of the new architecture as `new:…`."""
+    answers = [ask(release) for release in releases]
+    found: dict[Any, list[str]] = {}
+    for (answer, _), run in groupby(zip(answers, releases), lambda each: (each[0], each[1].architecture)):
+        first, *_, last = [release for _, release in run] * 2
+        name = first.name if first.architecture == "classic" else f"new:{first.name}"
+        found.setdefault(answer, []).append(name if first is last else f"{name} – {last.name}")
+    return {answer: ", ".join(ranges) for answer, ranges in found.items()}

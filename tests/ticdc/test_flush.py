@@ -88,39 +88,26 @@ def test_a_run_that_keeps_pace_with_a_clock_gets_each_flush_when_it_is_complete(
 
 
 @given(events)
-def test_every_event_is_sent_once(stream: list[Event]) -> None:
+def test_flushes_hold_every_event_once_in_an_order_that_consumers_rely_on(stream: list[Event]) -> None:
+    """The commit-ts of a table never falls in a partition, and a watermark stands above all rows before it. Rows of one
+    message share the partition key, which is the table, the hash or the commit-ts by the table's dispatcher; a watermark
+    is always alone."""
     sent = by_destination(list(grouped([batch(stream)], KEYS)))
     assert sorted(event for found in sent.values() for event, _ in found) == stream
-
-
-@given(events)
-def test_watermarks_keep_their_place_among_the_rows_of_their_partition(stream: list[Event]) -> None:
-    for destination, found in by_destination(list(grouped([batch(stream)], KEYS))).items():
-        sent = [event for event, _ in found]
-        for place, event in enumerate(sent):
-            if event[1] == 2:
-                before = [other for other in stream[: stream.index(event)] if other[4] == destination]
-                assert set(before) <= set(sent[: place + 1])
-
-
-@given(events)
-def test_commit_ts_of_a_table_never_falls_in_a_partition(stream: list[Event]) -> None:
-    for found in by_destination(list(grouped([batch(stream)], KEYS))).values():
+    for destination, found in sent.items():
         for table in range(4):
             times = [event[0] for event, _ in found if event[1] == 0 and event[2] == table]
             assert times == sorted(times)
-
-
-@given(events)
-def test_rows_that_share_a_message_have_one_partition_key(stream: list[Event]) -> None:
-    """The key is the table, the hash or the commit-ts, by the table's dispatcher; a watermark is always alone."""
-    for found in by_destination(list(grouped([batch(stream)], KEYS))).values():
-        for (before, _), (event, joined) in zip(found, found[1:]):
+        for place, (event, _) in enumerate(found):
+            if event[1] == 2:
+                before = [other for other in stream[: stream.index(event)] if other[4] == destination]
+                assert set(before) <= {other for other, _ in found[: place + 1]}
+        for (last, _), (event, joined) in zip(found, found[1:]):
             if joined:
-                assert before[1] == event[1] == 0
-                assert before[2] == event[2]
-                assert event[2] != 2 or before[3] == event[3]
-                assert event[2] != 3 or before[0] == event[0]
+                assert last[1] == event[1] == 0
+                assert last[2] == event[2]
+                assert event[2] != 2 or last[3] == event[3]
+                assert event[2] != 3 or last[0] == event[0]
 
 
 def test_tables_that_take_turns_in_a_partition_still_fill_messages() -> None:
@@ -187,7 +174,6 @@ def test_the_row_that_fills_a_flush_is_its_last() -> None:
 
 @given(events, st.sampled_from([LIGHT, LIGHT_MIXED, None]))
 def test_an_encoder_is_given_less_than_two_full_flushes_and_a_row(stream: list[Event], keys: GroupKeys | None) -> None:
-    """Of protocols that batch and of others."""
     flushes = list(grouped([batch(stream)], keys) if keys else ungrouped([batch(stream)], 2000))
     for flush in flushes:
         lengths = [len(row["after"]) for row in flush.events.to_pylist()]

@@ -1,9 +1,11 @@
-"""Handle keys: which keys are one, how they sort, and the numbers that are made of them."""
+"""Handle keys: which keys are one, how they sort, and the numbers that are made of them; and what the protocols ask of a
+table's keys: handle key, flag bits, row id."""
 
 from __future__ import annotations
 
 import unicodedata
 import zlib
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -13,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns import hashing, row_image
+from simulator.releases import V8_5
 from simulator.ticdc.key_bytes import columns_known_by_handle, handle_keys, row_ids
+from simulator.ticdc.table_info import flags, handle_key, primary_key_names
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import LastIds, Table, TimeToLive, has_common_handle, row_id_column, visible_columns
 
 
 def keyed(kind: str, key: str = "k") -> Table:
@@ -48,41 +52,8 @@ SORTED = {
     "varchar(9)": ["", "\x00", "\t", "A", "a", "a\x00", "a\x01", "a b", "b", "é", "中", "😀"],
     "varchar(9) collate utf8mb4_0900_bin": ["", " ", "A", "a", "a ", "a b"],
     "varchar(9) collate utf8mb4_general_ci": ["", "\x00", "a", "a\x00", "AB", "b", "ß", "t", "æ", "中", "😀"],
-    "varchar(9) collate utf8mb4_unicode_ci": [
-        "",
-        "_",
-        "1",
-        "A",
-        "ab",
-        "d",
-        "đ",
-        "ð",
-        "o",
-        "ø",
-        "p",
-        "ß",
-        "я",
-        "ก",
-        "中",
-        "😀",
-    ],
-    "varchar(9) collate utf8mb4_0900_ai_ci": [
-        "",
-        " ",
-        "_",
-        "1",
-        "A",
-        "a ",
-        "ab",
-        "o",
-        "p",
-        "ß",
-        "я",
-        "가",
-        "각",
-        "中",
-        "𠮷",
-    ],
+    "varchar(9) collate utf8mb4_unicode_ci": ["", *"_ 1 A ab d đ ð o ø p ß я ก 中 😀".split()],
+    "varchar(9) collate utf8mb4_0900_ai_ci": ["", " ", "_", "1", "A", "a ", *"ab o p ß я 가 각 中 𠮷".split()],
     "varchar(9) charset gbk collate gbk_bin": ["", "A", "a", "丂", "啊"],
     "varchar(9) charset gb18030 collate gb18030_bin": ["", "A", "a", "丂", "😀", "啊"],
 }
@@ -100,91 +71,48 @@ def test_handles_sort_as_tidb_sorts_keys(kind: str) -> None:
     assert [key for key in found for other in found if other is not key and other.startswith(key)] == []
 
 
+SPACES, GENERAL = "varchar(9)", "varchar(9) collate utf8mb4_general_ci"
+UNICODE, UNICODE_9 = "varchar(9) collate utf8mb4_unicode_ci", "varchar(9) collate utf8mb4_0900_ai_ci"
+GBK, GB18030 = "varchar(9) charset gbk collate gbk_{}", "varchar(9) charset gb18030 collate gb18030_{}"
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Of `ß=S ÿ=Y`."""
+    return [(one, other) for one, _, other in (pair.partition("=") for pair in text.split())]
+
+
 EQUAL = {
-    "varchar(9)": [("a", "a "), ("", "   "), ("é", "é  ")],
+    SPACES: [("a", "a "), ("", "   "), ("é", "é  ")],
     "varchar(9) charset latin1": [("a", "a ")],
     "varchar(9) charset ascii": [("a", "a ")],
-    "varchar(9) collate utf8mb4_general_ci": [
-        ("a", "Á  "),
-        ("ß", "S"),
-        ("ÿ", "Y"),
-        ("ς", "Σ"),
-        ("й", "Й"),
-        ("ё", "Е"),
-        ("😀", "𠮷"),
-        ("ⅷ", "Ⅷ"),
-        ("ｚ", "Ｚ"),
-    ],
-    "varchar(9) collate utf8mb4_unicode_ci": [
-        ("a", "Á "),
-        ("ß", "ss"),
-        ("Æ", "æ"),
-        ("ø", "Ǿ"),
-        ("đ", "Đ"),
-        ("ŀ", "l·"),
-        ("½", "1⁄2"),
-        ("a\u0301", "a"),
-        ("a\x01", "a"),
-        ("😀", "𠮷"),
-        ("か", "ガ"),
-        ("ა", "Ⴀ"),
-    ],
-    "varchar(9) collate utf8mb4_0900_ai_ci": [
-        ("a", "Á"),
-        ("ß", "ss"),
-        ("ø", "O"),
-        ("đ", "D"),
-        ("a\u0301", "a"),
-        ("a\x01", "a"),
-        ("か", "ガ"),
-        ("\ud55c", "\u1112\u1161\u11ab"),
-    ],
-    "varchar(9) charset gbk collate gbk_chinese_ci": [("a", "A "), ("啊A", "啊a")],
-    "varchar(9) charset gb18030 collate gb18030_chinese_ci": [("a", "A "), ("😀A", "😀a")],
+    GENERAL: [("a", "Á  "), *pairs("ß=S ÿ=Y ς=Σ й=Й ё=Е 😀=𠮷 ⅷ=Ⅷ ｚ=Ｚ")],
+    UNICODE: [("a", "Á "), ("a\x01", "a"), *pairs("ß=ss Æ=æ ø=Ǿ đ=Đ ŀ=l· ½=1⁄2 a\u0301=a 😀=𠮷 か=ガ ა=Ⴀ")],
+    UNICODE_9: [("a\x01", "a"), *pairs("a=Á ß=ss ø=O đ=D a\u0301=a か=ガ \ud55c=\u1112\u1161\u11ab")],
+    GBK.format("chinese_ci"): [("a", "A "), ("啊A", "啊a")],
+    GB18030.format("chinese_ci"): [("a", "A "), ("😀A", "😀a")],
     "double": [("0", "-0"), ("100", "1e2")],
 }
 DIFFERENT = {
-    "varchar(9)": [("a", "A"), ("a", " a"), ("a", "a\t")],
+    SPACES: [("a", "A"), ("a", " a"), ("a", "a\t")],
     "varbinary(9)": [("a", "a ")],
     "varchar(9) collate utf8mb4_0900_bin": [("a", "a "), ("a", "A")],
-    "varchar(9) collate utf8mb4_general_ci": [
-        ("и", "Й"),
-        ("ø", "o"),
-        ("æ", "ae"),
-        ("か", "が"),
-        ("ƞ", "Ƞ"),
-        ("a\u0301", "a"),
-        ("\x00", ""),
-    ],
-    "varchar(9) collate utf8mb4_unicode_ci": [
-        ("ø", "o"),
-        ("đ", "d"),
-        ("ð", "đ"),
-        ("ħ", "h"),
-        ("ł", "l"),
-        ("\uc911", "\u110c\u116e\u11bc"),
-        ("ก์", "ก"),
-        ("中", "国"),
-    ],
-    "varchar(9) collate utf8mb4_0900_ai_ci": [("a", "a "), ("😀", "😁"), ("中", "国"), ("æ", "a")],
-    "varchar(9) charset gbk collate gbk_bin": [("a", "A")],
+    GENERAL: [("\x00", ""), *pairs("и=Й ø=o æ=ae か=が ƞ=Ƞ a\u0301=a")],
+    UNICODE: pairs("ø=o đ=d ð=đ ħ=h ł=l \uc911=\u110c\u116e\u11bc ก์=ก 中=国"),
+    UNICODE_9: [("a", "a "), *pairs("😀=😁 中=国 æ=a")],
+    GBK.format("bin"): [("a", "A")],
 }
 
 
 @pytest.mark.parametrize(
-    ("kind", "one", "other", "same"),
-    [
-        (kind, *pair, same)
-        for pairs, same in ((EQUAL, True), (DIFFERENT, False))
-        for kind in pairs
-        for pair in pairs[kind]
-    ],
+    ("kind", "pairs", "same"), [(kind, of[kind], of is EQUAL) for of in (EQUAL, DIFFERENT) for kind in of]
 )
-def test_keys_are_one_where_their_collation_takes_them_for_equal(kind: str, one: str, other: str, same: bool) -> None:
+def test_keys_are_one_where_their_collation_takes_them_for_equal(
+    kind: str, pairs: list[tuple[str, str]], same: bool
+) -> None:
     """Trailing spaces, letter case and accents, as far as TiDB's collations go (tidb: pkg/util/collate)."""
-    first, second = handles(kind, one, other)
+    first, second = (handles(kind, *side) for side in zip(*pairs, strict=True))
 
-    assert (first == second) is same
+    assert [pair for pair, one, other in zip(pairs, first, second, strict=True) if (one == other) is not same] == []
 
 
 def test_a_prefix_of_a_column_is_all_of_it_that_counts() -> None:
@@ -243,11 +171,8 @@ def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:
     assert ids("k BIGINT UNSIGNED PRIMARY KEY", "7", "18446744073709551615") == [7, -1]
     assert ids("k INT UNSIGNED PRIMARY KEY", "4294967295") == [4294967295]
     assert ids("k VARCHAR(9) PRIMARY KEY CLUSTERED", "a") == [None]
-    assert (
-        ids("k VARCHAR(9) PRIMARY KEY NONCLUSTERED", "a", "a ", place=9)
-        == ids("k VARCHAR(9) NOT NULL UNIQUE", "a", "a")
-        == [NONCLUSTERED_A] * 2
-    )
+    assert ids("k VARCHAR(9) PRIMARY KEY NONCLUSTERED", "a", "a ", place=9) == [NONCLUSTERED_A] * 2
+    assert ids("k VARCHAR(9) NOT NULL UNIQUE", "a", "a") == [NONCLUSTERED_A] * 2
     assert ids("k INT", "1") == [KEYLESS_1] != ids("k INT", "1", place=4)
 
 
@@ -312,3 +237,113 @@ def test_what_of_a_handle_key_its_handle_tells() -> None:
     )
 
     assert columns_known_by_handle(table) == {"a", "b", "f", "g"}
+
+
+# -- what the protocols ask of a table's keys ------------------------------------------------------------------------------
+
+
+def table_of(definition: str) -> Table:
+    return create_table(f"CREATE TABLE t ({definition})")
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("a INT PRIMARY KEY, b INT NOT NULL UNIQUE", ("a",)),
+        ("a INT PRIMARY KEY NONCLUSTERED, b INT NOT NULL UNIQUE", ("a",)),
+        ("a INT, b INT, PRIMARY KEY (b, a)", ("b", "a")),
+        ("a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, UNIQUE (a, b), UNIQUE (c), UNIQUE (b)", ("c",)),
+        ("a INT NOT NULL UNIQUE, b INT NOT NULL, UNIQUE (b)", ("b",)),
+        ("a INT UNIQUE, b INT NOT NULL, c INT, UNIQUE (b, c)", ()),
+        ("a INT NOT NULL, v INT AS (a) VIRTUAL NOT NULL UNIQUE", ()),
+        ("a INT NOT NULL, v INT AS (a) STORED NOT NULL UNIQUE", ("v",)),
+        ("a INT NOT NULL, UNIQUE KEY ((a + 1))", ()),
+        ("a INT NOT NULL, b VARCHAR(9) NOT NULL, UNIQUE (b(3))", ("b",)),
+        ("a INT NOT NULL, KEY (a)", ()),
+    ],
+)
+def test_the_handle_key_is_the_primary_key_else_the_smallest_certain_unique_key(
+    definition: str, expected: tuple[str, ...]
+) -> None:
+    """No column of it may be NULL or virtual; ties go to the key that TiDB made first."""
+    assert expected == handle_key(table_of(definition))
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("c FLOAT ZEROFILL", 193),
+        ("c INT, d INT, PRIMARY KEY (d, c)", 43),
+        ("d INT, c INT, KEY (d, c)", 97),
+        ("c INT, KEY ((c + 1))", 65),
+        ("c INT, d INT, KEY ((d + 1), c)", 97),
+        ("c VARCHAR(5), FULLTEXT (c)", 64),
+    ],
+)
+def test_flag_bits_are_those_of_tidb_s_table_information(definition: str, expected: int) -> None:
+    """Where the vectors (table_info) have none: binary 1, handle 2, generated 4, primary 8, unique 16, multiple 32,
+    nullable 64, unsigned 128."""
+    assert expected == flags(table_of(definition), V8_5)["c"]
+
+
+def test_older_releases_call_a_primary_key_unique_too() -> None:
+    """Where it is an index: not the clustered integer."""
+    older = replace(V8_5, primary_is_unique=True)
+    definitions = ("c INT PRIMARY KEY", "c INT PRIMARY KEY NONCLUSTERED", "c VARCHAR(5) PRIMARY KEY")
+    assert [11, 27, 26] == [flags(table_of(definition), older)["c"] for definition in definitions]
+
+
+@pytest.mark.parametrize(
+    ("definition", "row_id", "common"),
+    [
+        ("c INT PRIMARY KEY", "c", False),
+        ("c TINYINT UNSIGNED PRIMARY KEY", "c", False),
+        ("c INT PRIMARY KEY NONCLUSTERED", None, False),
+        ("c YEAR PRIMARY KEY", None, True),
+        ("c DECIMAL(5) PRIMARY KEY", None, True),
+        ("c INT, d INT, PRIMARY KEY (c, d)", None, True),
+        ("c INT", None, False),
+    ],
+)
+def test_the_row_id_is_a_clustered_integer_or_hidden_or_none_at_all(
+    definition: str, row_id: str | None, common: bool
+) -> None:
+    table = table_of(definition)
+    assert (row_id, common) == (row_id_column(table), has_common_handle(table))
+
+
+def test_virtual_columns_are_not_visible_and_pk_names_come_in_table_order() -> None:
+    table = table_of("a INT, v INT AS (a), s INT AS (a) STORED, b INT, PRIMARY KEY (b, a)")
+    assert ["a", "s", "b"] == [column.name for column in visible_columns(table)]
+    assert ("a", "b") == primary_key_names(table, V8_5)
+    assert () == primary_key_names(table_of("a INT NOT NULL UNIQUE"), V8_5)
+
+
+def test_a_table_keeps_what_later_statements_ask_of_it() -> None:
+    """Ids, foreign keys with the index they need, time to live, options that no row shows."""
+    table = create_table(
+        "CREATE TABLE d.t (a INT, `at x` DATETIME, c BIGINT PRIMARY KEY AUTO_RANDOM(3), b INT,"
+        " FOREIGN KEY (b) REFERENCES p (q) ON DELETE CASCADE, UNIQUE u (a) INVISIBLE COMMENT 'x')"
+        " TTL = `at x` + INTERVAL 3 MONTH TTL_ENABLE = 'OFF' AUTO_ID_CACHE 7"
+    )
+    assert [(1, 0), (2, 0), (3, 3), (4, 0)] == [(column.id, column.shard_bits) for column in table.columns]
+    assert [(1, "u", False, "x"), (2, "fk_1", True, "")] == [
+        (index.id, index.name, index.visible, index.comment) for index in table.indexes
+    ]
+    (foreign,) = table.foreign_keys
+    assert ("d", "p", ("q",), "CASCADE") == (foreign.schema, foreign.table, foreign.references, foreign.on_delete)
+    assert table.ttl == TimeToLive("at x", "3 MONTH", False)
+    assert (("AUTO_ID_CACHE", "7"),) == table.options and LastIds(4, 2, 1) == table.last_ids
+
+
+def test_ids_and_what_rows_do_not_show_do_not_make_tables_differ() -> None:
+    """Two definitions are the same whenever their statements came."""
+    altered, untouched = table_of("a INT, b INT"), table_of("a INT, b INT")
+    columns = (altered.columns[0], replace(altered.columns[1], id=9, origin_default="7"))
+    assert untouched == replace(altered, columns=columns, options=(("AUTO_INCREMENT", "9"),), last_ids=LastIds(9))
+
+
+def test_vector_indexes_take_an_id_and_are_kept_apart() -> None:
+    table = table_of("a INT, v VECTOR(3), VECTOR INDEX vi ((VEC_COSINE_DISTANCE(v))), UNIQUE (a)")
+    assert (["vi"], [2]) == ([index.name for index in table.columnar_indexes], [index.id for index in table.indexes])
+    assert 65 == flags(table, V8_5)["v"]

@@ -1,4 +1,5 @@
-"""UPDATEs of unique keys as DELETE and INSERT: what a transaction becomes, and that the pipeline does the same."""
+"""UPDATEs of unique keys as DELETE and INSERT beside the vectors (facts.update_split), which hold each release's order of
+events: what a transaction becomes, and that the pipeline does the same."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -37,9 +37,6 @@ from simulator.ticdc.split import (
     split_updates,
 )
 from simulator.tidb.ddl.definitions.from_sql import create_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")
@@ -72,17 +69,10 @@ def unique(rows: Cells) -> Cells:
 
 
 def row(cells: Cells, key: int) -> Row | None:
-    return (
-        None
-        if key not in cells
-        else {
-            "id": str(key),
-            **{
-                name: None if value is None else str(value)
-                for name, value in zip(("uk", "s", "v"), cells[key], strict=True)
-            },
-        }
-    )
+    if key not in cells:
+        return None
+    named = zip(("id", "uk", "s", "v"), (key, *cells[key]), strict=True)
+    return {name: None if value is None else str(value) for name, value in named}
 
 
 def transaction(before: Cells, after: Cells) -> list[RowEvent]:
@@ -93,7 +83,6 @@ def transaction(before: Cells, after: Cells) -> list[RowEvent]:
 @pytest.mark.parametrize("rule", [RULES["sorted"], RULES["interleaved"]], ids=["sorted", "interleaved"])
 @given(before=cells(), after=cells())
 def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, before: Cells, after: Cells) -> None:
-    """At no event of it; and it leads to the rows after."""
     rows = {key: row(before, key) for key in before}
     for event in sent(TABLE, transaction(before, after), rule):
         shown = event.before if event.after is None else event.after
@@ -101,84 +90,29 @@ def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, bef
         key = int(str(shown["id"]))
         assert rows.pop(key, None) == event.before
         if event.after is not None:
-            assert all(event.after["uk"] != row["uk"] for row in rows.values() if row and row["uk"] is not None)
-            assert all(
-                (event.after["s"], event.after["v"]) != (row["s"], row["v"])
-                for row in rows.values()
-                if row and row["s"] is not None
-            )
+            for other in filter(None, rows.values()):
+                assert other["uk"] is None or other["uk"] != event.after["uk"]
+                assert other["s"] is None or (other["s"], other["v"]) != (event.after["s"], event.after["v"])
             rows[key] = event.after
     assert rows == {key: row(after, key) for key in after}
 
 
 def ops(rule: SplitRule, *events: RowEvent) -> str:
     """The events as letters, with the id of each row."""
-    return " ".join(
-        f"{'DUI'[event.op]}{(event.after or event.before or {})['id']}" for event in sent(TABLE, events, rule)
-    )
+    return " ".join(f"{'DUI'[event.op]}{key_of(event)}" for event in sent(TABLE, events, rule))
 
 
-def update(
-    key: int,
-    uk: tuple[str | None, str | None] = ("1", "1"),
-    s: tuple[str | None, str | None] = ("a", "a"),
-    v: tuple[str, str] = ("0", "0"),
-) -> RowEvent:
-    old, new = ({"id": str(key), "uk": uk[at], "s": s[at], "v": v[at]} for at in (0, 1))
-    return RowEvent(UPDATE, old, new)
-
-
-MIXED = (
-    update(1, uk=("1", "2")),
-    update(2, s=(None, None), v=("0", "0")),
-    update(3, uk=("5", None)),
-    RowEvent(INSERT, None, {"id": "4", "uk": "9", "s": "x", "v": "1"}),
-    RowEvent(DELETE, {"id": "5", "uk": "7", "s": "y", "v": "1"}, None),
-)
-
-
-@pytest.mark.parametrize(
-    ("tag", "architecture", "expected"),
-    [
-        ("v5.4.0", "classic", "D5 U1 U2 U3 I4"),
-        ("v6.5.3", "classic", "D5 U1 U2 U3 I4"),
-        ("v6.5.4", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-        ("v7.1.1", "classic", "D5 U1 U2 U3 I4"),
-        ("v7.1.2", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-        ("v8.5.7", "classic", "D5 D1 D3 U2 I1 I3 I4"),
-        ("v9.0.0-beta.1", "new", "D5 U1 U2 U3 I4"),
-        ("v8.5.4", "new", "D5 D1 U2 D3 I4 I1 I3"),
-    ],
-)
-def test_each_release_has_an_order_of_its_own(tag: str, architecture: str, expected: str) -> None:
-    assert ops(split_rule(find(tag, architecture)), *MIXED) == expected
+def key_of(event: RowEvent) -> str:
+    return str((event.after or event.before or {})["id"])
 
 
 def test_updates_and_inserts_went_by_row_key_once() -> None:
     """TiKV's DELETE and PUT were all that the sorters told apart."""
-    insert = RowEvent(INSERT, None, {"id": "1", "uk": "9", "s": "x", "v": "1"})
+    row = {"id": "2", "uk": "9", "s": "x", "v": "1"}
+    events = RowEvent(INSERT, None, {**row, "id": "1", "uk": "1"}), RowEvent(UPDATE, row, {**row, "v": "2"})
 
-    assert ops(split_rule(find("v6.1.5")), insert, update(2)) == "I1 U2"
-    assert ops(split_rule(find("v6.1.6")), insert, update(2)) == "U2 I1"
-
-
-def test_a_single_update_was_left_whole_in_6_5_4_alone() -> None:
-    assert ops(split_rule(find("v6.5.4")), MIXED[0]) == "U1"
-    assert ops(split_rule(find("v6.5.5")), MIXED[0]) == "D1 I1"
-
-
-@pytest.mark.parametrize(
-    ("tag", "left"), [("v6.5.9", "D1 I1"), ("v6.5.10", "U1"), ("v8.1.0", "D1 I1"), ("v8.1.1", "U1")]
-)
-def test_output_raw_change_event_counts_from_the_release_that_has_it(tag: str, left: str) -> None:
-    assert ops(split_rule(find(tag), raw=True), MIXED[0]) == left
-
-
-def test_null_is_the_text_null_to_the_classic_architecture() -> None:
-    """In a column of text; a NULL number is no number."""
-    assert ops(RULES["sorted"], update(1, s=(None, "null"))) == "U1"
-    assert ops(RULES["interleaved"], update(1, s=(None, "null"))) == "D1 I1"
-    assert ops(RULES["sorted"], update(1, uk=(None, "0"))) == "D1 I1"
+    assert ops(split_rule(find("v6.1.5")), *events) == "I1 U2"
+    assert ops(split_rule(find("v6.1.6")), *events) == "U2 I1"
 
 
 def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
@@ -199,24 +133,17 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
 
 def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
     assert key_columns(TABLE, RULES["sorted"]) == key_columns(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
-    assert key_columns(
-        create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
-        RULES["sorted"],
-    ) == ("id", "c")
+    other = create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test")
+    assert key_columns(other, RULES["sorted"]) == ("id", "c")
 
 
 def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", protocol: str = "canal-json") -> bool:
     """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
     release = find(tag, architecture)
     changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
-    spec = StreamSpec(
-        "canal-json",
-        {"shop": 1},
-        {("test", "t"): TABLE},
-        "not asked",
-        stages=stages_of(changefeed, release),
-        finished=False,
-    )
+    stages = stages_of(changefeed, release)
+    tables = {("test", "t"): TABLE}
+    spec = StreamSpec("canal-json", {"shop": 1}, tables, "not asked", stages=stages, finished=False)
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
     records = [Record("shop", 0, offset, 0, None, canal_change(kinds[op], offset)) for offset, op in enumerate(ops)]
     return "operation-order" in {violation.check for violation in find_violations(records, spec)}
@@ -224,8 +151,8 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
 
 def canal_change(kind: str, key: int) -> bytes:
     row = [{"id": str(key)}]
-    return json.dumps(
-        {
+    message = {
+        **{
             "id": 0,
             "database": "test",
             "table": "t",
@@ -234,13 +161,11 @@ def canal_change(kind: str, key: int) -> bytes:
             "type": kind,
             "es": 0,
             "ts": 0,
-            "sqlType": {"id": 4},
-            "mysqlType": {"id": "int"},
-            "data": row,
-            "old": row if kind == "UPDATE" else None,
-            "_tidb": {"commitTs": 7},
-        }
-    ).encode()
+        },
+        **{"sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "data": row, "old": row if kind == "UPDATE" else None},
+        "_tidb": {"commitTs": 7},
+    }
+    return json.dumps(message).encode()
 
 
 @pytest.mark.parametrize(
@@ -291,7 +216,6 @@ def batch(transactions: Sequence[Sequence[RowEvent]]) -> tuple[pa.RecordBatch, l
 
 @pytest.mark.parametrize("name", RULES)
 def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> None:
-    """Every rule, over random transactions."""
     chance, rule = random.Random(5), RULES[name]
     transactions = [transaction(some(chance), some(chance)) for _ in range(150)]
     transactions += [[event] for events in transactions for event in events if event.op == UPDATE][:50]
@@ -367,10 +291,6 @@ def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
     assert may_split(COLLATED[name], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
 
 
-def key_of(event: RowEvent) -> str:
-    return str((event.after or event.before or {})["id"])
-
-
 def some(chance: random.Random) -> Cells:
     return unique(
         {
@@ -408,30 +328,14 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
 
 
-def run_events(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
+def run_events(states: tuple[Path, Path], folder: Path) -> list[Event]:
     """The events of a run over twenty transactions."""
     config = folder / "changefeed.toml"
     if not config.exists():
         config.write_text(BY_UK)
     out = folder / "out"
-    assert (
-        play(
-            "diff",
-            *states,
-            "--sink-uri",
-            URI,
-            "--config",
-            config,
-            "--over",
-            "20ms",
-            "--ddl-at",
-            "middle",
-            "--fixtures",
-            out,
-            *options,
-        )
-        == 0
-    )
+    times = ("--over", "20ms", "--ddl-at", "middle")
+    assert play("diff", *states, "--sink-uri", URI, "--config", config, *times, "--fixtures", out) == 0
     return [event for record in read_records(str(out)) for event in decode(record.key, record.value)]
 
 
@@ -445,9 +349,7 @@ def pairs(events: Iterable[Event], name: str) -> dict[int, list[tuple[str, str]]
     return found
 
 
-def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
-    spark: SparkSession, states: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(states: tuple[Path, Path], tmp_path: Path) -> None:
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
     events = run_events(states, tmp_path)
 
@@ -460,9 +362,8 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     )
     for ts, changes in pairs(events, "stays").items():
         keys = dict.fromkeys(key for _, key in changes)
-        expected = sent(
-            stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]), RULES["sorted"]
-        )
+        written = net(stays.definition, [(old.get(key), new.get(key)) for key in keys])
+        expected = sent(stays.definition, written, RULES["sorted"])
         assert changes == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
     statement_ts = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
     turned = {split_at(changes) and ts > statement_ts for ts, changes in pairs(events, "turned").items()}
@@ -481,7 +382,7 @@ def changes_uk(event: Event) -> bool:
     return isinstance(event, Sent) and old is not None and event.after is not None and old["uk"] != event.after["uk"]
 
 
-def test_raw_change_events_stay_updates(spark: SparkSession, states: tuple[Path, Path], tmp_path: Path) -> None:
+def test_raw_change_events_stay_updates(states: tuple[Path, Path], tmp_path: Path) -> None:
     """And the rows after are the same; a table spread by the key has the new row's partition."""
     text = BY_UK + "[sink.kafka-config]\noutput-raw-change-event = true\n"
     (tmp_path / "changefeed.toml").write_text(text)

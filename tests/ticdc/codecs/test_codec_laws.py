@@ -11,12 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
-from support.codec_debezium import assert_decoded as assert_values
-from support.codec_debezium import debezium, debezium_avro
-from support.codec_expected import Case, Wanted, cut_down, expected, same
-from support.codec_readings import ReadRow, Texts, canal, open_text, opened, simple
-from support.codec_refusals import overhead, sizes, too_large
+from support.codec_expected import Case, Wanted, assert_debezium_decoded, cut_down, expected, same
+from support.codec_readings import ReadRow, Texts, canal, debezium, debezium_avro, open_text, opened, simple
+from support.codec_refusals import arrays, cases, encoded, encoded_if_not_refused, overhead, sizes, too_large
 from support.codec_rows import unframed
 from support.playing import row_text
 
@@ -36,6 +33,7 @@ SHORTENED = ("open-protocol", "canal-json", "simple")
 READ = (*SHORTENED, "debezium", "debezium-avro")
 """Protocols whose messages are read here; those of others are held against tests/endtoend."""
 
+OF_ROWS = ("commit_ts", "row_id", "before", "after")
 SIZED = (*SHORTENED, "debezium")
 """Protocols whose messages show without reading them which rows they hold, and how large each is."""
 
@@ -142,7 +140,7 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
     assert (event.op, event.schema, event.table) == (row.op, row.schema, row.table)
     table = case.made.table
     if case.is_debezium:
-        assert_values(event, row, table)
+        assert_debezium_decoded(event, row, table)
         return
     before, after = (image if image is None else row_text(image, table) for image in (event.before, event.after))
     assert after == row.after
@@ -178,16 +176,12 @@ def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) ->
 
 def often(whole: RowChanges, times: int) -> RowChanges:
     """The rows, again and again."""
-    names = ("commit_ts", "row_id", "before", "after")
-    return replace(whole, **{name: pa.concat_arrays([getattr(whole, name)] * times) for name in names})
+    return replace(whole, **{name: pa.concat_arrays([getattr(whole, name)] * times) for name in OF_ROWS})
 
 
 def part(whole: RowChanges, start: int, end: int) -> RowChanges:
     """Some of the rows, as views into the same buffers."""
-    return replace(
-        whole,
-        **{name: getattr(whole, name).slice(start, end - start) for name in ("commit_ts", "row_id", "before", "after")},
-    )
+    return replace(whole, **{name: getattr(whole, name).slice(start, end - start) for name in OF_ROWS})
 
 
 def entries(made: EncodedRows) -> list[tuple[bytes | None, bytes]]:
@@ -203,13 +197,20 @@ def entries(made: EncodedRows) -> list[tuple[bytes | None, bytes]]:
 def test_messages_keep_to_their_limits_and_the_order(
     protocol: str, data: st.DataObject, batch: int, groups: list[int]
 ) -> None:
-    """No message is above max-message-bytes or max-batch-size or of two groups; rows come in order, none is lost."""
+    """No message is above max-message-bytes or max-batch-size or of two groups; rows come in order, none is lost. A row
+    one byte above the limit is refused, where the release looks at sizes."""
     case = data.draw(cases(protocol))
     encoding = encoded_if_not_refused(case)
     if encoding is None:
         return
     counted = sizes(entries(encoding), case)
-    limit = data.draw(st.integers(max(counted), sum(counted)))
+    above = replace(case, options=replace(case.options, max_message_bytes=max(counted) - 1))
+    if looks_at_sizes(case):
+        with pytest.raises(EncodeError, match="too large"):
+            encoded(above)
+    else:
+        assert entries(encoded(above)) == entries(encoding)
+    limit = data.draw(st.just(max(counted)) | st.integers(max(counted), sum(counted)))
     case = replace(case, options=replace(case.options, max_batch_size=batch, max_message_bytes=limit))
     made, group = encoded(case), groups[: len(case.changes)]
     frames = framed(made, case, group)
@@ -227,26 +228,6 @@ def unframed_message(message: tuple[bytes | None, bytes], case: Case) -> list[tu
     """The entries of a message."""
     key, value = message
     return [message] if key is None or not case.is_open else list(zip(unframed(key[8:]), unframed(value), strict=True))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", SIZED)
-@few
-@given(data=st.data())
-def test_a_row_one_byte_above_the_limit_is_refused(protocol: str, data: st.DataObject) -> None:
-    """And one at the limit is not; releases that do not look at sizes take both."""
-    case = data.draw(cases(protocol))
-    encoding = encoded_if_not_refused(case)
-    if encoding is None:
-        return
-    counted = sizes(entries(encoding), case)
-    encoded(replace(case, options=replace(case.options, max_message_bytes=max(counted))))
-    above = replace(case, options=replace(case.options, max_message_bytes=max(counted) - 1))
-    if looks_at_sizes(case):
-        with pytest.raises(EncodeError, match="too large"):
-            encoded(above)
-    else:
-        assert entries(encoded(above)) == entries(encoded(case))
 
 
 def looks_at_sizes(case: Case) -> bool:

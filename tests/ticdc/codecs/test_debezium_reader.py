@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from support.codec_cases import cases, encoded_if_not_refused
 from support.codec_expected import Case
+from support.codec_refusals import cases, encoded_if_not_refused
 from support.debezium_reader import DebeziumReader
 
 from simulator import Message, TiCDC

@@ -1,5 +1,5 @@
-"""Streams as Apache Flink's canal-json format reads them, in strict mode: every message is accepted, and the table that
-it keeps goes from one snapshot to the next, old values included.
+"""Streams as Apache Flink's formats canal-json, in strict mode, and debezium-json read them: every message is accepted, and
+the table that it keeps goes from one snapshot to the next, old values included.
 
 What Flink does with the options and messages here is documented nowhere but in its source (flink-formats/flink-json).
 """
@@ -9,28 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given, reject, settings
 from support import airports
-from support.codec_cases import cases, encoded_if_not_refused
-from support.codec_expected import Case, expected
-from support.codec_losses import LOST
+from support.codec_expected import LOST, Case, expected
 from support.codec_readings import Texts
+from support.codec_refusals import cases, encoded_if_not_refused
 from support.flink import Flink, Refused
 from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
 from support.playing import play, row_of, state, tables_of
 from support.random_tables import Change
 
+from simulator import TiCDC
 from simulator.consumer.records import read_records
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import family, is_binary
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.interop
 
@@ -77,9 +74,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
-def test_airports_go_from_one_release_to_the_next(
-    flink: Flink, spark: SparkSession, tmp_path: Path, stream: Stream
-) -> None:
+def test_airports_go_from_one_release_to_the_next(flink: Flink, tmp_path: Path, stream: Stream) -> None:
     """Some thousand changes, each with the old values that the table has, with columns of text and with typed ones."""
     messages = stream.play(*airports.SHIPPED, tmp_path)
     ((name, table),) = tables_of(*airports.SHIPPED).items()
@@ -166,3 +161,36 @@ def test_flink_passes_watermarks_by_only_where_it_is_told_which_tables_it_reads(
     assert flink.read({"id": "INT"}, [entry[1]], **only("d", "t")) == []
     with pytest.raises(Refused, match="TIDB_WATERMARK"):
         flink.read({"id": "INT"}, [entry[1]])
+
+
+# -- debezium-json -----------------------------------------------------------------------------------------------------
+
+DEBEZIUM_URI = "kafka://127.0.0.1:9092/t?protocol=debezium&partition-num=1"
+SQL = """CREATE DATABASE d; USE d;
+CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), n BIGINT, x DOUBLE, tm BIGINT);
+INSERT INTO t VALUES (1, 'a "b" \\\\ é', 9007199254740993, 0.5, 1), (2, NULL, NULL, 1e-7, NULL);
+UPDATE t SET name = 'c' WHERE id = 1;
+UPDATE t SET id = 3 WHERE id = 2;
+DELETE FROM t WHERE id = 3;"""
+COLUMNS = {"id": "INT", "name": "STRING", "n": "BIGINT", "x": "DOUBLE", "tm": "BIGINT"}
+
+
+@pytest.mark.parametrize("release", ["v8.0.0", "v8.5.0", "v8.5.7"])
+@pytest.mark.parametrize("more", ["", "&debezium-disable-schema=true"])
+def test_the_changelog_is_what_the_sql_did(flink: Flink, release: str, more: str) -> None:
+    """With `debezium-json.schema-include`, which tells Flink to look for `payload`: messages without schemas have it, too."""
+    with TiCDC(release, sink_uri=DEBEZIUM_URI + more, databases=()) as ticdc:
+        ticdc.execute(SQL)
+        messages = [message.value for message in ticdc.messages() if message.value]
+    rows = [
+        (kind, row[0], row[1]) for kind, row in flink.read(COLUMNS, messages, "debezium-json", schema_include="true")
+    ]
+    assert rows == [
+        ("+I", "1", 'a "b" \\ é'),
+        ("+I", "2", None),
+        ("-U", "1", 'a "b" \\ é'),
+        ("+U", "1", "c"),
+        ("-D", "2", None),
+        ("+I", "3", None),
+        ("-D", "3", None),
+    ]

@@ -1,4 +1,4 @@
-"""Large messages: compression, handle-key-only, claim-check, and the storage of its files."""
+"""Large messages beside those of TiCDC (tests/endtoend, vectors `extra`): compression, claim-check, and its storage."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 import cramjam
 import lz4.frame
 import pytest
-from support.codec_rows import SHORTENED, Change, parsed, rows, unframed
+from support.codec_rows import SHORTENED, Change, rows
 
 from simulator import limits
 from simulator.errors import DeliveryError, EncodeError, UserError
-from simulator.releases import V8_5, find
+from simulator.releases import V8_5
 from simulator.sinks import claim_check
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, EncodedRows, RowChanges, StoredFile
 from simulator.ticdc.codecs.claim_check import storage_uri
@@ -62,7 +62,7 @@ def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -
         assert (entry[1] == expected[1]) is (expected[1] == b"")
 
 
-@pytest.mark.parametrize("size", [1, 100, 70_000, 5 << 20])
+@pytest.mark.parametrize("size", [1, 70_000, 5 << 20])
 def test_lz4_frames_are_as_ticdcs_writer_makes_them_and_any_reader_takes_them(size: int) -> None:
     """Header of pierrec/lz4: independent blocks of up to 4 MiB, content checksum."""
     text = os.urandom(size // 2) + b"a" * (size - size // 2)
@@ -85,66 +85,8 @@ def test_snappy_blocks_are_raw_and_any_reader_takes_them(size: int) -> None:
 
 @pytest.mark.parametrize("protocol", SHORTENED)
 def test_a_row_that_is_short_enough_once_compressed_stays_whole(protocol: str) -> None:
-    """Sizes are measured after compression."""
     made = encoded(protocol, [LONG], large_message_handle_compression="lz4")
     assert b"x" * 3000 in decompress(made.values[0].as_py(), "lz4")
-
-
-@pytest.mark.parametrize("protocol", SHORTENED)
-@pytest.mark.parametrize("compression", ["none", "snappy"])
-def test_handle_key_only_cuts_large_rows_down_and_says_so(protocol: str, compression: str) -> None:
-    """The others stay as they are, in their order."""
-    table = create_table("CREATE TABLE shop.t (id INT, v TEXT, k INT NOT NULL, UNIQUE KEY (k))")
-    large: Change = ({"id": "1", "v": "old", "k": "7"}, {"id": "2", "v": os.urandom(900).hex(), "k": "7"})
-    given = rows(table, [(None, {"id": "1", "v": "a", "k": "1"}), large, (None, {"id": "1", "v": "b", "k": "2"})])
-    made = encoded(protocol, given, large_message_handle_compression=compression, **HANDLE)
-    texts = [parsed(decompress(value, compression)) for value in made.values.to_pylist()]
-    if made.keys is not None:
-        assert [sorted(parsed(key)) for key in made.keys.to_pylist()].count(sorted(parsed(made.keys[0].as_py()))) == 2
-        assert json.loads(made.keys[1].as_py())["ohk"] is True
-        assert {side: list(texts[1][side]) for side in "up"} == {"u": ["k"], "p": ["k"]}
-        assert list(texts[0]["u"]) == ["id", "k", "v"]
-    elif "_tidb" not in texts[0]:
-        assert [text.get("handleKeyOnly") for text in texts] == [None, True, None]
-        assert (texts[1]["data"], texts[1]["old"]) == ({"k": "7"}, {"k": "7"})
-    else:
-        assert [text["_tidb"].get("onlyHandleKey") for text in texts] == [None, True, None]
-        assert (texts[1]["data"], texts[1]["old"]) == ([{"k": "7"}], [{"k": "7"}])
-        assert list(texts[1]["sqlType"]) == list(texts[1]["mysqlType"]) == ["k"]
-
-
-@pytest.mark.parametrize("compression", ["none", "lz4"])
-@pytest.mark.parametrize("protocol", SHORTENED)
-def test_claim_check_stores_the_whole_message_and_says_where(protocol: str, compression: str) -> None:
-    """The file holds key and value of a complete message of that row alone, compressed as on Kafka."""
-    noise = os.urandom(900).hex()
-    large: Change = ({"id": "7", "v": "old"}, {"id": "7", "v": noise})
-    made = encoded(protocol, [SHORT, large, SHORT], large_message_handle_compression=compression, **CLAIM)
-    whole = encoded(
-        protocol, [SHORT, large, SHORT], large_message_handle_compression=compression, max_message_bytes=1 << 20
-    )
-    (file,) = made.files
-    location = f"file:///large/{file.name}"
-    content = json.loads(file.content)
-    value = base64.b64decode(content["value"])
-    cut = parsed(decompress(made.values[1].as_py(), compression))
-    if protocol == "open-protocol":
-        assert whole.keys is not None and made.keys is not None
-        key = base64.b64decode(content["key"])
-        assert key[:8] == bytes(7) + b"\1"
-        assert (unframed(key[8:]), unframed(value)) == ([whole.keys[1].as_py()], [whole.values[1].as_py()])
-        assert [json.loads(key).get("ccl") for key in made.keys.to_pylist()] == [None, location, None]
-        assert "ohk" not in json.loads(made.keys[1].as_py())
-        assert {side: list(cut[side]) for side in "up"} == {"u": ["id"], "p": ["id"]}
-    elif "_tidb" not in cut:
-        assert (content["key"], value) == (None, whole.values[1].as_py())
-        assert (cut["claimCheckLocation"], cut["handleKeyOnly"]) == (location, True)
-        assert (cut["data"], cut["old"]) == ({"id": "7"}, {"id": "7"})
-    else:
-        assert (content["key"], value) == (None, whole.values[1].as_py())
-        assert cut["_tidb"] == {"commitTs": str((1 << 40) + 1), "claimCheckLocation": location}
-        assert (cut["data"], cut["old"]) == ([{"id": "7"}], [{"id": "7"}])
-    assert [made.values[at] for at in (0, 2)] == [whole.values[at] for at in (0, 2)]
 
 
 def test_locations_belong_to_their_rows_whatever_the_operations() -> None:
@@ -162,13 +104,6 @@ def test_the_raw_value_alone_is_stored_where_that_is_asked() -> None:
     """`claim-check-raw-value`, which TiCDC has for Canal-JSON only."""
     made = encoded("canal-json", [LONG], claim_check_raw_value=True, **CLAIM)
     assert made.files[0].content == encoded("canal-json", [LONG], max_message_bytes=9999).values[0].as_py()
-
-
-def test_the_new_architecture_repeats_ohk_before_a_location() -> None:
-    """A member twice: the last one counts for JSON readers."""
-    made = CODECS["open-protocol"].encode(rows(TABLE, [LONG]), options("open-protocol", **CLAIM), find("v8.5.4", "new"))
-    assert made.keys is not None
-    assert b',"ohk":true,"ohk":false,"ccl":"file:///large/' in made.keys[0].as_py()
 
 
 @pytest.mark.parametrize("how", [HANDLE, CLAIM])
@@ -206,7 +141,6 @@ def test_names_of_files_come_from_seed_and_content_alone() -> None:
     ],
 )
 def test_a_location_names_the_storage_as_tidbs_library_does(uri: str, said: str) -> None:
-    """Without parameters, which hold secrets."""
     assert storage_uri(uri) == said
 
 
@@ -214,7 +148,6 @@ def test_a_location_names_the_storage_as_tidbs_library_does(uri: str, said: str)
 
 
 def test_a_file_is_written_whole_and_read_back(tmp_path: Path) -> None:
-    """Its directory is made; nothing else stays."""
     uri = f"file://{tmp_path}/new/deep"
     claim_check.require_writable(uri)
     claim_check.write(uri, [StoredFile("a.json", b"1"), StoredFile("a.json", b"2"), StoredFile("b.json", b"")])
@@ -225,7 +158,6 @@ def test_a_file_is_written_whole_and_read_back(tmp_path: Path) -> None:
 
 
 def test_what_fsspec_opens_can_be_a_storage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its own scheme."""
     claim_check.require_writable("memory://bucket/prefix")
     claim_check.write("memory://bucket/prefix", [StoredFile("a.json", b"1")])
     assert claim_check.read("memory://bucket/prefix/a.json") == b"1"
@@ -243,7 +175,6 @@ def test_what_fsspec_opens_can_be_a_storage(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_a_storage_that_does_not_do_is_said_in_one_line_without_its_secrets(uri: str, words: str) -> None:
-    """Asked before a run begins."""
     with pytest.raises(UserError) as caught:
         claim_check.require_writable(uri)
     assert str(caught.value).startswith(f"claim-check-storage-uri {words}")

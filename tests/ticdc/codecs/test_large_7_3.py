@@ -8,14 +8,13 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cramjam
 import pytest
 from support.codec_rows import SHORTENED, Change, rows
 from support.playing import assert_contract, play
 
-from simulator.cli import run
 from simulator.consumer.records import read_records
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.releases import find
@@ -23,9 +22,6 @@ from simulator.sinks import claim_check
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, StoredFile
 from simulator.tidb.ddl.definitions.from_sql import create_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 RELEASE = find("v7.3.0")
 OF_RELEASE = [name for name in SHORTENED if CODECS[name].protocol.exists(RELEASE)]
@@ -67,11 +63,9 @@ def test_a_file_is_called_by_day_table_times_and_key(protocol: str) -> None:
     assert base64.b64decode(json.loads(file.content)["value"])[-20:] == whole.values[0].as_py()[-20:]
 
 
-@pytest.mark.parametrize(
-    ("change", "key"), [((ROW, None), "7-2020-02-20"), ((ROW, {**ROW, "id": "8"}), "8-2020-02-20")]
-)
-def test_the_new_values_name_the_file_and_those_of_a_delete_the_old(change: Change, key: str) -> None:
-    assert encoded("open-protocol", [change]).files[0].name.endswith(f"-{key}.json")
+def test_the_new_values_name_the_file_and_those_of_a_delete_the_old() -> None:
+    names = [file.name for file in encoded("open-protocol", [(ROW, None), (ROW, {**ROW, "id": "8"})]).files]
+    assert ["-".join(name.split("-")[-4:]) for name in names] == ["7-2020-02-20.json", "8-2020-02-20.json"]
 
 
 @pytest.mark.parametrize(
@@ -131,23 +125,14 @@ def test_a_name_that_leads_out_of_the_storage_is_not_written(tmp_path: Path) -> 
         claim_check.read("b.json")
 
 
-@pytest.mark.parametrize(
-    ("toml", "text"),
-    [
-        ("claim-check-compression = 'none'", "claim-check compression support snappy, lz4, got none"),
-        ("claim-check-compression = 'gzip'", "claim-check compression support snappy, lz4, got gzip"),
-    ],
-)
-def test_a_compression_that_7_3_does_not_know_is_refused(toml: str, text: str) -> None:
+def test_a_compression_that_7_3_does_not_know_is_refused_or_has_no_effect() -> None:
     """Also `none`, which is what leaving it out means (tiflow v7.3.0 pkg/config/sink.go Validate)."""
-    uri = "kafka://h:1/t?protocol=open-protocol"
-    with pytest.raises(ChangefeedError) as caught:
-        load(uri, f"{LARGE}claim-check-storage-uri = 'file:///c'\n{toml}", RELEASE)
-    assert (caught.value.code, caught.value.text) == ("CDC:ErrInvalidReplicaConfig", text)
-
-
-def test_settings_without_effect_are_said() -> None:
     uri, store = "kafka://h:1/t?protocol=open-protocol", "claim-check-storage-uri = 'file:///c'\n"
+    for unknown in ("none", "gzip"):
+        with pytest.raises(ChangefeedError) as caught:
+            load(uri, f"{LARGE}{store}claim-check-compression = '{unknown}'", RELEASE)
+        text = f"claim-check compression support snappy, lz4, got {unknown}"
+        assert (caught.value.code, caught.value.text) == ("CDC:ErrInvalidReplicaConfig", text)
     upper = load(uri, f"{LARGE}{store}claim-check-compression = 'LZ4'", RELEASE)
     assert upper.warnings == ("claim-check-compression 'LZ4' has no effect: TiCDC v7.3.0 wants it in lower case",)
     other = load(uri, LARGE.replace("claim-check", "handle-key-only") + "claim-check-compression = 'lz4'", RELEASE)
@@ -160,32 +145,15 @@ def test_explain_row_shows_message_and_file(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "page.sql").write_text("CREATE TABLE page (id int PRIMARY KEY, text varchar(200));")
     (tmp_path / "large.toml").write_text(f"{LARGE}claim-check-storage-uri = 'file:///tmp/claims'\n")
     row = json.dumps({"after": {"id": 7, "text": "a" * 200}, "commit_ts": 455000614502400001})
-    assert (
-        run(
-            [
-                "explain",
-                "row",
-                "--schema",
-                str(tmp_path / "page.sql"),
-                "--use",
-                "shop",
-                "--release",
-                "v7.3.0",
-                "--config",
-                str(tmp_path / "large.toml"),
-                "--sink-uri",
-                "kafka://127.0.0.1:9092/shop?protocol=open-protocol&max-message-bytes=300",
-                row,
-            ]
-        )
-        == 0
-    )
+    files = ("--schema", tmp_path / "page.sql", "--config", tmp_path / "large.toml")
+    uri = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&max-message-bytes=300"
+    assert play("explain", "row", "--use", "shop", "--release", "v7.3.0", *files, "--sink-uri", uri, row) == 0
     said = capsys.readouterr().out
     name = "2025-01-01/shop-page-455000614502400001-455000614502400000-7.json"
     assert f"at file:///tmp/claims/{name}" in said and f'"ccl":"{name}"' in said
 
 
-def test_a_run_stores_files_that_make_its_rows_whole(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_run_stores_files_that_make_its_rows_whole(tmp_path: Path) -> None:
     """And the contract holds, with each file read at its name below the storage."""
     found = tmp_path / "before", tmp_path / "after"
     for number, folder in enumerate(found):
@@ -196,21 +164,8 @@ def test_a_run_stores_files_that_make_its_rows_whole(spark: SparkSession, tmp_pa
     toml = f"{LARGE}claim-check-storage-uri = 'file://{tmp_path}/store'\nclaim-check-compression = 'snappy'\n"
     (tmp_path / "changefeed.toml").write_text(toml)
     uri = "kafka://127.0.0.1:1/shop?protocol=canal-json&enable-tidb-extension=true&max-message-bytes=700"
-    assert (
-        play(
-            "diff",
-            *found,
-            "--sink-uri",
-            f"{uri}&partition-num=2",
-            "--config",
-            tmp_path / "changefeed.toml",
-            "--release",
-            "v7.3.0",
-            "--fixtures",
-            tmp_path / "out",
-        )
-        == 0
-    )
+    options = ("--config", tmp_path / "changefeed.toml", "--release", "v7.3.0", "--fixtures", tmp_path / "out")
+    assert play("diff", *found, "--sink-uri", f"{uri}&partition-num=2", *options) == 0
     names = [str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").rglob("*.json")]
     assert all(re.fullmatch(r"2025-01-01/shop-t-\d+-\d+-\d+\.json", name) for name in names) and len(names) > 10
     feed = load(f"{uri}&partition-num=2", toml, RELEASE)

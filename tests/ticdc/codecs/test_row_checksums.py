@@ -42,21 +42,24 @@ def rows(release: str, sql: str, encoding: str = "json", config: str = CONFIG) -
     return [message for message in messages if "data" in message or "old" in message]
 
 
-@pytest.mark.parametrize("count", range(1, len(COLUMNS) + 1))
-def test_a_checksum_is_that_of_tidb(count: int) -> None:
+def test_a_checksum_is_that_of_tidb() -> None:
     """Over all values that are not NULL."""
-    definitions, values, checksums = zip(*COLUMNS[:count], strict=True)
-    sql = f"CREATE TABLE t ({', '.join(definitions)}); INSERT INTO t VALUES ({', '.join(values)}); DELETE FROM t"
-    inserted, deleted = rows("v8.5.3", sql)
-    assert inserted["checksum"] == {"version": 2, "corrupted": False, "current": checksums[-1], "previous": 0}
-    assert deleted["checksum"] == {"version": 2, "corrupted": False, "current": 0, "previous": checksums[-1]}
+    sql = ""
+    for count in range(1, len(COLUMNS) + 1):
+        definitions, values, _ = zip(*COLUMNS[:count], strict=True)
+        sql += f"CREATE TABLE t{count} ({', '.join(definitions)}); INSERT INTO t{count} VALUES ({', '.join(values)});"
+    made = [row["checksum"] for row in rows("v8.5.3", sql + f"DELETE FROM t{count}")]
+    expected = [(checksum, 0) for _, _, checksum in COLUMNS] + [(0, COLUMNS[-1][2])]
+
+    assert made == [
+        {"version": 2, "corrupted": False, "current": current, "previous": previous} for current, previous in expected
+    ]
 
 
 @pytest.mark.parametrize(
     ("release", "version"), [("v7.5.7", 0), ("v8.2.0", 0), ("v8.3.0", 1), ("v8.4.0", 2), ("new:v8.5.4", 2)]
 )
 def test_the_version_is_that_of_tidb_of_the_release(release: str, version: int) -> None:
-    """The same in either encoding."""
     sql = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 2); UPDATE t SET v = 3"
     found = [[row["checksum"] for row in rows(release, sql, encoding)] for encoding in ("json", "avro")]
     assert found[0] == found[1]
@@ -65,7 +68,6 @@ def test_the_version_is_that_of_tidb_of_the_release(release: str, version: int) 
 
 
 def test_classic_ticdc_goes_through_columns_by_their_ids() -> None:
-    """And the new architecture in table order."""
     sql = "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD a INT FIRST; INSERT INTO t VALUES (5, 7)"
     plain = "CREATE TABLE t ({} INT PRIMARY KEY, {} INT); INSERT INTO t VALUES ({}, {})"
     ((classic,), (new,), (by_id,), (in_order,)) = (

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from simulator import TiCDC
-from simulator.consumer.decode import DdlEvent, RowEvent, decode
-from simulator.errors import ChangefeedError, EncodeError
+from simulator.consumer.decode import RowEvent, decode
+from simulator.errors import EncodeError
 from simulator.sinks.memory import Message
 
 URI = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=2"
@@ -20,7 +20,8 @@ TABLE = "CREATE TABLE test.t (id INT PRIMARY KEY, v INT)"
 
 
 def feed(config: str = "", release: str = "v8.5.3", more: str = "") -> TiCDC:
-    return TiCDC(release, sink_uri=URI + more, config=config or None)
+    """A changefeed whose watermarks are rare, so that long waits cost little."""
+    return TiCDC(release, sink_uri=URI + more, config=config or None, resolved_interval="1m")
 
 
 def schemas(messages: list[Message], partition: int | None = None) -> Iterator[dict[str, Any]]:
@@ -32,7 +33,6 @@ def schemas(messages: list[Message], partition: int | None = None) -> Iterator[d
 
 
 def test_a_bootstrap_precedes_the_first_row_in_every_partition() -> None:
-    """And names the schema version that rows name."""
     with feed() as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1); INSERT INTO test.t VALUES (2, 2)")
         messages = ticdc.messages()
@@ -41,10 +41,8 @@ def test_a_bootstrap_precedes_the_first_row_in_every_partition() -> None:
     kinds = [json.loads(message.value or b"")["type"] for message in messages]
     assert kinds.index("BOOTSTRAP") < kinds.index("INSERT")
     row = next(json.loads(message.value or b"") for message in messages if b"INSERT" in (message.value or b""))
-    assert (row["schemaVersion"], row["tableID"]) == (
-        told[0]["tableSchema"]["version"],
-        told[0]["tableSchema"]["tableID"],
-    )
+    schema = told[0]["tableSchema"]
+    assert (row["schemaVersion"], row["tableID"]) == (schema["version"], schema["tableID"])
 
 
 @pytest.mark.parametrize(
@@ -66,12 +64,11 @@ def test_a_bootstrap_is_repeated_after_a_time_or_a_number_of_rows(config: str, w
 
 
 def test_a_table_without_rows_for_half_an_hour_gets_a_bootstrap_with_its_next_row_only() -> None:
-    """It is forgotten meanwhile."""
     with feed() as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
         ticdc.wait("31m")
         ticdc.messages()
-        ticdc.wait("10m")
+        ticdc.wait("3m")
         assert [*schemas(ticdc.messages())] == []
         ticdc.execute("INSERT INTO test.t VALUES (2, 2)")
         assert len([*schemas(ticdc.messages())]) == 2
@@ -102,23 +99,6 @@ def test_a_renamed_and_a_truncated_table_keep_the_version() -> None:
     assert created["version"] < altered["version"] == renamed["version"] == truncated["version"]
     assert created["tableID"] == altered["tableID"] == renamed["tableID"] < truncated["tableID"]
     assert [column["name"] for column in altered["columns"]] == ["id", "v", "c"]
-
-
-@pytest.mark.parametrize("encoding", ["json", "avro"])
-def test_what_is_encoded_is_read_back(encoding: str) -> None:
-    """Values as text; bytes stay base64 in JSON, which has no types."""
-    with feed(more=f"&encoding-format={encoding}") as ticdc:
-        ticdc.execute("CREATE TABLE test.t (id BIGINT UNSIGNED PRIMARY KEY, s VARCHAR(9), b BLOB, n DECIMAL(9,2))")
-        ticdc.execute("INSERT INTO test.t VALUES (18446744073709551615, 'é\"', x'00ff', -1.5)")
-        events = [event for message in ticdc.messages() for event in decode(message.key, message.value, "simple")]
-    (row,) = (event for event in events if isinstance(event, RowEvent))
-    assert row.after == {
-        "b": "AP8=" if encoding == "json" else b"\0\xff",
-        "id": "18446744073709551615",
-        "n": "-1.50",
-        "s": 'é"',
-    }
-    assert {event.type for event in events if isinstance(event, DdlEvent)} == {"CREATE"}
 
 
 PARTITIONED = "CREATE TABLE test.t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (9))"
@@ -153,22 +133,17 @@ def test_the_new_architecture_writes_exponents_at_first(release: str, text: str)
     assert [row["data"]["d"] for row in rows if row["type"] == "INSERT"] == [text]
 
 
-@pytest.mark.parametrize(("release", "value"), [("v8.5.4", "1"), ("new:v8.5.4", "1")])
-def test_bits_in_avro_are_read_back(release: str, value: str) -> None:
+@pytest.mark.parametrize(("release", "bits"), [("v8.5.4", b"\x02b\x02\x02"), ("new:v8.5.4", b"\x02b\x08\x021")])
+def test_bits_in_avro_are_read_back(release: str, bits: bytes) -> None:
     """A long in classic TiCDC, a string in the new architecture."""
     with feed(release=release, more="&encoding-format=avro") as ticdc:
         ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY, b BIT(3), ts TIMESTAMP(2) NULL)")
         ticdc.execute("INSERT INTO test.t VALUES (1, 1, '2024-01-01 00:00:00.25')")
         messages = ticdc.messages()
-        (row,) = (
-            event
-            for message in messages
-            for event in decode(message.key, message.value, "simple")
-            if isinstance(event, RowEvent)
-        )
-    assert row.after == {"b": value, "id": "1", "ts": "2024-01-01 00:00:00.25"}
-    written = next(message.value or b"" for message in messages if b"\x02b" in (message.value or b"")[-60:])
-    assert (b"\x02b\x08\x021" if release.startswith("new") else b"\x02b\x02\x02") in written
+        events = [event for message in messages for event in decode(message.key, message.value, "simple")]
+    (row,) = (event for event in events if isinstance(event, RowEvent))
+    assert row.after == {"b": "1", "id": "1", "ts": "2024-01-01 00:00:00.25"}
+    assert any(bits in (message.value or b"")[-60:] for message in messages)
 
 
 @pytest.mark.parametrize(("release", "text"), [("v8.3.0", "\\u0008"), ("v8.5.3", "\\b"), ("new:v8.5.4", "\\b")])
@@ -180,28 +155,15 @@ def test_go_from_1_22_on_shortens_escapes(release: str, text: str) -> None:
 
 
 def test_a_statement_above_the_limit_stops_the_changefeed() -> None:
-    """As a row does."""
-    with (
-        pytest.raises(EncodeError, match="message is too large. table:t, length:"),
-        feed(more="&max-message-bytes=300") as ticdc,
-    ):
+    with pytest.raises(EncodeError, match="too large. table:t, length:"), feed(more="&max-message-bytes=300") as ticdc:
         ticdc.execute(TABLE)
 
 
-def test_an_unknown_encoding_is_refused_as_ticdc_does() -> None:
-    with pytest.raises(ChangefeedError, match="unsupported encoding format type: xml for the simple protocol"):
-        feed(more="&encoding-format=xml")
-
-
 def test_fixtures_of_avro_are_lines_of_json(tmp_path: Path) -> None:
-    """Without a reading of the events."""
     with TiCDC(sink_uri=f"{URI}&encoding-format=avro", fixtures=tmp_path / "out") as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")
-    lines = [
-        json.loads(line)
-        for path in (tmp_path / "out").rglob("*.jsonl")
-        for line in path.read_text("utf-8").splitlines()
-    ]
+    files = (tmp_path / "out").rglob("*.jsonl")
+    lines = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
     assert lines and {line["events"] for line in lines} == {None}
     events = [event for line in lines for event in decode(None, base64.b64decode(line["value"]))]
     assert any(isinstance(event, RowEvent) for event in events)

@@ -1,8 +1,15 @@
-"""RENAME TABLE under a table filter: what goes on, what is dropped, what stops the changefeed."""
+"""RENAME TABLE beside the vectors (facts.rename): under a table filter, and under event filters as `explain ddl` tells
+it: by which of its names, and by which text, it is judged."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
+from support.codec_rows import EVERY, by_answer
+from support.playing import play
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
@@ -36,43 +43,13 @@ def decided(release: Release, *texts: str, tables: str = "shop.t1 shop.t2 shop.t
     return [f"{'.'.join(old)} > {'.'.join(new)}" for old, new in kept]
 
 
-@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda release: str(release.name))
-def test_a_table_may_leave_the_filter_and_not_enter_it(release: Release) -> None:
-    assert decided(release, "shop.t1 > shop.t9") == ["shop.t1 > shop.t9"]
-    assert decided(release, "shop.t1 > shop.x") == ["shop.t1 > shop.x"]
-    assert decided(release, "shop.t1 > hidden.t1") == ["shop.t1 > hidden.t1"]
-    assert decided(release, "hidden.t1 > hidden.t2") == []
-    assert decided(release, "shop.x > shop.t9") == ["CDC:ErrSyncRenameTableFailed"]
-
-
-@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda release: str(release.name))
-def test_pairs_that_were_never_in_the_filter_drop_out(release: Release) -> None:
-    assert decided(release, "shop.t1 > shop.t9", "shop.x > shop.y") == ["shop.t1 > shop.t9"]
-    assert decided(release, "shop.x > shop.y", "shop.v > shop.w") == []
-
-
-def test_classic_fails_on_swaps_and_on_databases_it_does_not_know() -> None:
-    swap = ("shop.t1 > shop.t9", "shop.t2 > shop.t1", "shop.t9 > shop.t2")
-    known_too = "shop.t1 shop.t2 shop.t9"
-    assert decided(CLASSIC, *swap, tables=known_too) == ["CDC:ErrHandleDDLFailed", "CDC:ErrSnapshotTableNotFound"]
-    leaving = ("shop.t1 > hidden.t1", "shop.t2 > shop.t9")
-    assert decided(CLASSIC, *leaving) == ["CDC:ErrHandleDDLFailed", "CDC:ErrSnapshotSchemaNotFound"]
-    assert decided(CLASSIC, *leaving, schemas="shop hidden") == list(leaving)
-
-
-def test_the_new_architecture_takes_swaps_and_databases_it_does_not_know() -> None:
+def test_the_new_architecture_takes_a_swap_of_names() -> None:
     swap = ("shop.t1 > shop.t9", "shop.t2 > shop.t1", "shop.t9 > shop.t2")
     assert decided(NEW, *swap) == list(swap)
-    leaving = ("shop.t1 > hidden.t1", "shop.t2 > shop.t9")
-    assert decided(NEW, *leaving) == list(leaving)
-
-
-def test_a_chain_that_moves_no_table_twice_is_no_swap() -> None:
-    chain = ("shop.t2 > shop.t9", "shop.t1 > shop.t2")
-    assert decided(CLASSIC, *chain) == list(chain)
 
 
 def test_tables_that_ticdc_does_not_know_are_as_good_as_filtered() -> None:
+    """Names are known in any letter case."""
     assert decided(CLASSIC, "shop.t7 > shop.x") == []
     assert decided(CLASSIC, "shop.t7 > shop.t8") == ["CDC:ErrSyncRenameTableFailed"]
     assert decided(CLASSIC, "SHOP.T1 > shop.t8") == ["SHOP.T1 > shop.t8"]
@@ -160,3 +137,143 @@ def test_classic_writes_several_pairs_by_the_names_of_the_tables() -> None:
 def test_the_new_architecture_writes_every_pair_anew(tag: str, single: str, several: str) -> None:
     assert texts(find(tag, "new"), "t1 > b.t`2") == [single]
     assert texts(find(tag, "new"), "t1 > b.t`2", "x > y")[0] == several
+
+
+# -- event filters ------------------------------------------------------------------------------------------------------
+
+SCHEMA = "CREATE TABLE old (id int PRIMARY KEY); CREATE TABLE other (id int PRIMARY KEY); CREATE DATABASE Far;"
+
+JUDGES = {
+    "new-name": "v6.2.0 – v6.5.3, v6.5.8 – v6.5.11, v6.6.0 – v7.1.1, v7.1.4 – v7.3.0, v7.5.1 – v7.5.5, v8.0.0 – v8.5.0",
+    "both-names": "v6.5.4 – v6.5.7, v7.1.2 – v7.1.3, v7.4.0 – v7.5.0, v7.6.0",
+    "old-name": "v6.5.12, v7.5.6 – v7.5.8, v8.5.1 – v8.5.8, new:v8.5.4 – v26.3.4",
+    "no name": "new:v9.0.0-beta.1 – v9.0.0-beta.2.pre",
+}
+"""Read at every tag that has event filters (tiflow, ticdc pkg/filter/sql_event_filter.go)."""
+
+OUTCOMES = {
+    "new-name": {"*.old": "send", "*.new": "ignore", "*.*": "ignore"},
+    "both-names": {"*.old": "error", "*.new": "send", "*.*": "discard"},
+    "old-name": {"*.old": "ignore", "*.new": "send", "*.*": "ignore"},
+    "no name": {"*.old": "send", "*.new": "send", "*.*": "send"},
+}
+"""By the matcher of a filter that ignores `rename table`."""
+
+
+@pytest.fixture(name="explained")
+def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What `explain ddl` says of the one job of a statement, under the filter and the release."""
+    (tmp_path / "schema.sql").write_text(SCHEMA)
+
+    def explained(text: str, release: str, matcher: str, ignored: str | None) -> Any:
+        architecture, _, tag = release.rpartition(":")
+        filtered = f"[[filter.event-filters]]\nmatcher = ['{matcher}']\n{ignored}\n" if ignored else ""
+        (tmp_path / "feed.toml").write_text(filtered)
+        files = ("--schema", tmp_path / "schema.sql", "--config", tmp_path / "feed.toml")
+        where = ("--use", "shop", "--release", tag, "--architecture", architecture or "classic")
+        code = play("explain", "ddl", text, *files, *where, "--json")
+        out = capsys.readouterr()
+        assert code == 0, out.err
+        (job,) = json.loads(out.out)["jobs"]
+        return job
+
+    return explained
+
+
+@pytest.mark.parametrize(
+    ("release", "judges"),
+    [
+        ("v6.2.0", "new-name"),
+        ("v6.5.4", "both-names"),
+        ("v7.6.0", "both-names"),
+        ("v8.5.0", "new-name"),
+        ("v8.5.3", "old-name"),
+        ("new:v26.3.4", "old-name"),
+        ("new:v9.0.0-beta.1", "no name"),
+    ],
+)
+def test_a_rename_is_judged_by_the_name_that_its_release_looks_at(explained: Any, release: str, judges: str) -> None:
+    ignored = "ignore-event = ['rename table']"
+    found = {matcher: explained("RENAME TABLE old TO new", release, matcher, ignored) for matcher in OUTCOMES[judges]}
+    assert {matcher: job["outcome"] for matcher, job in found.items()} == OUTCOMES[judges]
+    if judges == "both-names":
+        assert "CDC:ErrSyncRenameTableFailed" in found["*.old"]["why"]
+
+
+def test_which_name_a_release_looks_at() -> None:
+    filtering = [release for release in EVERY if release.event_filter_names]
+    found = by_answer(lambda of: of.event_filter_rename if of.event_filter_ddl else "no name", filtering)
+    assert found == JUDGES
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"), [("v6.5.3", ["old"]), ("v8.5.0", ["old"]), ("v8.5.3", ["other"]), ("new:v8.5.7", ["other"])]
+)
+def test_of_several_pairs_each_is_judged_by_itself(explained: Any, release: str, kept: list[str]) -> None:
+    """The filter knows one table by its old name, the other by its new one."""
+    text = "RENAME TABLE old TO new, other TO old2"
+    job = explained(text, release, "*.old*", "ignore-event = ['rename table']")
+    assert [event["query"].split("`")[3] for event in job["events"]] == kept
+
+
+@pytest.mark.parametrize(
+    ("release", "pattern", "kept"),
+    [
+        ("v8.5.3", "^RENAME TABLE old", 2),
+        ("v8.5.3", "^RENAME TABLE `shop`.`other`", 1),
+        ("v8.5.3", "`;RENAME", 2),
+        ("v7.5.0", "^RENAME TABLE old", 0),
+        ("v7.5.0", "^RENAME TABLE `shop`.`other`", 1),
+        ("new:v8.5.7", "^RENAME TABLE `shop`.`old`", 0),
+        ("new:v8.5.7", "TO `shop`.`new`;RENAME TABLE `shop`.`other`", 0),
+        ("new:v8.5.7", "^RENAME TABLE old", 2),
+    ],
+)
+def test_ignore_sql_sees_the_text_that_ticdc_has_of_several_pairs(
+    explained: Any, release: str, pattern: str, kept: int
+) -> None:
+    """Classic, that of the pair, before it the statement's where filters discard; new, those of all pairs joined."""
+    job = explained("RENAME TABLE old TO new, other TO far.other", release, "*.*", f"ignore-sql = ['{pattern}']")
+    assert len(job["events"]) == kept
+
+
+@pytest.mark.parametrize("release", ["v8.5.3", "v7.5.0"])
+def test_ignore_sql_sees_the_statement_of_a_single_pair(explained: Any, release: str) -> None:
+    """As it was typed, where the new architecture has its own text of it."""
+    assert explained("rename table old to new", release, "*.*", "ignore-sql = ['old to']")["events"] == []
+    assert len(explained("rename table old to new", "new:v8.5.4", "*.*", "ignore-sql = ['old to']")["events"]) == 1
+    assert explained("rename table old to new", "new:v8.5.4", "*.*", "ignore-sql = ['`old` TO']")["events"] == []
+
+
+@pytest.mark.parametrize(("release", "discards"), [("v7.5.0", "discard"), ("v7.5.1", "send"), ("v8.5.3", "send")])
+def test_a_text_that_ticdc_makes_up_is_ignored_behind_the_schema(explained: Any, release: str, discards: str) -> None:
+    """Even where filters discard, as they look at the statement's own text then."""
+    assert explained("drop table if exists old", release, "*.*", "ignore-sql = ['`shop`']")["outcome"] == "ignore"
+    assert explained("drop table if exists old", release, "*.*", "ignore-sql = ['exists']")["outcome"] == discards
+
+
+def test_the_job_of_one_pair_has_the_new_database_in_lower_case(explained: Any) -> None:
+    """And event filters of the classic architecture mind the case (tidb: SchemaName of the job of RENAME TABLE)."""
+    text, ignored = "RENAME TABLE old TO Far.new", "ignore-event = ['rename table']"
+    assert explained(text, "v8.5.0", "Far.new", ignored)["outcome"] == "send"
+    assert explained(text, "v8.5.0", "far.new", ignored)["outcome"] == "ignore"
+    several = explained("RENAME TABLE old TO Far.new, other TO o2", "v8.5.0", "Far.new", ignored)
+    assert [event["table"] for event in several["events"]] == ["o2"]
+
+
+@pytest.mark.parametrize(("release", "schema"), [("v6.1.0", "far"), ("v6.2.0", "far"), ("v6.3.0", "Far")])
+def test_up_to_6_2_the_databases_of_several_pairs_are_in_lower_case(explained: Any, release: str, schema: str) -> None:
+    """In text and name (tiflow v6.2.0 cdc/owner/schema.go parseRenameTables)."""
+    config = "ignore-event = ['insert']" if release != "v6.1.0" else None
+    job = explained("RENAME TABLE old TO Far.new, other TO o2", release, "x.x", config)
+    first = job["events"][0]
+    assert (first["schema"], first["query"]) == (schema, f"RENAME TABLE `shop`.`old` TO `{schema}`.`new`")
+
+
+@pytest.mark.parametrize("release", ["v6.5.4", "v7.5.7", "v8.5.3"])
+def test_a_table_that_is_renamed_twice_is_not_found_the_second_time(explained: Any, release: str) -> None:
+    """It is looked up by its id, with its name before the statement, and kept; the new architecture takes each pair."""
+    text = "RENAME TABLE old TO tmp, tmp TO new"
+    assert "CDC:ErrSnapshotTableNotFound" in explained(text, release, "x.x", "ignore-event = ['insert']")["why"]
+    found = explained(text, "new:v8.5.7", "x.x", "ignore-event = ['insert']")
+    assert [event["table"] for event in found["events"]] == ["tmp", "new"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.dispatch_hash import inertia, value_string
+from support.vectors.split import inertia, value_string
 
 from simulator.columns import cells
 from simulator.releases import Release, find
@@ -108,27 +108,19 @@ def value(column: Column, text: str, release: Release) -> bytes:
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
 def test_columns_of_every_type_are_hashed_as_single_values_are(release: Release) -> None:
     """In releases whose hashes differ: FLOAT widened, NULL left out, TIME without fraction."""
-    table, data = a_table(), rows(300)
+    table, data = a_table(), rows(100)
     columns = {column.name: column for column in table.columns}
     texts = {name: pa.array([row[name] for row in data], pa.string()) for name in columns}
     for rule in (rule for rule in RULES if known(rule, release)):
         to = route(compile_rules([rule], "t", release=release), table)
-        expected = [
-            inertia(
-                [
-                    (b"Sch\xc3\xa9ma", b"T 1"),
-                    *(
-                        (
-                            name.encode(),
-                            b"null" if (text := row[source]) is None else value(columns[source], text, release),
-                        )
-                        for name, source in to.hashed
-                        if row[source] is not None or to.hashing.nulls
-                    ),
-                ]
-            )
-            for row in data
-        ]
+        expected = []
+        for row in data:
+            named = ((name, source) for name, source in to.hashed if row[source] is not None or to.hashing.nulls)
+            hashed = [
+                (name.encode(), b"null" if (text := row[source]) is None else value(columns[source], text, release))
+                for name, source in named
+            ]
+            expected.append(inertia([(b"Sch\xc3\xa9ma", b"T 1"), *hashed]))
 
         assert dispatch_hashes(to, table, texts).tolist() == expected
         assert dispatch_hashes(to, table, cells.columns(data)).tolist() == expected
@@ -145,14 +137,12 @@ def test_text_that_was_no_utf_8_is_hashed_as_its_bytes() -> None:
 
 
 def test_a_long_value_is_hashed_as_a_short_one_is() -> None:
-    """Beside short ones of its column."""
     table, data = a_table(), rows(3)
     to = route(compile_rules([DispatchRule(("*.*",), "columns", columns=("tx",))], "t"), table)
     texts = ["", "x" * 64, "é" * 5000]
 
-    made = dispatch_hashes(
-        to, table, cells.columns([{**row, "tx": text} for row, text in zip(data, texts, strict=True)])
-    )
+    given = [{**row, "tx": text} for row, text in zip(data, texts, strict=True)]
+    made = dispatch_hashes(to, table, cells.columns(given))
 
     assert made.tolist() == [inertia([(b"Sch\xc3\xa9ma", b"T 1"), (b"tx", text.encode())]) for text in texts]
 
