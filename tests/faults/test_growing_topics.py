@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from support import oracle
 from support.contract_checks import find_violations
+from support.playing import play
 
 from simulator import Message, TiCDC
 from simulator.api.session import records
-from simulator.cli import run
 from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
 from simulator.consumer.records import Record, read_records
@@ -40,32 +40,18 @@ def uri(protocol: str, address: str = "127.0.0.1:9092", topic: str = "shop") -> 
 
 def scenario(directory: Path, sink_uri: str) -> Path:
     """A story in which the default topic grows twice."""
-    (directory / "by-key.toml").write_text(BY_KEY, "utf-8")
-    file = directory / "growing.toml"
-    file.write_text(
-        f"""
-sink-uri = "{sink_uri}"
-config = "by-key.toml"
-release = "{RELEASE}"
-[[step]]
-sql = "{BEFORE}"
-[[step]]
-wait = "2s"
-[[step]]
-fault = "add-partitions"
-partitions = 3
-[[step]]
-sql = "UPDATE shop.item SET stock = stock * 2"
-[[step]]
-wait = "1500ms"
-[[step]]
-fault = "add-partitions"
-partitions = 5
-[[step]]
-sql = "{AFTER}"
-""",
-        "utf-8",
+    (directory / "by-key.toml").write_text(BY_KEY)
+    steps = (
+        f'sql = "{BEFORE}"',
+        'wait = "2s"',
+        'fault = "add-partitions"\npartitions = 3',
+        'sql = "UPDATE shop.item SET stock = stock * 2"',
+        'wait = "1500ms"',
+        'fault = "add-partitions"\npartitions = 5',
+        f'sql = "{AFTER}"',
     )
+    file, head = directory / "growing.toml", f'sink-uri = "{sink_uri}"\nconfig = "by-key.toml"\nrelease = "{RELEASE}"\n'
+    file.write_text(head + "".join(f"[[step]]\n{step}\n" for step in steps))
     return file
 
 
@@ -83,13 +69,11 @@ def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) ->
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_topic_that_grows_keeps_the_contract(protocol: str, tmp_path: Path) -> None:
-    file = scenario(tmp_path, uri(protocol))
-
-    assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
+    assert play("run", scenario(tmp_path, uri(protocol)), "--fixtures", tmp_path / "out") == 0
 
     stream = list(read_records(str(tmp_path / "out")))
-    assert [] == breaches(stream, uri(protocol), {"shop": 5})
-    assert {0, 1, 2, 3, 4} == {record.partition for record in stream}
+    assert breaches(stream, uri(protocol), {"shop": 5}) == []
+    assert {record.partition for record in stream} == {0, 1, 2, 3, 4}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -103,13 +87,12 @@ def test_a_watermark_in_all_partitions_lies_between_rows_of_the_old_and_of_the_n
     events = [(message, event) for message in messages for event in decode(message.key, message.value)]
     grown = min(time_of(event) for message, event in events if message.partition == 2)
 
-    assert {0, 1, 2} == {
-        message.partition for message, event in events if isinstance(event, Watermark) and event.ts == grown
-    }
-    assert {0, 1} == where(messages, RowEvent, 0, grown)
-    assert {0, 1, 2} == where(messages, RowEvent, grown, 1 << 62)
+    marked = {message.partition for message, event in events if isinstance(event, Watermark) and event.ts == grown}
+    assert marked == {0, 1, 2}
+    assert where(messages, RowEvent, 0, grown) == {0, 1}
+    assert where(messages, RowEvent, grown, 1 << 62) == {0, 1, 2}
     if protocol == "open-protocol":
-        assert {0, 1, 2} == where(messages, DdlEvent, grown, 1 << 62)
+        assert where(messages, DdlEvent, grown, 1 << 62) == {0, 1, 2}
 
 
 def where(messages: Sequence[Message], kind: type, after: int, until: int) -> set[int]:
@@ -133,37 +116,36 @@ def test_what_is_no_growth_is_refused() -> None:
             with pytest.raises(UserError, match=re.escape(why)):
                 ticdc.fault("add-partitions", **keys)
         ticdc.execute(AFTER)
-        assert [] == breaches([*records(ticdc.messages())], uri("canal-json"), {"shop": 2})
+        assert breaches([*records(ticdc.messages())], uri("canal-json"), {"shop": 2}) == []
 
 
 @pytest.mark.parametrize("more", [[], ["--driver", "confluent"]], ids=["kafka-python", "confluent"])
 def test_a_topic_on_kafka_really_grows(kafka: str, more: list[str], tmp_path: Path) -> None:
     topic = f"grows-{uuid.uuid4().hex[:8]}"
-    file = scenario(tmp_path, uri("open-protocol", kafka, topic))
+    on_kafka = uri("open-protocol", kafka, topic)
 
-    assert run(["run", str(file), *more]) == 0
+    assert play("run", scenario(tmp_path, on_kafka), *more) == 0
 
-    assert 5 == partition_count_of(KafkaSettings((kafka,)), topic)
+    assert partition_count_of(KafkaSettings((kafka,)), topic) == 5
     stream = list(read_records(f"kafka://{kafka}/{topic}"))
-    assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 5})
-    assert run(["run", str(scenario(tmp_path, uri("open-protocol"))), "--fixtures", str(tmp_path / "out")]) == 0
-    assert [(record.partition, record.value) for record in sorted(stream, key=place)] == [
-        (record.partition, record.value) for record in sorted(read_records(str(tmp_path / "out")), key=place)
-    ]
-
-
-def place(record: Record) -> tuple[int, int]:
-    return record.partition, record.offset
+    assert breaches(stream, on_kafka, {topic: 5}) == []
+    assert play("run", scenario(tmp_path, uri("open-protocol")), "--fixtures", tmp_path / "out") == 0
+    sent, written = (
+        [(record.partition, record.value) for record in sorted(found, key=lambda one: (one.partition, one.offset))]
+        for found in (stream, read_records(str(tmp_path / "out")))
+    )
+    assert sent == written
 
 
 def test_a_changefeed_that_stays_open_lets_a_topic_on_kafka_grow(kafka: str) -> None:
     topic = f"open-{uuid.uuid4().hex[:8]}"
-    with TiCDC(RELEASE, sink_uri=uri("open-protocol", kafka, topic), config=BY_KEY, send=True) as ticdc:
+    on_kafka = uri("open-protocol", kafka, topic)
+    with TiCDC(RELEASE, sink_uri=on_kafka, config=BY_KEY, send=True) as ticdc:
         ticdc.execute(BEFORE)
         ticdc.fault("add-partitions", partitions=4)
-        assert 4 == partition_count_of(KafkaSettings((kafka,)), topic)
+        assert partition_count_of(KafkaSettings((kafka,)), topic) == 4
         ticdc.execute(AFTER)
     stream = list(read_records(f"kafka://{kafka}/{topic}"))
 
-    assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 4})
-    assert {0, 1, 2, 3} == {record.partition for record in stream}
+    assert breaches(stream, on_kafka, {topic: 4}) == []
+    assert {record.partition for record in stream} == {0, 1, 2, 3}
