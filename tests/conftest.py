@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -14,24 +15,13 @@ from support.cut_short import two_tables, whole
 from support.debezium_reader import debezium_reader
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
-from support.spark_cluster import cluster
 
 from simulator.api import pytest_plugin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "cluster",
-    "debezium_reader",
-    "flink",
-    "kafka",
-    "kafka_directory",
-    "pytest_addoption",
-    "spark",
-    "two_tables",
-    "whole",
-]
+__all__ = ["debezium_reader", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark", "two_tables", "whole"]
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.
@@ -69,9 +59,32 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the slow tests before `-m` selects."""
     fast.mark_slow_tests(items)
+    if getattr(config.option, "loadgroup", False):
+        deal_out(items, slow=config.option.markexpr != "not slow")
+
+
+def deal_out(items: list[pytest.Item], slow: bool) -> None:
+    """Group the tests for the processes of `--dist loadgroup`: by file, and all files that use Spark together, which costs
+    ten seconds of CPU to start. Groups that take long come first, so that the processes end together."""
+    files: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        files[item.nodeid.partition("::")[0]].append(item)
+    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for file, tests in files.items():
+        uses_spark = slow and any("spark" in getattr(test, "fixturenames", ()) for test in tests)
+        groups["spark" if uses_spark else file.removeprefix("tests/")] += tests
+    for name, tests in groups.items():
+        for test in tests:
+            test.add_marker(pytest.mark.xdist_group(name))
+
+    def seconds(tests: list[pytest.Item]) -> float:
+        """About as long as they take."""
+        return sum(1.0 if test.get_closest_marker("slow") else 0.02 for test in tests) if slow else len(tests)
+
+    items[:] = [test for tests in sorted(groups.values(), key=seconds, reverse=True) for test in tests]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
