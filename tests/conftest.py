@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import fast
 from support.cut_short import two_tables, whole
-from support.debezium_reader import debezium_reader
-from support.flink import flink
+from support.java_programs import debezium_reader, flink
 from support.kafka_fixture import kafka, kafka_directory
 
 from simulator.api import pytest_plugin

@@ -18,8 +18,7 @@ from support.codec_cases import cases, encoded_if_not_refused
 from support.codec_expected import Case, expected
 from support.codec_losses import LOST
 from support.codec_readings import Texts
-from support.flink import Flink, Refused
-from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
+from support.java_programs import Flink, Refused, as_read, as_sent, flink_contents, only, texts, typed
 from support.oracle.state import row_of
 from support.playing import play, state, tables_of
 from support.random_tables import Change

@@ -4,7 +4,7 @@ did."""
 from __future__ import annotations
 
 import pytest
-from support.flink import Flink
+from support.java_programs import Flink
 
 from simulator import TiCDC
 
