@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -25,13 +24,11 @@ import pyarrow.parquet as pq
 import pytest
 from support.cut_short import RUN, held, require_true
 from support.kafka_fixture import require_kafka_jars
-from support.load_told import BY_KEY, DDL, OPTIONS, assert_nothing_is_lost, of, repeated_above
-from support.loads import PLAN
+from support.load_told import BY_KEY
 from support.playing import play, state
 from support.processes import children, errors, kill, members, started, wait_until
 from support.spark_cluster import Cluster, executors, running
 
-from simulator import tso
 from simulator.consumer.records import Record
 
 SCHEMA = "CREATE TABLE `{}` (`id` int PRIMARY KEY, `v` varchar(900));\n"
@@ -41,12 +38,6 @@ CONFIG = """\
 large-message-handle-option = "claim-check"
 claim-check-storage-uri = "claims"
 """
-WINDOW = 2
-"""Seconds between two statements, and between two watermarks."""
-
-STILL = 3.0
-"""Seconds after which a window that was not acknowledged waits for somebody."""
-
 TESTS = Path(__file__).parent.parent
 
 
@@ -124,99 +115,23 @@ def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
     require_true(said[1:-1], kafka, topic, whole)
 
 
-@pytest.fixture
-def load(tmp_path: Path) -> tuple[object, ...]:
-    """The command."""
-    (tmp_path / "plan.toml").write_text(PLAN + DDL.replace("700ms", f"{WINDOW}s"))
-    (tmp_path / "changefeed.toml").write_text(BY_KEY)
-    config, interval = ("--config", tmp_path / "changefeed.toml"), ("--resolved-interval", f"{WINDOW}s")
-    return "load", tmp_path / "plan.toml", *config, "--rate", 500, *interval
-
-
 @pytest.mark.kafka
-@pytest.mark.long(reason="of Python processes in place of an executor: load/test_load_on_spark.py")
-def test_the_window_that_is_open_when_an_executor_is_killed_is_sent_again(
-    cluster: Cluster, kafka: str, load: tuple[object, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It alone: what lies below its watermark is there once, and the topic leads to the rows of the truth.
-
-    The executor's Python processes are held up until others have sent their part, and outlive its Java for a moment.
-    """
-    topic, truth, stands = f"kafka://{kafka}/executor-killed", tmp_path / "truth", tmp_path / "stands"
-
-    def stands_at() -> dict[str, int]:
-        file = stands / "checkpoint.json"
-        return {"acknowledged_ms": 0} | (json.loads(file.read_text()) if file.exists() else {})
-
-    def watermark() -> int:
-        return tso.compose(stands_at()["start_ms"] + stands_at()["acknowledged_ms"])
-
-    def half_sent() -> bool:
-        before, newest = watermark(), max(each.commit_ts for each in of(topic) if each.kind == "row")
-        time.sleep(STILL)
-        return newest > before == watermark()
-
-    command = *load, "--sink-uri", f"{topic}?{OPTIONS}", "--checkpoint", stands
-    with started(*command, "--master", cluster.url, stdout=subprocess.DEVNULL) as process:
-        wait_until(process, lambda: stands_at()["acknowledged_ms"] > 0 and len(senders(cluster)) == 2)
-        assert process.poll() is None, errors(process)
-        executor, held_up = senders(cluster).popitem()
-        kill(held_up, signal.SIGSTOP)
-        wait_until(process, half_sent)
-        open_above = watermark()
-        os.kill(executor, signal.SIGKILL)
-        kill(held_up, signal.SIGCONT)
-        wait_until(process, lambda: watermark() > open_above)
-        wait_until(process, lambda: len(senders(cluster)) == 2)  # the window goes to one task, later ones to two again
-        assert process.poll() is None, errors(process)
-        process.send_signal(signal.SIGINT)
-        said = errors(process)
-
-    assert process.returncode == 130, said
-    assert [line for line in said if "what was not acknowledged is sent again" in line] != []
-    lasted, uri = f"{stands_at()['acknowledged_ms']}ms", ("--sink-uri", f"{topic}?{OPTIONS}")
-    assert play(*load, *uri, "--fixtures", tmp_path / "whole", "--duration", lasted, "--master", "none") == 0
-    assert play(*load, *uri, "--truth", truth, "--at", watermark()) == 0
-    (again_above,) = repeated_above(of(topic))
-    assert again_above >= open_above, "the processes that outlive their Java may complete the window"
-    assert_nothing_is_lost(of(topic), of(str(tmp_path / "whole")), [again_above])
-    capsys.readouterr()
-    assert play("verify", topic, "--truth", truth, "--json") == 0
-    assert sum(each["repeated"] for each in json.loads(capsys.readouterr().out)["partitions"]) > 0
-
-
-def senders(cluster: Cluster) -> dict[int, list[int]]:
-    """The Python processes of each executor that sends."""
-    found = {executor: children(executor) for worker in cluster.workers for executor in executors(worker)}
-    return {executor: pids for executor, pids in found.items() if any(map(is_sender, pids))}
-
-
-def is_sender(pid: int) -> bool:
-    """Whether Spark keeps it for the sink."""
-    with suppress(OSError):  # it may have ended
-        return b"=simulator.load.on_spark.sending_task\0" in Path(f"/proc/{pid}/environ").read_bytes()
-    return False
-
-
-@pytest.mark.kafka
-@pytest.mark.long(
-    reason="three brokers and a cluster; the deaths of one executor and of one broker are tests by themselves"
-)
+@pytest.mark.long(reason="other deaths than that of Python processes (load/test_load_on_spark.py), on three brokers")
 def test_a_load_that_loses_a_machine_loses_no_row(tmp_path: Path) -> None:
-    """`tests/benchmarks/cluster` in short: a worker with its executors, then one of three brokers are killed; what is
-    sent again is above the last watermark."""
+    """`tests/benchmarks/cluster` in short: an executor, a worker with its executors, then one of the brokers are killed;
+    what is sent again is above the last watermark."""
     require_kafka_jars()
-    results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "cluster", "--command", "load", "--kill", "worker", "--kill", "broker"]
+    kills, results = ("executor", "worker", "broker"), tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "cluster", "--command", "load", "--seed", "24", "--results", str(results)]
     done = subprocess.run(
-        [*command, "--seed", "24", "--results", str(results)],
+        [*command, *(word for kill in kills for word in ("--kill", kill))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), str(TESTS / "benchmarks")))},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = [json.loads(line) for line in results.read_text().splitlines()]
-    assert [outcome["kill"] for outcome in outcomes] == ["worker", "broker"]
+    assert [outcome["kill"] for outcome in outcomes] == [*kills]
     for outcome in outcomes:
         assert outcome["at"] is not None
         assert [outcome["counts"][name] for name in ("lost", "misordered", "again_below")] == [0, 0, 0]

@@ -17,7 +17,7 @@ from support.playing import play
 
 from simulator import TiCDC, limits
 from simulator.consumer.decode import RowEvent
-from simulator.errors import ChangefeedError, DeliveryError, UserError
+from simulator.errors import DeliveryError, UserError
 
 RELEASE, NEW = "v8.0.0", "new:v8.5.7"
 TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))"
@@ -72,13 +72,13 @@ def test_a_flush_interval_of_simulated_time_makes_a_file(tmp_path: Path) -> None
 
 
 def test_a_file_ends_behind_the_transaction_that_reaches_file_size(tmp_path: Path) -> None:
-    insert = "INSERT INTO shop.page VALUES ({0}, REPEAT('x', 20000)), ({0} + 1, REPEAT('y', 20000))"
-    statements = [insert.format(number) for number in range(0, 120, 2)]
-    pages = "CREATE TABLE shop.page (id INT PRIMARY KEY, t TEXT)"
+    insert = "INSERT INTO shop.page VALUES ({0}, REPEAT('x', 100000)), ({0} + 1, REPEAT('y', 100000))"
+    statements = [insert.format(number) for number in range(0, 30, 2)]
+    pages = "CREATE TABLE shop.page (id INT PRIMARY KEY, t MEDIUMTEXT)"
 
     sizes = [len(text) for text in rows_in(played(tmp_path, pages, *statements, uri="&file-size=1048576"))]
     assert len(sizes) == 3
-    assert all(1 << 20 <= size < (1 << 20) + 41_000 for size in sizes[:-1])
+    assert all(1 << 20 <= size < (1 << 20) + 201_000 for size in sizes[:-1])
 
 
 def test_numbers_go_on_after_those_of_an_earlier_changefeed(tmp_path: Path) -> None:
@@ -140,23 +140,6 @@ def test_files_of_the_new_architecture(tmp_path: Path) -> None:
 def test_the_new_architecture_takes_shorter_intervals_and_smaller_files(tmp_path: Path) -> None:
     uri = csv(tmp_path, "&flush-interval=500ms&file-size=2048")
     assert [len(TiCDC(release, sink_uri=uri).warnings) for release in (RELEASE, NEW)] == [2, 0]
-
-
-@pytest.mark.parametrize(
-    ("uri", "config", "expected"),
-    [
-        ("file:///x?protocol=open-protocol", "", "unknown 'open-protocol' message protocol for sink"),
-        ("file:///x?protocol=csv&worker-count=0", "", "invalid worker-count 0, it must be greater than 0"),
-        ("file:///x?protocol=csv&flush-interval=2", "", 'missing unit in duration "2"'),
-        ("file:///x?protocol=csv", "[sink]\ndate-separator = 'hour'\n", "date separator in storage sink is invalid"),
-        ("file:///x?protocol=csv", "[sink.csv]\nquote = ','\n", "quote and delimiter has common characters"),
-        ("file:///x?protocol=csv", "[sink.csv]\ndelimiter = ''\n", "delimiter cannot be empty"),
-        ("kafka://127.0.0.1:9092/t?protocol=csv", "", "unknown 'csv' message protocol for sink"),
-    ],
-)
-def test_settings_that_ticdc_refuses(uri: str, config: str, expected: str) -> None:
-    with pytest.raises(ChangefeedError, match=expected):
-        TiCDC(RELEASE, sink_uri=uri, config=config or None)
 
 
 def test_events_are_those_of_new_files_and_there_are_no_messages(tmp_path: Path) -> None:
