@@ -7,11 +7,9 @@ import os
 import re
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.kafka_fixture import require_kafka_jars
 from support.playing import play
 
 from simulator.broker import jars as broker_jars
@@ -21,37 +19,16 @@ from simulator.errors import UserError
 from simulator.sinks.kafka.admin import is_answering
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    require_kafka_jars()
-    directory = tmp_path_factory.mktemp("broker")
-    yield broker.start(free_port(), directory), directory
-    broker.stop(directory)
-
-
 @pytest.mark.kafka
-def test_a_broker_that_runs_is_found_and_left_alone(started: tuple[str, Path]) -> None:
+def test_a_broker_that_runs_is_found_and_left_alone(kafka: str, kafka_directory: Path) -> None:
     """A second start gives the same address and the same process, which does not move to another port."""
-    address, directory = started
-    before = broker.status(directory)
+    before = broker.status(kafka_directory)
 
-    assert broker.start(directory=directory) == address
-    assert broker.status(directory) == before
+    assert broker.start(directory=kafka_directory) == kafka
+    assert broker.status(kafka_directory) == before
     assert before is not None and is_answering(before.address)
     with pytest.raises(UserError, match="already runs on .*stop it first"):
-        broker.start(free_port(), directory)
-
-
-@pytest.mark.kafka
-def test_a_stopped_broker_is_gone(started: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """Process, port and state; a second stop finds nothing."""
-    address, directory = started
-
-    assert play("broker", "stop", "--directory", directory) == 0
-    assert broker.status(directory) is None
-    assert not is_answering(address)
-    assert play("broker", "stop", "--directory", directory) == 0
-    assert capsys.readouterr().out == "stopped\nno broker was running\n"
+        broker.start(free_port(), kafka_directory)
 
 
 def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kafka(tmp_path: Path) -> None:
@@ -71,7 +48,7 @@ def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_p
         state = {"address": "127.0.0.1:9", "pid": process.pid, "directory": str(tmp_path)}
         (tmp_path / broker.STATE).write_text(json.dumps(state))
         try:
-            assert all(broker.status(tmp_path) for _ in range(3000))
+            assert all(broker.status(tmp_path) for _ in range(1000))
         finally:
             process.kill()
     assert broker.status(tmp_path) is None

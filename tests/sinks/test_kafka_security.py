@@ -238,7 +238,7 @@ def test_a_missing_client_certificate_is_named_however_tls_13_tells_it(secured: 
     """Its alert comes after the handshake and may be lost behind the first question."""
     settings = outputs.kafka_settings(changefeed.load(secured.uri("mtls", "shop", "LAX")))
     kinds = set()
-    for _ in range(20):
+    for _ in range(8):
         with pytest.raises(Exception, match="asks for a client certificate: give cert and key") as caught:
             with_reachable_broker(settings)
         kinds.add(type(caught.value).__name__)

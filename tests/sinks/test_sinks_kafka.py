@@ -23,12 +23,13 @@ from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 from kafka.structs import OffsetAndMetadata, TopicPartition
 from support.kafka_fixture import served
+from support.playing import play
 
 from simulator.broker import server as broker
 from simulator.broker.processes import free_port
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
-from simulator.sinks.kafka.admin import PreparedTopics, partition_count_of, prepare_topics
+from simulator.sinks.kafka.admin import PreparedTopics, is_answering, partition_count_of, prepare_topics
 from simulator.sinks.kafka.lag import GroupOffsets, Offsets
 from simulator.sinks.kafka.read import KafkaRecord, read_topic
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -216,15 +217,19 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: tuple[Path,
     assert first_seen(ready, topic) == dealt(60_000, 2)
 
 
-def test_a_broker_that_stays_away_ends_the_run_and_says_where(mortal: tuple[Path, broker.Broker], topic: str) -> None:
+def test_a_broker_that_is_stopped_is_gone_and_ends_the_run_which_says_where(
+    mortal: tuple[Path, broker.Broker], topic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """After the silence that was agreed, with the first offset and TSO that are missing, per partition."""
-    running = broker.status(mortal[0])
-    assert running is not None
+    directory, running = mortal
     ready = prepare_topics(KafkaSettings((running.address,), silence=2.0), {topic: 2}).settings
     require_delivered(sent(ready, topic, numbered(0, 1000, 2)))
     sink = SINKS["kafka"](ready, [topic])
+    for _ in range(2):
+        assert play("broker", "stop", "--directory", directory) == 0
+        assert broker.status(directory) is None and not is_answering(running.address)
+    assert capsys.readouterr().out == "stopped\nno broker was running\n"
     started = time.monotonic()
-    os.kill(running.pid, signal.SIGKILL)
     sink.write(numbered(1000, 1000, 2))
     accounts = sink.close()
 

@@ -92,7 +92,7 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
 
 @pytest.mark.slow
 @ALL_PATHS
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     script=st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=6),
     writes=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 30)), min_size=2, max_size=12),
