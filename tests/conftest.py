@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["debezium_reader", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark", "two_tables", "whole"]
+
+ROOT = Path(__file__).parent.parent
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.
@@ -59,31 +64,43 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the slow tests before `-m` selects."""
+    """Mark the slow tests before `-m` selects. Of several processes each gets the longest groups first, so that they end
+    together."""
     fast.mark_slow_tests(items)
-    if getattr(config.option, "loadgroup", False):
-        deal_out(items, slow=config.option.markexpr != "not slow")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        only_fast = config.option.markexpr == "not slow"
+        seconds: Counter[str] = Counter()  # a test's, roughly
+        for item in items:
+            seconds[group_of(item.nodeid, only_fast)] += 0.02 if only_fast or not is_slow(item) else 1
+        items.sort(key=lambda item: -seconds[group_of(item.nodeid, only_fast)])
 
 
-def deal_out(items: list[pytest.Item], slow: bool) -> None:
-    """Group the tests for the processes of `--dist loadgroup`: by file, and all files that use Spark together, which costs
-    ten seconds of CPU to start. Groups that take long come first, so that the processes end together."""
-    files: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        files[item.nodeid.partition("::")[0]].append(item)
-    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for file, tests in files.items():
-        uses_spark = slow and any("spark" in getattr(test, "fixturenames", ()) for test in tests)
-        groups["spark" if uses_spark else file.removeprefix("tests/")] += tests
-    for name, tests in groups.items():
-        for test in tests:
-            test.add_marker(pytest.mark.xdist_group(name))
+def is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
 
-    def seconds(tests: list[pytest.Item]) -> float:
-        """About as long as they take."""
-        return sum(1.0 if test.get_closest_marker("slow") else 0.02 for test in tests) if slow else len(tests)
 
-    items[:] = [test for tests in sorted(groups.values(), key=seconds, reverse=True) for test in tests]
+def group_of(nodeid: str, only_fast: bool) -> str:
+    """The group of tests that run in one process: those of a file, or of all files that use Spark, which takes ten seconds of
+    CPU to start."""
+    file = nodeid.partition("::")[0]
+    return "spark" if not only_fast and uses_spark(file) else file
+
+
+@cache
+def uses_spark(file: str) -> bool:
+    return re.search(r"\bspark: (Any|SparkSession)\b", (ROOT / file).read_text("utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile` deals out those groups. (xdist 3.8's own `loadgroup` has no effect under pytest 9.2.)"""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Groups(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid, config.option.markexpr == "not slow")
+
+    return Groups(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
