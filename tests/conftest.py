@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +70,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     fast.mark_slow_tests(items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         only_fast = config.option.markexpr == "not slow"
-        seconds: Counter[str] = Counter()  # a test's, roughly
+        length: Counter[str] = Counter()
         for item in items:
-            seconds[group_of(item.nodeid, only_fast)] += 0.02 if only_fast or not is_slow(item) else 1
-        items.sort(key=lambda item: -seconds[group_of(item.nodeid, only_fast)])
-
-
-def is_slow(item: pytest.Item) -> bool:
-    return item.get_closest_marker("slow") is not None
+            length[group_of(item.nodeid, only_fast)] += 50 if item.get_closest_marker("slow") and not only_fast else 1
+        items.sort(key=lambda item: -length[group_of(item.nodeid, only_fast)])
 
 
 def group_of(nodeid: str, only_fast: bool) -> str:
@@ -94,13 +91,11 @@ def uses_spark(file: str) -> bool:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """`--dist loadfile` deals out those groups. (xdist 3.8's own `loadgroup` has no effect under pytest 9.2.)"""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Groups(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return group_of(nodeid, config.option.markexpr == "not slow")
-
-    return Groups(config, log) if config.getvalue("dist") == "loadfile" else None
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = import_module("xdist.scheduler").LoadFileScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: group_of(nodeid, config.option.markexpr == "not slow")
+    return scheduler
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
