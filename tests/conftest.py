@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support import fast
 from support.cut_short import two_tables, whole
-from support.debezium_reader import debezium_reader
-from support.flink import flink
+from support.java_programs import debezium_reader, flink
 from support.kafka_fixture import kafka, kafka_directory
-from support.spark_cluster import cluster
 
 from simulator.api import pytest_plugin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "cluster",
-    "debezium_reader",
-    "flink",
-    "kafka",
-    "kafka_directory",
-    "pytest_addoption",
-    "spark",
-    "two_tables",
-    "whole",
-]
+__all__ = ["debezium_reader", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark", "two_tables", "whole"]
+
+ROOT = Path(__file__).parent.parent
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.
@@ -69,9 +64,38 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests before `-m` selects."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the slow tests before `-m` selects. Of several processes each gets the longest groups first, so that they end
+    together."""
     fast.mark_slow_tests(items)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        only_fast = config.option.markexpr == "not slow"
+        length: Counter[str] = Counter()
+        for item in items:
+            length[group_of(item.nodeid, only_fast)] += 50 if item.get_closest_marker("slow") and not only_fast else 1
+        items.sort(key=lambda item: -length[group_of(item.nodeid, only_fast)])
+
+
+def group_of(nodeid: str, only_fast: bool) -> str:
+    """The group of tests that run in one process: those of a file, or of all files that use Spark, which takes ten seconds of
+    CPU to start."""
+    file = nodeid.partition("::")[0]
+    return "spark" if not only_fast and uses_spark(file) else file
+
+
+@cache
+def uses_spark(file: str) -> bool:
+    return re.search(r"\bspark: (Any|SparkSession)\b", (ROOT / file).read_text("utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile` deals out those groups. (xdist 3.8's own `loadgroup` has no effect under pytest 9.2.)"""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = import_module("xdist.scheduler").LoadFileScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: group_of(nodeid, config.option.markexpr == "not slow")
+    return scheduler
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

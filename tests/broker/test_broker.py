@@ -7,11 +7,9 @@ import os
 import re
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.kafka_fixture import require_kafka_jars
 from support.playing import play
 
 from simulator.broker import jars as broker_jars
@@ -21,42 +19,16 @@ from simulator.errors import UserError
 from simulator.sinks.kafka.admin import is_answering
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    require_kafka_jars()
-    directory = tmp_path_factory.mktemp("broker")
-    yield broker.start(free_port(), directory), directory
-    broker.stop(directory)
-
-
 @pytest.mark.kafka
-def test_a_broker_that_runs_is_left_alone(started: tuple[str, Path]) -> None:
-    """A second start gives the same address and the same process."""
-    address, directory = started
-    before = broker.status(directory)
+def test_a_broker_that_runs_is_found_and_left_alone(kafka: str, kafka_directory: Path) -> None:
+    """A second start gives the same address and the same process, which does not move to another port."""
+    before = broker.status(kafka_directory)
 
-    assert address == broker.start(directory=directory)
-    assert before == broker.status(directory)
+    assert broker.start(directory=kafka_directory) == kafka
+    assert broker.status(kafka_directory) == before
     assert before is not None and is_answering(before.address)
-
-
-@pytest.mark.kafka
-def test_another_port_for_a_broker_that_runs_is_refused(started: tuple[str, Path]) -> None:
-    """It would not move."""
     with pytest.raises(UserError, match="already runs on .*stop it first"):
-        broker.start(free_port(), started[1])
-
-
-@pytest.mark.kafka
-def test_a_stopped_broker_is_gone(started: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """Process, port and state; a second stop finds nothing."""
-    address, directory = started
-
-    assert play("broker", "stop", "--directory", directory) == 0
-    assert broker.status(directory) is None
-    assert not is_answering(address)
-    assert play("broker", "stop", "--directory", directory) == 0
-    assert capsys.readouterr().out == "stopped\nno broker was running\n"
+        broker.start(free_port(), kafka_directory)
 
 
 def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kafka(tmp_path: Path) -> None:
@@ -71,14 +43,12 @@ def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kaf
 @pytest.mark.slow
 def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
     """Linux shows an empty command line during exec; here a program becomes itself again without end."""
-    again = tmp_path / "again"
-    again.write_text('#!/bin/sh\nexec "$0" "$@"\n')
-    again.chmod(0o755)
+    again = program(tmp_path / "again", 'exec "$0" "$@"')
     with subprocess.Popen([str(again), str(tmp_path / "server.properties")]) as process:
         state = {"address": "127.0.0.1:9", "pid": process.pid, "directory": str(tmp_path)}
         (tmp_path / broker.STATE).write_text(json.dumps(state))
         try:
-            assert all(broker.status(tmp_path) for _ in range(3000))
+            assert all(broker.status(tmp_path) for _ in range(1000))
         finally:
             process.kill()
     assert broker.status(tmp_path) is None
@@ -92,18 +62,14 @@ def test_a_damaged_state_file_is_no_broker(tmp_path: Path, state: str) -> None:
     assert broker.status(tmp_path) is None
 
 
-def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_or_no_port_is_refused(tmp_path: Path) -> None:
     """Before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         with pytest.raises(UserError, match=f"port {taken.getsockname()[1]} on 127.0.0.1 is taken"):
             broker.start(taken.getsockname()[1], tmp_path)
-
-
-@pytest.mark.parametrize("port", [0, -1, 65536])
-def test_a_number_that_is_no_port_is_refused(tmp_path: Path, port: int) -> None:
-    """With what would be accepted."""
-    with pytest.raises(UserError, match="is not a TCP port: 1 to 65535"):
-        broker.start(port, tmp_path)
+    for port in (0, -1, 65536):
+        with pytest.raises(UserError, match="is not a TCP port: 1 to 65535"):
+            broker.start(port, tmp_path)
 
 
 @pytest.mark.parametrize("home", [None, "/nowhere"])
@@ -116,6 +82,13 @@ def test_a_machine_without_java_is_told_what_is_missing(
 
     with pytest.raises(UserError, match="no Java found .*Kafka needs Java 17 or newer"):
         broker.start(directory=tmp_path)
+
+
+def program(path: Path, script: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
 
 
 @pytest.mark.slow
@@ -137,10 +110,7 @@ def test_a_java_that_is_too_old_is_told_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str, words: str
 ) -> None:
     """A program that says so stands for it."""
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
-    java.chmod(0o755)
+    program(tmp_path / "bin" / "java", f"echo '{said}' >&2")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
@@ -154,9 +124,7 @@ def test_jars_that_cannot_be_fetched_are_one_line_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that fails stands for Java without a network."""
-    java = tmp_path / "java"
-    java.write_text("#!/bin/sh\necho 'WARN: UNRESOLVED DEPENDENCIES' >&2\nexit 1\n")
-    java.chmod(0o755)
+    java = program(tmp_path / "java", "echo 'WARN: UNRESOLVED DEPENDENCIES' >&2\nexit 1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     with pytest.raises(UserError, match="could not be fetched from Maven Central: WARN: UNRESOLVED DEPENDENCIES$"):

@@ -43,12 +43,8 @@ def test_rows_in_kafka_are_read_with_the_schemas_of_the_registry(kafka: str, dir
     sink_uri = f"kafka://{kafka}/real-registry?protocol=avro&enable-tidb-extension=true&partition-num=1"
     config = f'[sink]\nschema-registry = "{url(directory)}"\n'
     with TiCDC("v8.0.0", sink_uri=sink_uri, config=config, send=True) as ticdc:
-        ticdc.execute(
-            "CREATE TABLE test.t (id INT PRIMARY KEY, price DECIMAL(10, 2)); INSERT INTO test.t VALUES (1, 2.5)"
-        )
-        ticdc.execute(
-            "ALTER TABLE test.t ADD COLUMN name VARCHAR(20) DEFAULT 'x'; INSERT INTO test.t VALUES (2, 3, 'y')"
-        )
+        ticdc.execute("CREATE TABLE t (id INT PRIMARY KEY, price DECIMAL(10, 2)); INSERT INTO t VALUES (1, 2.5)")
+        ticdc.execute("ALTER TABLE t ADD COLUMN name VARCHAR(20) DEFAULT 'x'; INSERT INTO t VALUES (2, 3, 'y')")
         messages = ticdc.messages()
 
     schemas = RegistrySchemas(url(directory))
@@ -65,10 +61,9 @@ def test_a_schema_that_is_not_compatible_stops_the_changefeed(kafka: str, direct
     with urlopen(Request(f"{url(directory)}/config", level, {"Content-Type": "application/json"}, method="PUT")):
         pass
     sink_uri = f"kafka://{kafka}/incompatible?protocol=avro&partition-num=1"
+    config = f'[sink]\nschema-registry = "{url(directory)}"\n'
     with pytest.raises(EncodeError, match="refuses a schema of incompatible-value: 409 .*[Ii]ncompatible"):
-        with TiCDC(
-            "v8.0.0", sink_uri=sink_uri, config=f'[sink]\nschema-registry = "{url(directory)}"\n', send=True
-        ) as ticdc:
+        with TiCDC("v8.0.0", sink_uri=sink_uri, config=config, send=True) as ticdc:
             ticdc.execute("CREATE TABLE test.u (id INT PRIMARY KEY, n INT NOT NULL); INSERT INTO test.u VALUES (1, 1)")
             ticdc.execute("ALTER TABLE test.u MODIFY n VARCHAR(5) NOT NULL; INSERT INTO test.u VALUES (2, 'b')")
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codec_losses import sent
+from support.codec_expected import sent
 from support.codec_rows import rows
 from support.damage import damaged
 from support.vectors.files import DEFAULT as VECTORS

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,13 @@ def clients(server: BarrierServer, count: int) -> Iterator[list[BarrierClient]]:
     """The sides of so many tasks."""
     with ExitStack() as stack:
         yield [stack.enter_context(closing(BarrierClient(server.driver))) for _ in range(count)]
+
+
+def in_threads(*tasks: Callable[[], object]) -> None:
+    """Run them at the same time, to their ends."""
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for done in [pool.submit(task) for task in tasks]:
+            done.result()
 
 
 def batches(stream: list[Event], size: int) -> Iterator[pa.RecordBatch]:
@@ -60,20 +68,15 @@ def test_no_task_goes_on_before_the_last_one_comes() -> None:
     """As often as they meet."""
     log: list[str] = []
 
-    def task(name: str) -> None:
-        client = BarrierClient(server.driver)
-        for number in range(3):
-            log.append(f"comes {number}")
-            assert client.wait()
-            log.append(f"goes {number}")
-        client.close()
+    def task() -> None:
+        with closing(BarrierClient(server.driver)) as client:
+            for number in range(3):
+                log.append(f"comes {number}")
+                assert client.wait()
+                log.append(f"goes {number}")
 
     with BarrierServer(3, 3) as server:
-        threads = [threading.Thread(target=task, args=(str(name),)) for name in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(task, task, task)
     for number in range(3):
         came = [place for place, said in enumerate(log) if said == f"comes {number}"]
         went = [place for place, said in enumerate(log) if said == f"goes {number}"]
@@ -85,24 +88,20 @@ def test_where_one_task_ends_before_the_others_are_told_at_once() -> None:
     """Those that wait, and those that come later."""
     with BarrierServer(3, 1) as server, clients(server, 3) as (waiting, leaving, later):
         heard: list[bool] = []
-        thread = threading.Thread(target=lambda: heard.append(waiting.wait()))
-        thread.start()
-        leaving.close()
-        thread.join()
+        in_threads(lambda: heard.append(waiting.wait()), leaving.close)
         assert (heard, waiting.left_alone, later.wait(), leaving.left_alone) == ([False], True, False, False)
 
 
 def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
     with BarrierServer(2, 1) as server, clients(server, 2) as (first, second):
 
-        def hasty() -> None:
+        def wait_and_leave() -> None:
             first.wait()
             first.close()
 
-        thread = threading.Thread(target=hasty)
-        thread.start()
-        assert second.wait()
-        thread.join()
+        heard: list[bool] = []
+        in_threads(wait_and_leave, lambda: heard.append(second.wait()))
+        assert heard == [True]
         assert not first.left_alone
 
 
@@ -122,18 +121,13 @@ def test_what_is_noted_of_a_meeting_is_noted_before_any_task_goes_on() -> None:
 
     with BarrierServer(2, 4, all_arrived=note) as server, clients(server, 2) as tasks:
         heard: list[list[tuple[bool, int]]] = [[], []]
-        threads = [threading.Thread(target=task, args=pair) for pair in zip(tasks, heard)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(*(partial(task, client, own) for client, own in zip(tasks, heard)))
         assert heard[0] == heard[1] == [(True, 1), (True, 2), (False, 2)]
         assert str(server.failed) == "the disk is full"
 
 
 @pytest.mark.parametrize("words", [b"", b"GET / HTTP/1.1\r\n", b"." * 100])
-def test_a_stranger_is_no_task(words: bytes) -> None:
-    """One without the run's secret, that says nothing or anything."""
+def test_a_connection_without_the_run_s_secret_does_not_count_as_a_task(words: bytes) -> None:
     with BarrierServer(1, 1) as server, socket.create_connection(server.driver.address) as stranger:
         stranger.sendall(words)
         with clients(server, 1) as (task,):

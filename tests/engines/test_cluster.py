@@ -1,7 +1,12 @@
-"""A Spark cluster: workers with a working directory of their own give the same records as a single process."""
+"""A Spark cluster whose workers have a working directory of their own: it sends the records that a single process sends,
+and the death of its processes is survived, or told.
+
+Every command is a process here: a process has one Spark, and that of the test session is local.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,20 +14,22 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from configparser import ConfigParser
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import playing
 from support.cut_short import RUN, held, require_true
-from support.processes import errors, started, wait_until
-from support.spark_cluster import Cluster, executors
+from support.kafka_fixture import require_kafka_jars
+from support.load_told import BY_KEY
+from support.playing import play, state
+from support.processes import children, errors, kill, members, started, wait_until
+from support.spark_cluster import Cluster, executors, running
 
 from simulator.consumer.records import Record
-from simulator.engines.spark.packed_errors import unpack_error
-from simulator.engines.spark.python_version import NEEDED
 
 SCHEMA = "CREATE TABLE `{}` (`id` int PRIMARY KEY, `v` varchar(900));\n"
 URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol&partition-num=3&max-message-bytes=700"
@@ -31,66 +38,56 @@ CONFIG = """\
 large-message-handle-option = "claim-check"
 claim-check-storage-uri = "claims"
 """
+TESTS = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers; the last test of this file kills them."""
+    with running(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A directory with two snapshots, of tables in each format, and a changefeed.toml."""
-    found = tmp_path / "home"
-    for number, state in enumerate(("before", "after")):
-        (found / state).mkdir(parents=True)
-        rows = [(key, f"{state} " * key) for key in range(number * 9, 60)]
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with two snapshots of tables in each format and a changefeed.toml."""
+    for number, side in enumerate(("before", "after")):
+        (tmp_path / side).mkdir()
+        rows = [(key, f"{side} " * key) for key in range(number * 9, 60)]
         for table in ("c", "p", "s"):
-            (found / state / f"shop.{table}-schema.sql").write_text(SCHEMA.format(table))
-        (found / state / "shop.c.csv").write_text("".join(f"{key},{text}\n" for key, text in rows))
+            (tmp_path / side / f"shop.{table}-schema.sql").write_text(SCHEMA.format(table))
+        (tmp_path / side / "shop.c.csv").write_text("".join(f"{key},{text}\n" for key, text in rows))
         values = ",\n".join(f"({key},'{text}')" for key, text in rows)
-        (found / state / "shop.s.0.sql").write_text(f"INSERT INTO `s` VALUES\n{values};\n")
-        columns = {name: [row[place] for row in rows] for place, name in enumerate(("id", "v"))}
-        pq.write_table(pa.table(columns), found / state / "shop.p.parquet")
-    (found / "changefeed.toml").write_text(CONFIG)
-    return found
+        (tmp_path / side / "shop.s.0.sql").write_text(f"INSERT INTO `s` VALUES\n{values};\n")
+        keys, texts = zip(*rows)
+        pq.write_table(pa.table({"id": keys, "v": texts}), tmp_path / side / "shop.p.parquet")
+    (tmp_path / "changefeed.toml").write_text(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
-    """The files that a run makes on that master, where every path is relative; they are removed.
-
-    Its truth is the snapshot after."""
-    command = [
-        sys.executable,
-        "-c",
-        "from simulator.cli import main; main()",
-        "diff",
-        "before",
-        "after",
-        "--sink-uri",
-        URI,
-        "--config",
-        "changefeed.toml",
-        "--fixtures",
-        "fixtures",
-        "--truth",
-        "truth",
-        "--master",
-        master,
-    ]
-    done = subprocess.run(command, cwd=home, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert playing.state(home / "truth") == playing.state(home / "after")  # in as many files as there are tasks
-    shutil.rmtree(home / "truth")
-    found: dict[Path, bytes] = {}
-    for name in ("fixtures", "claims"):
-        files = [path for path in (home / name).rglob("*") if path.is_file()]
-        found |= {path.relative_to(home): path.read_bytes() for path in files}
+def taken(home: Path) -> dict[Path, bytes]:
+    """The files that a run has made, whose truth is the snapshot after; they are removed."""
+    assert state(home / "truth") == state(home / "after")  # in as many files as there are tasks
+    files = [path for name in ("fixtures", "claims") for path in (home / name).rglob("*") if path.is_file()]
+    found = {path.relative_to(home): path.read_bytes() for path in files}
+    for name in ("truth", "fixtures", "claims"):
         shutil.rmtree(home / name)
     return found
 
 
 def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path, cluster: Cluster) -> None:
     """Byte for byte, though no worker knows the directory that the command was typed in, nor has the package."""
-    files = files_of_run(home, cluster.url)
+    files = "--config", "changefeed.toml", "--fixtures", "fixtures", "--truth", "truth"
+    command = "diff", "before", "after", "--sink-uri", URI, *files, "--master"
+    with started(*command, cluster.url) as process:
+        said = errors(process)
+    assert process.returncode == 0, said
+    found = taken(home)
 
-    assert files == files_of_run(home, "none")
-    assert {path.parts[0] for path in files} == {"fixtures", "claims"}
+    assert play(*command, "none") == 0
+    assert taken(home) == found
+    assert {path.parts[0] for path in found} == {"fixtures", "claims"}
     assert all(list(worker.glob("app-*/*/stderr")) for worker in cluster.workers)
 
 
@@ -118,42 +115,93 @@ def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
     require_true(said[1:-1], kafka, topic, whole)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("libraries", "drivers", "words"),
-    [
-        (["numpy", "faker"], "3.99", r"is 3\.\d+, and ticdc-sim's is 3\.99: they must be the same"),
-        (["numpy", "faker", "pandas"], "", "misses the packages crc32c, duckdb, fsspec, .*, sqlglot: pip install"),
-        (sorted({*NEEDED} - {"kafka"}), "", "misses the package kafka-python: pip install"),
-    ],
-)
-def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
-    libraries: list[str], drivers: str, words: str, tmp_path: Path
+@pytest.mark.kafka
+@pytest.mark.long(reason="other deaths than that of Python processes (load/test_load_on_spark.py), on three brokers")
+def test_a_load_that_loses_a_machine_loses_no_row(tmp_path: Path) -> None:
+    """`tests/benchmarks/cluster` in short: an executor, a worker with its executors, then one of the brokers are killed;
+    what is sent again is above the last watermark."""
+    require_kafka_jars()
+    kills, results = ("executor", "worker", "broker"), tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "cluster", "--command", "load", "--seed", "24", "--results", str(results)]
+    done = subprocess.run(
+        [*command, *(word for kill in kills for word in ("--kill", kill))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), str(TESTS / "benchmarks")))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcomes = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [outcome["kill"] for outcome in outcomes] == [*kills]
+    for outcome in outcomes:
+        assert outcome["at"] is not None
+        assert [outcome["counts"][name] for name in ("lost", "misordered", "again_below")] == [0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that lacks a row change, and beside it its truth."""
+    found = tmp_path_factory.mktemp("verified") / "stream"
+    (found.parent / "changefeed.toml").write_text(BY_KEY)
+    uri = "kafka://127.0.0.1:1/read?protocol=open-protocol&partition-num=2"
+    options = "--sink-uri", uri, "--config", found.parent / "changefeed.toml", "--master", "none"
+    size = "--preset", "bank", "--rate", 10000, "--duration", "4s"
+    assert play("load", *size, *options, "--fixtures", found, "--truth", found.with_name("truth")) == 0
+    file = max(found.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    lines = file.read_text().splitlines(True)
+    file.write_text("".join(lines[:5000] + lines[5001:]))
+    return found
+
+
+def test_a_verification_that_loses_executors_says_what_it_says_without_spark(
+    cluster: Cluster, stream: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """To Spark, which brings it to the driver, and before anything of the run begins."""
-    for name in libraries:
-        (tmp_path / f"{name}.py").touch()
-    from simulator.engines.spark.executors import archive
+    """Of a stream that lacks a row change: one executor while it reads a partition, the other when it has read."""
+    command = "verify", stream, "--truth", stream.with_name("truth"), "--json"
+    capsys.readouterr()
+    assert play(*command, "--master", "none") == 1
+    expected = verdict(capsys.readouterr().out)
 
-    paths = os.pathsep.join((str(archive(tmp_path)), str(tmp_path)))
-    command = [sys.executable, "-S", "-m", "simulator.engines.spark.daemon"]
-    version = {"TICDC_SIM_PYTHON": drivers} if drivers else {}
-    done = subprocess.run(command, env={"PYTHONPATH": paths, **version}, cwd="/", capture_output=True, text=True)
+    gone = {executor for worker in cluster.workers for executor in executors(worker)}
+    with started(*command, "--master", cluster.url) as process:
+        wait_until(process, lambda: all({*executors(worker)} - gone for worker in cluster.workers))
+        reading, read = ({*executors(worker)} - gone for worker in cluster.workers)
+        for victim, has_read in ((reading.pop(), False), (read.pop(), True)):
+            wait_until(process, lambda: reads(victim, stream), 0.01)
+            if has_read:
+                wait_until(process, lambda: not reads(victim, stream), 0.01)
+            with suppress(ProcessLookupError):  # the verification may be over when all is read
+                os.kill(victim, signal.SIGKILL)
+        found, said = process.communicate()
 
-    error = unpack_error(done.stderr)
-    assert error is not None and error.exit_code == 2
-    assert re.match(rf"the Python of Spark's worker on \S+ \({re.escape(sys.executable)}\) {words}", str(error))
-    assert done.returncode == 1 and not done.stdout
+    assert (process.returncode, verdict(found)) == (1, expected), said
+    assert expected["failures"]
 
 
-def test_a_worker_needs_what_the_package_needs_but_for_what_people_see() -> None:
-    setup = ConfigParser()
-    setup.read(Path(__file__).parent.parent.parent / "setup.cfg")
-    required = {
-        re.split(r"[>=<\[]", line)[0]
-        for line in setup["options"]["install_requires"].split("\n")
-        if line and not line.startswith("#")
-    }
+def test_a_run_whose_workers_are_killed_says_so_after_a_while(cluster: Cluster, stream: Path) -> None:
+    """Spark itself would wait for others for ever; the run waits a second in place of a minute."""
+    first = "from simulator.engines.spark import executors\nexecutors.LOST_TIMEOUT = 1"
+    command = "verify", stream, "--truth", stream.with_name("truth"), "--master", cluster.url
+    with started(*command, first=first, stdout=subprocess.DEVNULL) as process:
+        wait_until(process, lambda: any(reads(each, stream) for each in executors(cluster.workers[0])), 0.01)
+        for worker in cluster.sessions:
+            kill(members(worker))
+        said = errors(process)
 
-    of_the_driver = {"click", "mysql-mimic", "plotly", "prometheus-client", "prompt-toolkit", "rich"}
-    assert {*NEEDED.values()} - {"crc32c"} == required - {"pyspark"} - of_the_driver  # an extra of kafka-python's
+    lost = "Spark has lost executors and got no others for a minute"
+    why = "its workers are gone, or have no free cores or memory"
+    assert (process.returncode, said) == (3, [f"ticdc-sim: {lost}: {why}"])
+
+
+def reads(executor: int, directory: Path) -> bool:
+    """Whether one of its Python processes has a file below that directory open."""
+    for pid in children(executor):
+        with suppress(OSError):  # it may have ended
+            if any(directory in Path(os.readlink(fd)).parents for fd in Path(f"/proc/{pid}/fd").iterdir()):
+                return True
+    return False
+
+
+def verdict(text: str) -> dict[str, Any]:
+    """What a verification found, without how it was done."""
+    found: dict[str, Any] = json.loads(text)
+    return {name: value for name, value in found.items() if name not in ("engine", "started", "seconds")}

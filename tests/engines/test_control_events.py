@@ -1,4 +1,4 @@
-"""Statements and watermarks, merge into the rows of a task."""
+"""Statements and watermarks merge into the rows of a task, and are due in time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK
 from simulator.engines.tasks.control_events import ControlEvents, PlacedDdl, merge
+from simulator.engines.tasks.pacing import pace
 from simulator.engines.tasks.watermark_schedule import WatermarkSchedule
+from simulator.signals import StopRequest
 from simulator.ticdc.dispatch import Destinations
 from simulator.tso import compose
 
@@ -98,3 +101,9 @@ def test_only_statements_and_what_comes_first_behind_a_row_are_waited_for() -> N
     rows = np.array([compose(1), compose(1, 5), compose(6)], np.int64)
     assert CONTROL_EVENTS.following(rows).tolist() == [compose(2), compose(3, 1), compose(6)]
     assert CONTROL_EVENTS.following(rows[:0]).tolist() == [compose(3, 1)]
+
+
+@pytest.mark.parametrize("speed", [9223372036854775808.0, 1e308])
+def test_at_any_speed_all_events_are_yielded(speed: float) -> None:
+    events = pa.record_batch({"commit_ts": pa.array([compose(second * 1000) for second in range(9)], pa.int64())})
+    assert sum(part.num_rows for part in pace([events], speed, 0, 0.0, StopRequest())) == 9

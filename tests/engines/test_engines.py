@@ -1,7 +1,9 @@
-"""Spark and one process give the same records, byte for byte; Spark's plan does not grow with the tables."""
+"""Spark and one process give the same records, byte for byte, and refuse the same; Spark's plan does not grow with the
+tables."""
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import AFTER, BEFORE, Table, write
 from support.dumps import Value
-from support.playing import play
+from support.playing import assert_contract, play
 
 from simulator import releases
+from simulator.consumer.records import read_records
 from simulator.engines import in_process
 from simulator.engines.work import Work
 from simulator.run import execute, outputs, plan, scenario
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 URI = "kafka://127.0.0.1:9092/all?partition-num=3&protocol="
 PROTOCOLS = ("open-protocol", "canal-json", "canal-json&enable-tidb-extension=true")
+BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 DISPATCHERS = ("default", "table", "index-value", "ts")
 
 COLUMNS: dict[str, st.SearchStrategy[Value]] = {
@@ -81,45 +85,52 @@ def fixtures(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*.jsonl"))}
 
 
+def both(directory: Path, database: list[Table], *options: object, format: str = "sql") -> tuple[Path, Path]:
+    """The fixtures of a diff that one process makes, and those of Spark, which are equal."""
+    before, after = [write(directory / str(state), database, state, format) for state in (BEFORE, AFTER)]
+    for name, master in (("alone", "none"), ("spark", "local[2]")):
+        out = "--fixtures", directory / name, "--truth", directory / f"{name}.truth"
+        assert play("diff", before, after, *options, "--master", master, *out) == 0
+    assert fixtures(directory / "alone") == fixtures(directory / "spark") != {}
+    return directory / "alone", directory / "spark"
+
+
+ROWS = [(key, "x") for key in range(40)]
+ONE, TWO = "CREATE TABLE `one` (id int primary key, v blob)", "CREATE TABLE `two` (id int primary key, v text)"
+
+
 def test_both_engines_give_the_same_ids_to_schemas(spark: SparkSession, tmp_path: Path) -> None:
     """The first row of each table decides, wherever it is sent."""
-    database = [
-        Table("CREATE TABLE `one` (id int primary key, v text)", [(key, "x") for key in range(40)], []),
-        Table("CREATE TABLE `two` (id int primary key, v text)", [], [(key, "x") for key in range(40)]),
-        Table("CREATE TABLE `three` (id int primary key, v int)", [(1, 2)], [(1, 3)]),
-    ]
-    before, after = [write(tmp_path / str(state), database, state, "sql") for state in (BEFORE, AFTER)]
+    three = Table("CREATE TABLE `three` (id int primary key, v int)", [(1, 2)], [(1, 3)])
     config = tmp_path / "changefeed.toml"
     config.write_text(
         "[sink]\nschema-registry = 'http://127.0.0.1:8081'\n"
         "dispatchers = [{matcher = ['*.*'], topic = '{schema}_{table}'}]\n"
     )
     options = ("--sink-uri", f"{URI}avro&enable-tidb-extension=true", "--config", config, "--release", "v8.0.0")
-    for name, master in (("alone", "none"), ("spark", "local[2]")):
-        assert 0 == play("diff", before, after, *options, "--master", master, "--fixtures", tmp_path / name)
-
-    assert fixtures(tmp_path / "alone") == fixtures(tmp_path / "spark")
-    alone, spark_schemas = ((tmp_path / name / "schemas.json").read_text() for name in ("alone", "spark"))
-    assert alone == spark_schemas
+    made = both(tmp_path, [Table(ONE, ROWS, []), Table(TWO, [], ROWS), three], *options)
+    alone, on_spark = ((directory / "schemas.json").read_text() for directory in made)
+    assert alone == on_spark
 
 
 def test_both_engines_tell_schemas_before_rows(spark: SparkSession, tmp_path: Path) -> None:
     """Simple, in tables that no statement of the stream tells."""
-    database = [
-        Table("CREATE TABLE `one` (id int primary key, v blob)", [(key, "x") for key in range(40)], []),
-        Table("CREATE TABLE `two` (id int primary key, v text)", [], [(key, "x") for key in range(40)]),
-    ]
-    before, after = [write(tmp_path / str(state), database, state, "sql") for state in (BEFORE, AFTER)]
-    options = ("--sink-uri", f"{URI}simple&encoding-format=avro")
-    for name, master in (("alone", "none"), ("spark", "local[2]")):
-        out = ("--fixtures", tmp_path / name, "--truth", tmp_path / f"{name}.truth")
-        assert 0 == play("diff", before, after, *options, "--master", master, *out)
-
-    assert fixtures(tmp_path / "alone") == fixtures(tmp_path / "spark")
-    assert 0 == play("verify", tmp_path / "spark", "--truth", tmp_path / "spark.truth", "--master", "local[2]")
+    tables = [Table(ONE, ROWS, []), Table(TWO, [], ROWS)]
+    _, on_spark = both(tmp_path, tables, "--sink-uri", f"{URI}simple&encoding-format=avro")
+    assert play("verify", on_spark, "--truth", tmp_path / "spark.truth", "--master", "local[2]") == 0
 
 
-@settings(max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_engines_give_the_same_for_more_rows_than_a_batch_has(spark: SparkSession, tmp_path: Path) -> None:
+    """Each task reads several batches of 16,384 rows, and sends to partitions that share them."""
+    before = [(key, "x") for key in range(70_000)]
+    after = [(key, "y" if key % 3 else "x") for key in range(100, 70_100)]
+    (tmp_path / "changefeed.toml").write_text(BY_KEY)
+    table = Table("CREATE TABLE `many` (id int primary key, v varchar(9))", before, after)
+    options = "--sink-uri", f"{URI}open-protocol", "--config", tmp_path / "changefeed.toml"
+    both(tmp_path, [table], *options, format="csv")
+
+
+@settings(max_examples=8, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     databases,
     st.sampled_from(PROTOCOLS),
@@ -160,7 +171,7 @@ def many(directory: Path, count: int) -> Path:
 
 
 @pytest.mark.parametrize("dispatcher", ["index-value", "columns"])
-def test_the_plan_of_two_hundred_tables_is_as_large_as_that_of_two(
+def test_the_plan_of_fifty_tables_is_as_large_as_that_of_two(
     spark: SparkSession, tmp_path: Path, dispatcher: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a row's partition is known when it is read or not; where one task reads all, it needs no exchange."""
@@ -177,7 +188,7 @@ def test_the_plan_of_two_hundred_tables_is_as_large_as_that_of_two(
     mapped = on_spark.map_in_arrow
     monkeypatch.setattr(on_spark, "map_in_arrow", noted)
     sizes = []
-    for count in (2, 200):
+    for count in (2, 50):
         folder = tmp_path / str(count)
         folder.mkdir()
         before, after = many(folder / "before", count), many(folder / "1", count)
@@ -230,9 +241,97 @@ def test_snapshots_too_large_for_one_process_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
-def test_spark_s_daemon_has_no_thread_beside_the_one_that_forks() -> None:
-    """What it imports beforehand would start some: a fork leaves them, and what they hold, behind."""
-    code = "import os, simulator.engines.spark.daemon as one; one.prepare(); print(len(os.listdir('/proc/self/task')))"
-    command = [sys.executable, "-c", code]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "1\n"
+LARGE_SCHEMA = "CREATE TABLE `{}` (`id` varchar(2000) PRIMARY KEY, `v` longtext, `secret` int);\n"
+LARGE_URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol&max-message-bytes=700&partition-num=2"
+LARGE = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = '{}'\n"
+
+
+def long_rows(directory: Path, key: str = "k", schema: str = LARGE_SCHEMA) -> tuple[Path, Path]:
+    """Two states of two tables with some long rows: inserted, updated and deleted."""
+    found = directory / "before", directory / "after"
+    for number, state in enumerate(found):
+        state.mkdir(parents=True)
+        for table in ("t", "s"):
+            (state / f"shop.{table}-schema.sql").write_text(schema.format(table))
+            rows = (f"{key}{row},{text(row, number)},{number}\n" for row in range(number * 9, 30 + number * 9))
+            (state / f"shop.{table}.csv").write_text("".join(rows))
+    return found
+
+
+def text(row: int, number: int) -> str:
+    """Up to 2,400 characters that no compression makes much shorter."""
+    parts = (hashlib.sha256(f"{row} {number} {part}".encode()).hexdigest() for part in range(row % 4 * 12))
+    return "".join(parts)
+
+
+def test_both_engines_store_the_same_large_messages_which_lead_to_the_state_after(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    before, after = long_rows(tmp_path)
+    stores, config, made = tmp_path / "store", tmp_path / "changefeed.toml", []
+    toml = f"{LARGE.format('claim-check')}large-message-handle-compression = 'snappy'\n"
+    toml += f"claim-check-storage-uri = 'file://{stores}'\n"
+    config.write_text(toml)
+    options = "--sink-uri", LARGE_URI, "--config", config, "--seed", "5"
+    for master in ("local[2]", "none"):
+        assert play("diff", before, after, *options, "--fixtures", tmp_path / master, "--master", master) == 0
+        made.append({path.name: path.read_bytes() for path in stores.iterdir()} | fixtures(tmp_path / master))
+        if master == "local[2]":
+            changefeed = load(LARGE_URI, toml)
+            assert_contract(read_records(str(tmp_path / master)), changefeed, {"shop": 2}, before, after)
+            stores.rename(tmp_path / "first")
+    assert made[0] == made[1] and len(made[0]) > 10
+
+
+SELECTORS = "[sink]\ncolumn-selectors = [{matcher = ['*.*'], columns = ['v']}]\n"
+NO_KEY = LARGE_SCHEMA.replace(" PRIMARY KEY", "")
+
+
+@pytest.mark.parametrize(
+    ("toml", "schema", "words"),
+    [
+        (
+            LARGE.format("claim-check") + "claim-check-storage-uri = 'file:///dev/null/x'\n",
+            LARGE_SCHEMA,
+            "claim-check-storage-uri file:///dev/null/x cannot be written to: Not a directory",
+        ),
+        (
+            LARGE.format("claim-check") + "claim-check-storage-uri = 'gs://bucket/x'\n",
+            LARGE_SCHEMA,
+            "claim-check-storage-uri gs://bucket/x cannot be opened: Please install gcsfs to access Google Storage",
+        ),
+        (
+            "force-replicate = true\n" + LARGE.format("handle-key-only"),
+            LARGE_SCHEMA,
+            "[CDC:ErrCodecInvalidConfig] force-replicate must be disabled, when the large message handle is enabled, large "
+            'message handle: "handle-key-only"',
+        ),
+        (
+            LARGE.format("handle-key-only"),
+            NO_KEY,
+            "no primary key and no unique key of NOT NULL columns: shop.s, shop.t",
+        ),
+        (SELECTORS, LARGE_SCHEMA, "[CDC:ErrColumnSelectorFailed] no primary key columns or unique key columns"),
+    ],
+)
+def test_what_cannot_be_sent_is_one_line_before_anything_is(
+    toml: str, schema: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "changefeed.toml").write_text(toml)
+    states = long_rows(tmp_path, schema=schema)
+    options = "--config", tmp_path / "changefeed.toml", "--fixtures", tmp_path / "out", "--sink-uri", LARGE_URI
+    assert play("diff", *states, *options) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["after", "before", "changefeed.toml"]
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if not line.endswith(" …"))
+    assert words in line
+
+
+def test_a_handle_key_that_is_still_too_large_is_ticdcs_error(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which a task finds."""
+    (tmp_path / "changefeed.toml").write_text(LARGE.format("handle-key-only"))
+    states, config = long_rows(tmp_path, "k" * 900), ("--config", tmp_path / "changefeed.toml")
+    assert play("diff", *states, "--sink-uri", LARGE_URI, *config, "--fixtures", tmp_path / "out") == 2
+    assert not (tmp_path / "out").exists()
+    assert "[CDC:ErrMessageTooLarge] message is too large. table:" in capsys.readouterr().err

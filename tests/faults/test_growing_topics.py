@@ -8,20 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.contract_checks import find_violations, with_definitions
-from support.replaying import replayed
+from support.playing import play
 
 from simulator import Message, TiCDC
-from simulator.api.session import records
-from simulator.cli import run
-from simulator.consumer.contract.stream_spec import stream_spec_of
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
-from simulator.consumer.records import Record, read_records
+from simulator.consumer.records import read_records
 from simulator.errors import UserError
-from simulator.releases import find
 from simulator.sinks.kafka.admin import partition_count_of
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.ticdc.changefeed import load
 
 RELEASE = "v8.5.3"
 PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
@@ -39,52 +33,33 @@ def uri(protocol: str, address: str = "127.0.0.1:9092", topic: str = "shop") -> 
 
 def scenario(directory: Path, sink_uri: str) -> Path:
     """A story in which the default topic grows twice."""
-    (directory / "by-key.toml").write_text(BY_KEY, "utf-8")
-    file = directory / "growing.toml"
-    file.write_text(
-        f"""
-sink-uri = "{sink_uri}"
-config = "by-key.toml"
-release = "{RELEASE}"
-[[step]]
-sql = "{BEFORE}"
-[[step]]
-wait = "2s"
-[[step]]
-fault = "add-partitions"
-partitions = 3
-[[step]]
-sql = "UPDATE shop.item SET stock = stock * 2"
-[[step]]
-wait = "1500ms"
-[[step]]
-fault = "add-partitions"
-partitions = 5
-[[step]]
-sql = "{AFTER}"
-""",
-        "utf-8",
+    (directory / "by-key.toml").write_text(BY_KEY)
+    steps = (
+        f'sql = "{BEFORE}"',
+        'wait = "2s"',
+        'fault = "add-partitions"\npartitions = 3',
+        'sql = "UPDATE shop.item SET stock = stock * 2"',
+        'wait = "1500ms"',
+        'fault = "add-partitions"\npartitions = 5',
+        f'sql = "{AFTER}"',
     )
+    file, head = directory / "growing.toml", f'sink-uri = "{sink_uri}"\nconfig = "by-key.toml"\nrelease = "{RELEASE}"\n'
+    file.write_text(head + "".join(f"[[step]]\n{step}\n" for step in steps))
     return file
 
 
-def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) -> list[str]:
-    """Return what breaks the contract, or does not lead to the empty table."""
-    release = find(RELEASE)
-    spec = stream_spec_of(load(sink_uri, BY_KEY, release), (), counts, release=release)
-    found = replayed(stream, spec.protocol, (), after={("shop", "item"): []}, fidelity=spec.fidelity)
-    return [str(violation) for violation in (*find_violations(stream, with_definitions(spec, stream)), *found.examples)]
+def contents(source: object) -> list[tuple[int, int, bytes | None]]:
+    """Partition, offset and value of each record."""
+    return sorted((record.partition, record.offset, record.value) for record in read_records(str(source)))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_topic_that_grows_keeps_the_contract(protocol: str, tmp_path: Path) -> None:
-    file = scenario(tmp_path, uri(protocol))
+    out, truth = tmp_path / "out", ("--truth", tmp_path / "truth")
+    assert play("run", scenario(tmp_path, uri(protocol)), "--fixtures", out, *truth) == 0
 
-    assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
-
-    stream = list(read_records(str(tmp_path / "out")))
-    assert [] == breaches(stream, uri(protocol), {"shop": 5})
-    assert {0, 1, 2, 3, 4} == {record.partition for record in stream}
+    assert play("verify", out, *truth) == 0
+    assert {partition for partition, *_ in contents(out)} == {0, 1, 2, 3, 4}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -95,16 +70,17 @@ def test_a_watermark_in_all_partitions_lies_between_rows_of_the_old_and_of_the_n
         ticdc.fault("add-partitions", partitions=3)
         ticdc.execute(AFTER)
         messages += ticdc.messages()
-    events = [(message, event) for message in messages for event in decode(message.key, message.value)]
-    grown = min(time_of(event) for message, event in events if message.partition == 2)
+    grown = min(time_of(event) for message in messages if message.partition == 2 for event in events_of(message))
 
-    assert {0, 1, 2} == {
-        message.partition for message, event in events if isinstance(event, Watermark) and event.ts == grown
-    }
-    assert {0, 1} == where(messages, RowEvent, 0, grown)
-    assert {0, 1, 2} == where(messages, RowEvent, grown, 1 << 62)
+    assert where(messages, Watermark, grown - 1, grown) == {0, 1, 2}
+    assert where(messages, RowEvent, 0, grown) == {0, 1}
+    assert where(messages, RowEvent, grown, 1 << 62) == {0, 1, 2}
     if protocol == "open-protocol":
-        assert {0, 1, 2} == where(messages, DdlEvent, grown, 1 << 62)
+        assert where(messages, DdlEvent, grown, 1 << 62) == {0, 1, 2}
+
+
+def events_of(message: Message) -> Sequence[DdlEvent | RowEvent | Watermark]:
+    return [*decode(message.key, message.value)]
 
 
 def where(messages: Sequence[Message], kind: type, after: int, until: int) -> set[int]:
@@ -112,13 +88,13 @@ def where(messages: Sequence[Message], kind: type, after: int, until: int) -> se
     return {
         message.partition
         for message in messages
-        for event in decode(message.key, message.value)
+        for event in events_of(message)
         if isinstance(event, kind) and after < time_of(event) <= until
     }
 
 
-def test_what_is_no_growth_is_refused() -> None:
-    with TiCDC(RELEASE, sink_uri=uri("canal-json"), config=BY_KEY) as ticdc:
+def test_what_is_no_growth_is_refused(tmp_path: Path) -> None:
+    with TiCDC(RELEASE, sink_uri=uri("canal-json"), config=BY_KEY, fixtures=tmp_path / "out") as ticdc:
         ticdc.execute(BEFORE)
         for keys, why in (
             ({"partitions": 2}, "topic shop has 2 partitions, which do not become 2: a larger number is accepted"),
@@ -128,37 +104,29 @@ def test_what_is_no_growth_is_refused() -> None:
             with pytest.raises(UserError, match=re.escape(why)):
                 ticdc.fault("add-partitions", **keys)
         ticdc.execute(AFTER)
-        assert [] == breaches([*records(ticdc.messages())], uri("canal-json"), {"shop": 2})
+        ticdc.truth(tmp_path / "truth")
+    assert play("verify", tmp_path / "out", "--truth", tmp_path / "truth") == 0
 
 
 @pytest.mark.parametrize("more", [[], ["--driver", "confluent"]], ids=["kafka-python", "confluent"])
 def test_a_topic_on_kafka_really_grows(kafka: str, more: list[str], tmp_path: Path) -> None:
     topic = f"grows-{uuid.uuid4().hex[:8]}"
-    file = scenario(tmp_path, uri("open-protocol", kafka, topic))
 
-    assert run(["run", str(file), *more]) == 0
+    assert play("run", scenario(tmp_path, uri("open-protocol", kafka, topic)), *more) == 0
 
-    assert 5 == partition_count_of(KafkaSettings((kafka,)), topic)
-    stream = list(read_records(f"kafka://{kafka}/{topic}"))
-    assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 5})
-    assert run(["run", str(scenario(tmp_path, uri("open-protocol"))), "--fixtures", str(tmp_path / "out")]) == 0
-    assert [(record.partition, record.value) for record in sorted(stream, key=place)] == [
-        (record.partition, record.value) for record in sorted(read_records(str(tmp_path / "out")), key=place)
-    ]
+    assert partition_count_of(KafkaSettings((kafka,)), topic) == 5
+    assert play("run", scenario(tmp_path, uri("open-protocol")), "--fixtures", tmp_path / "out") == 0
+    assert contents(f"kafka://{kafka}/{topic}") == contents(tmp_path / "out")
 
 
-def place(record: Record) -> tuple[int, int]:
-    return record.partition, record.offset
-
-
-def test_a_changefeed_that_stays_open_lets_a_topic_on_kafka_grow(kafka: str) -> None:
+def test_a_changefeed_that_stays_open_lets_a_topic_on_kafka_grow(kafka: str, tmp_path: Path) -> None:
     topic = f"open-{uuid.uuid4().hex[:8]}"
     with TiCDC(RELEASE, sink_uri=uri("open-protocol", kafka, topic), config=BY_KEY, send=True) as ticdc:
         ticdc.execute(BEFORE)
         ticdc.fault("add-partitions", partitions=4)
-        assert 4 == partition_count_of(KafkaSettings((kafka,)), topic)
+        assert partition_count_of(KafkaSettings((kafka,)), topic) == 4
         ticdc.execute(AFTER)
-    stream = list(read_records(f"kafka://{kafka}/{topic}"))
+        ticdc.truth(tmp_path / "truth")
 
-    assert [] == breaches(stream, uri("open-protocol", kafka, topic), {topic: 4})
-    assert {0, 1, 2, 3} == {record.partition for record in stream}
+    assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
+    assert {partition for partition, *_ in contents(f"kafka://{kafka}/{topic}")} == {0, 1, 2, 3}

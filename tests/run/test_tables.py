@@ -19,8 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import shop
 from support.databases import AFTER, BEFORE, Table, contents, contents_after, state, write
-from support.flink import Flink, Refused
-from support.flink_tables import as_sent, flink_contents, texts, typed
+from support.java_programs import Flink, Refused, as_sent, flink_contents, texts, typed
 from support.playing import assert_leads, full_image, play
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.consumers import Consumer, WithoutDedupe, WithoutDeleteFirst, WithoutOrder, consumed
-from support.flink import Change, Flink, Row, upserted
-from support.flink_tables import only
+from support.java_programs import Change, Flink, Row, only, upserted
 from support.playing import play
 
 from simulator.consumer import truth_metadata

@@ -21,7 +21,7 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
-from support.java_process import JavaProcess, java_process
+from support.java_programs import JavaProcess, java_process
 
 from simulator import TiCDC
 from simulator.api.server import ServedDatabase, TiCDCServer

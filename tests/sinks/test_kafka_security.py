@@ -1,24 +1,39 @@
-"""Delivery to and reading from a real Kafka that demands security, and every mistake that can be made in it."""
+"""Delivery to and reading from a real Kafka that demands security, and every mistake that can be made in it.
+
+One broker whose listeners ask for TLS, for client certificates, for SASL. Every certificate is made anew and belongs to
+nobody; the user below is the only one.
+"""
 
 from __future__ import annotations
 
+import datetime
+import pickle
 import socket
+import subprocess
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote_plus
 
 import pyarrow as pa
 import pytest
 import trustme
-from support.identity_provider import Answer, granted, identity_provider, unsigned
-from support.secured_kafka import MECHANISMS, PASSWORD, USER, Secured, secured_kafka
+from cryptography.hazmat.primitives import serialization
+from support.kafka_fixture import require_kafka_jars
+from support.scripted_servers import Answer, granted, identity_provider, unsigned
 
+from simulator.broker import jars as broker_jars
+from simulator.broker import server as broker
+from simulator.broker.jars import find_java
+from simulator.broker.processes import free_port
+from simulator.broker.server import properties
 from simulator.cli import run
 from simulator.errors import DeliveryError
 from simulator.run import outputs
 from simulator.sinks import SINKS
-from simulator.sinks.kafka.admin import prepare_topics
+from simulator.sinks.kafka.admin import is_answering, prepare_topics
 from simulator.sinks.kafka.handshake import with_reachable_broker
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
@@ -30,29 +45,126 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
+USER, PASSWORD = "ada", "open sesame &+=% co"
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""Of both listeners that ask for SASL; `sasl` takes OAUTHBEARER, too, with tokens that nobody signed."""
+
+PROTOCOLS = {
+    "plain": "PLAINTEXT",
+    "tls": "SSL",
+    "mtls": "SSL",
+    "expired": "SSL",
+    "elsewhere": "SSL",
+    "sasl": "SASL_PLAINTEXT",
+    "sasl_tls": "SASL_SSL",
+}
+"""The listeners."""
+
+
+class Secured:
+    """The broker, whose files lie under `home`."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self.addresses = {name: f"127.0.0.1:{free_port()}" for name in PROTOCOLS}
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(home / "ca.pem")
+        trustme.CA().cert_pem.write_to_path(home / "stranger.pem")
+        for name, issuer in (("client", authority), ("stray", trustme.CA())):
+            issued = issuer.issue_cert(f"{name}@example.com")
+            issued.private_key_pem.write_to_path(home / f"{name}.key")
+            issued.cert_chain_pems[0].write_to_path(home / f"{name}.pem")
+        (home / "server.properties").write_text(self._properties(authority), "ascii")
+
+    def uri(self, listener: str, topic: str, words: str) -> str:
+        """The topic's URI, as sink-uri and `inspect` take it; words in capitals stand for parameters."""
+        ca, stranger, cert, key, stray = (
+            self._home / name for name in ("ca.pem", "stranger.pem", "client.pem", "client.key", "stray")
+        )
+        parameters = {
+            "TLS": f"ca={ca}&cert={cert}&key={key}",
+            "LAX": "enable-tls=true&insecure-skip-verify=true",
+            "STRANGER": f"ca={stranger}&cert={cert}&key={key}",
+            "STRAY": f"ca={ca}&cert={stray}.pem&key={stray}.key",
+            "LOGIN": f"sasl-user={USER}&sasl-password={quote_plus(PASSWORD)}",
+            "WRONG": f"sasl-user={USER}&sasl-password=guessed",
+        }
+        given = "&".join(("protocol=open-protocol", *(parameters.get(word, word) for word in words.split())))
+        return f"kafka://{self.addresses[listener]}/{topic}?{given}"
+
+    @contextmanager
+    def running(self) -> Iterator[Secured]:
+        java = find_java("Kafka")
+        command = [java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{broker_jars.kafka_jars(java)}/*"]
+        format = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", "server.properties"]
+        for mechanism in MECHANISMS[1:]:
+            format += ["--add-scram", f'{mechanism}=[name="{USER}",password="{PASSWORD}"]']
+        subprocess.run([*command, *format], cwd=self._home, check=True, capture_output=True)
+        log = self._home / "broker.log"
+        with log.open("wb") as out:
+            serve = [*command, "kafka.Kafka", "server.properties"]
+            process = subprocess.Popen(serve, cwd=self._home, stdout=out, stderr=out)
+        try:
+            end = time.monotonic() + broker.READY_WITHIN
+            while not is_answering(self.addresses["plain"]):
+                assert process.poll() is None and time.monotonic() < end, log.read_text("utf-8")[-3000:]
+                time.sleep(0.2)
+            yield self
+        finally:
+            process.terminate()
+            process.wait()
+
+    def _properties(self, authority: trustme.CA) -> str:
+        yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+        good = self._store("server", authority.issue_cert("127.0.0.1"))
+        stores = dict.fromkeys(("tls", "mtls", "sasl_tls"), good)
+        stores["expired"] = self._store("expired", authority.issue_cert("127.0.0.1", not_after=yesterday))
+        stores["elsewhere"] = self._store("elsewhere", authority.issue_cert("kafka.example.com"))
+        controller, port = free_port(), int(self.addresses["plain"].partition(":")[2])
+        every = ",".join(f"{name.upper()}://{address}" for name, address in self.addresses.items())
+        lines = [
+            properties(port, controller, self._home / "data"),
+            f"listeners=CONTROLLER://127.0.0.1:{controller},{every}",
+            f"advertised.listeners={every}",
+            "inter.broker.listener.name=PLAIN",
+            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,"
+            + ",".join(f"{name.upper()}:{protocol}" for name, protocol in PROTOCOLS.items()),
+            f"sasl.enabled.mechanisms={','.join(MECHANISMS)}",
+            f"listener.name.sasl.sasl.enabled.mechanisms={','.join((*MECHANISMS, 'OAUTHBEARER'))}",
+            "listener.name.sasl.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer."
+            'OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";',
+            "listener.name.mtls.ssl.client.auth=required",
+            f"listener.name.mtls.ssl.truststore.location={self._home / 'ca.pem'}",
+            "listener.name.mtls.ssl.truststore.type=PEM",
+        ]
+        for name, store in stores.items():
+            lines += [
+                f"listener.name.{name}.ssl.keystore.type=PEM",
+                f"listener.name.{name}.ssl.keystore.location={store}",
+            ]
+        for name in ("sasl", "sasl_tls"):
+            for mechanism in MECHANISMS:
+                users = f' user_{USER}="{PASSWORD}"' if mechanism == "PLAIN" else ""
+                module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+                place = f"listener.name.{name}.{mechanism.lower()}.sasl.jaas.config"
+                lines.append(f"{place}=org.apache.kafka.common.security.{module} required{users};")
+        return "\n".join(lines) + "\n"
+
+    def _store(self, name: str, issued: trustme.LeafCert) -> Path:
+        """Kafka's PEM key store: a PKCS #8 key, and the chain of certificates."""
+        key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
+        formats = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        path = self._home / f"{name}.store"
+        path.write_bytes(key.private_bytes(*formats) + b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+        return path
+
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    home = tmp_path_factory.mktemp("secured")
-    with secured_kafka(home) as broker:
-        stray = trustme.CA().issue_cert("stray@example.com")
-        stray.private_key_pem.write_to_path(home / "stray.key")
-        stray.cert_chain_pems[0].write_to_path(home / "stray.pem")
-        yield broker
-
-
-def address(secured: Secured, listener: str, topic: str, words: str) -> str:
-    """The topic's URI; words in capitals stand for parameters."""
-    folder = Path(secured.ca).parent
-    parameters = {
-        "TLS": f"ca={secured.ca}&cert={secured.cert}&key={secured.key}",
-        "LAX": "enable-tls=true&insecure-skip-verify=true",
-        "STRANGER": f"ca={secured.stranger}&cert={secured.cert}&key={secured.key}",
-        "STRAY": f"ca={secured.ca}&cert={folder / 'stray.pem'}&key={folder / 'stray.key'}",
-        "LOGIN": f"sasl-user={USER}&sasl-password={quote_plus(PASSWORD)}",
-        "WRONG": f"sasl-user={USER}&sasl-password=guessed",
-    }
-    return secured.uri(listener, topic, *(parameters.get(word, word) for word in words.split()))
+    require_kafka_jars()
+    with Secured(tmp_path_factory.mktemp("secured")).running() as running:
+        yield running
 
 
 @pytest.mark.parametrize(
@@ -75,7 +187,7 @@ def test_what_is_delivered_is_read_back_by_inspect(
 ) -> None:
     """The same address for both."""
     topic = f"t-{uuid.uuid4()}"
-    uri = address(secured, listener, topic, words)
+    uri = secured.uri(listener, topic, words)
     ready = prepare_topics(outputs.kafka_settings(changefeed.load(uri)), {topic: 1}).settings
     sink = SINKS["kafka"](ready, [topic])
     place = pa.array([0], pa.int32())
@@ -83,8 +195,8 @@ def test_what_is_delivered_is_read_back_by_inspect(
     (account,) = sink.close()
     code = run(["inspect", "--raw", uri])
 
-    assert (1, None) == (account.records, account.error)
-    assert (0, (f"{topic}/0@0 KEY k VALUE hello\n", "")) == (code, capsys.readouterr())
+    assert (account.records, account.error) == (1, None)
+    assert (code, capsys.readouterr()) == (0, (f"{topic}/0@0 KEY k VALUE hello\n", ""))
 
 
 MISTAKES = [
@@ -114,24 +226,24 @@ def test_a_mistake_is_named_at_once(
     secured: Secured, listener: str, words: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In one line with exit code 2, without Kafka being asked again, and without the password."""
-    code = run(["inspect", address(secured, listener, "shop", f"{words} dial-timeout=60s")])
+    code = run(["inspect", secured.uri(listener, "shop", f"{words} dial-timeout=60s")])
     out, error = capsys.readouterr()
 
-    assert (2, "") == (code, out)
+    assert (code, out) == (2, "")
     assert text.replace("ADDRESS", secured.addresses[listener]) in error
-    assert 1 == error.count("\n") and "guessed" not in error
+    assert error.count("\n") == 1 and "guessed" not in error
 
 
 def test_a_missing_client_certificate_is_named_however_tls_13_tells_it(secured: Secured) -> None:
     """Its alert comes after the handshake and may be lost behind the first question."""
-    settings = outputs.kafka_settings(changefeed.load(address(secured, "mtls", "shop", "LAX")))
+    settings = outputs.kafka_settings(changefeed.load(secured.uri("mtls", "shop", "LAX")))
     kinds = set()
-    for _ in range(20):
+    for _ in range(8):
         with pytest.raises(Exception, match="asks for a client certificate: give cert and key") as caught:
             with_reachable_broker(settings)
         kinds.add(type(caught.value).__name__)
 
-    assert {"UserError"} == kinds
+    assert kinds == {"UserError"}
 
 
 def snapshots(folder: Path) -> list[str]:
@@ -155,10 +267,10 @@ def config(folder: Path, token_url: str) -> Path:
 def test_a_token_lets_a_client_in(secured: Secured, tmp_path: Path) -> None:
     """SASL OAUTHBEARER."""
     with identity_provider(granted(unsigned("ada"))) as provider:
-        feed = changefeed.load_file(address(secured, "sasl", "tokens", ""), config(tmp_path, provider.url))
+        feed = changefeed.load_file(secured.uri("sasl", "tokens", ""), config(tmp_path, provider.url))
         ready = prepare_topics(outputs.kafka_settings(feed), {"tokens": 1})
 
-    assert {"tokens": 1} == ready.partitions
+    assert ready.partitions == {"tokens": 1}
 
 
 @pytest.mark.parametrize(
@@ -175,10 +287,10 @@ def test_a_token_that_is_not_had_or_not_taken_is_one_line(
     """`diff` ends before Spark is started."""
     with identity_provider(answer) as provider:
         command = ["diff", *snapshots(tmp_path), "--config", str(config(tmp_path, provider.url))]
-        ended = run([*command, "--sink-uri", address(secured, "sasl", "shop", "")])
+        ended = run([*command, "--sink-uri", secured.uri("sasl", "shop", "")])
 
     (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("ticdc-sim: "))
-    assert code == ended and text in line
+    assert ended == code and text in line
 
 
 def test_a_mechanism_that_the_broker_lacks_is_refused_with_those_it_has(
@@ -186,9 +298,9 @@ def test_a_mechanism_that_the_broker_lacks_is_refused_with_those_it_has(
 ) -> None:
     """`diff` ends before Spark is started."""
     command = ["diff", *snapshots(tmp_path), "--config", str(config(tmp_path, "http://127.0.0.1:1/"))]
-    code = run([*command, "--sink-uri", address(secured, "sasl_tls", "shop", "LAX")])
+    code = run([*command, "--sink-uri", secured.uri("sasl_tls", "shop", "LAX")])
 
-    assert 2 == code
+    assert code == 2
     assert "does not take sasl-mechanism OAUTHBEARER: it takes PLAIN, SCRAM-SHA-" in capsys.readouterr().err
 
 
@@ -222,16 +334,18 @@ def test_a_server_that_is_silent_is_asked_once(parameters: str) -> None:
 
 
 def test_a_whole_run_over_tls_with_scram(secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`diff` by Spark's tasks, then `inspect`."""
-    uri = address(secured, "sasl_tls", "whole", "TLS LOGIN sasl-mechanism=SCRAM-SHA-512")
+    """`diff`, then `inspect`. The settings reach Spark's tasks as they are."""
+    uri = secured.uri("sasl_tls", "whole", "TLS LOGIN sasl-mechanism=SCRAM-SHA-512")
     summary = tmp_path / "all.json"
-    code = run(["diff", *snapshots(tmp_path), "--sink-uri", uri, "--master", "local[1]", "--summary", str(summary)])
+    code = run(["diff", *snapshots(tmp_path), "--sink-uri", uri, "--master", "none", "--summary", str(summary)])
     sent = capsys.readouterr()
     read = run(["inspect", uri])
 
-    assert (0, 0) == (code, read)
+    assert (code, read) == (0, 0)
     assert ["INSERT shop.t id=2"] == [
         line.partition("Z ")[2] for line in capsys.readouterr().out.splitlines() if "WATERMARK" not in line
     ]
     written = sent.out + sent.err + summary.read_text()
     assert PASSWORD not in written and quote_plus(PASSWORD) not in written
+    settings = outputs.kafka_settings(changefeed.load(uri))
+    assert pickle.loads(pickle.dumps(settings)) == settings

@@ -39,28 +39,20 @@ def test_a_share_is_acknowledged_within_what_is_said_and_little_less(seconds: li
     assert true * (1 - 1e-9) <= said <= max(true, 1e-6) * GROWTH * (1 + 1e-9)
 
 
-def test_records_count_not_pieces() -> None:
+def test_records_count_not_pieces_and_travel_as_json() -> None:
     """A thousand records in one slow piece are a thousand slow records."""
     found = Latencies.of([0.010, 2.0], [1000, 1000])
 
-    assert 2000 == found.records
+    assert (found.records, found.longest, found.quantiles([0.99, 1.0])) == (2000, 2.0, [2.0, 2.0])
     assert found.quantile(0.5) == pytest.approx(0.010, rel=0.09)
-    assert [2.0, 2.0] == found.quantiles([0.99, 1.0])
-    assert 2.0 == found.longest
-
-
-def test_they_travel_as_json() -> None:
-    found = each([0.001, 0.5, 0.5])
-
-    assert found == Latencies.read(json.loads(json.dumps(asdict(found))))
+    assert Latencies.read(json.loads(json.dumps(asdict(found)))) == found
 
 
 def test_what_was_taken_is_not_counted_again() -> None:
     """A sink that stays open tells each window's own."""
-    measured = LatencyRecorder()
-    measured.add(0.25, 10)
-    first = measured.take()
-    measured.add(0.5, 5)
+    measured, taken = LatencyRecorder(), []
+    for seconds, records in ((0.25, 10), (0.5, 5)):
+        measured.add(seconds, records)
+        taken.append(measured.take())
 
-    assert (Latencies.of([0.25], [10]), Latencies.of([0.5], [5])) == (first, measured.take())
-    assert Latencies() == measured.take()
+    assert [*taken, measured.take()] == [Latencies.of([0.25], [10]), Latencies.of([0.5], [5]), Latencies()]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trustme
 from support.playing import play
-from support.registry import Registry, serve
+from support.scripted_servers import Registry, serve_registry
 
 from simulator import TiCDC
 from simulator.broker.processes import free_port
@@ -25,7 +25,7 @@ RECORD = '{"type":"record","name":"a","fields":[]}'
 
 @pytest.fixture
 def registry() -> Iterator[Registry]:
-    with serve(Registry(refused=("bad-value",))) as served:
+    with serve_registry(Registry(refused=("bad-value",))) as served:
         yield served
 
 
@@ -54,7 +54,7 @@ def test_the_tls_files_of_the_sink_uri_are_for_the_registry_before_6_1(tmp_path:
     client.cert_chain_pems[0].write_to_path(files["cert"])
     client.private_key_pem.write_to_path(files["key"])
     parameters = "".join(f"&{name}={path}" for name, path in files.items())
-    with serve(Registry(), context) as served:
+    with serve_registry(Registry(), context) as served:
         uri = f"kafka://127.0.0.1:9092/t?protocol=avro{parameters}"
         early = load(f"{uri}&registry={served.url}", "", find("v5.4.3"))
         later = load(f"{uri}&enable-tls=true&schema-registry={served.url}", "", find("v8.5.3"))
@@ -69,7 +69,7 @@ def test_the_user_of_the_url_is_sent_and_not_shown(registry: Registry) -> None:
     client = ConfluentRegistry(registry.url.replace("://", "://me:s%40cret@"))
     client.check()
 
-    assert ["Basic bWU6c0BjcmV0"] == registry.authorized
+    assert registry.authorized == ["Basic bWU6c0BjcmV0"]
     assert "cret" not in client.name
 
 
@@ -77,32 +77,27 @@ def test_schemas_are_read_by_id(registry: Registry) -> None:
     registry.schemas.append(("a", RECORD))
     schemas = RegistrySchemas(registry.url)
 
-    assert RECORD == schemas[1]
-    assert 2 not in schemas
-    assert [1] == list(schemas)
+    assert (schemas[1], 2 in schemas, list(schemas)) == (RECORD, False, [1])
 
 
 def test_a_schema_that_the_registry_refuses_stops_the_changefeed(registry: Registry) -> None:
     with pytest.raises(EncodeError, match="refuses a schema of bad-value: 409 .*incompatible") as caught:
         ConfluentRegistry(registry.url).register("bad-value", RECORD)
 
-    assert "CDC:ErrAvroSchemaAPIError" == caught.value.code
+    assert caught.value.code == "CDC:ErrAvroSchemaAPIError"
 
 
-def test_a_registry_that_is_down_is_named() -> None:
+def test_a_registry_that_is_down_or_another_server_is_named() -> None:
     with pytest.raises(DeliveryError, match="cannot be reached: .*refused"):
         ConfluentRegistry(f"http://127.0.0.1:{free_port()}").check()
-
-
-def test_another_server_is_no_registry() -> None:
-    with serve(Registry(root="<html>")) as other, pytest.raises(DeliveryError, match="Unexpected response.*200 <html>"):
+    with (
+        serve_registry(Registry(root="<html>")) as other,
+        pytest.raises(DeliveryError, match="Unexpected response.*200 <html>"),
+    ):
         ConfluentRegistry(other.url).check()
-
-
-@pytest.mark.parametrize("url", ["", "localhost:8081", "kafka://a/b", "http://"])
-def test_a_url_of_http_is_needed(url: str) -> None:
-    with pytest.raises(UserError, match="accepted: http"):
-        ConfluentRegistry(url)
+    for url in ("", "localhost:8081", "kafka://a/b", "http://"):
+        with pytest.raises(UserError, match="accepted: http"):
+            ConfluentRegistry(url)
 
 
 def test_no_topic_is_made_if_the_registry_is_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,11 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.errors import KafkaError
-from support.scripted_kafka import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC, Answer, ScriptedKafka
+from support.scripted_servers import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC, Outcome, ScriptedKafka
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks import SINKS
-from simulator.sinks.kafka.admin import prepare_topics
+from simulator.sinks.kafka import admin
+from simulator.sinks.kafka.library import KafkaConnectionError, NodeNotReadyError
 from simulator.sinks.kafka.producers import producer
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
@@ -36,20 +37,20 @@ ALL_PATHS = pytest.mark.parametrize(
     ids=["prepared", "plain", "confluent"],
 )
 
-OK, REFUSED = Answer(), Answer(OUT_OF_ORDER_SEQUENCE, writes=False)
+OK, REFUSED = Outcome(), Outcome(OUT_OF_ORDER_SEQUENCE, writes=False)
 
-ANSWERS = [
+OUTCOMES = [
     OK,
     REFUSED,
-    Answer(47, writes=False),  # INVALID_PRODUCER_EPOCH
-    Answer(-1, writes=False),  # UNKNOWN_SERVER_ERROR, which is not sent again by kafka-python
-    Answer(-1),
-    Answer(19, writes=False),  # NOT_ENOUGH_REPLICAS, which is
-    Answer(20),  # NOT_ENOUGH_REPLICAS_AFTER_APPEND
-    Answer(6, writes=False),  # NOT_LEADER_OR_FOLLOWER
-    Answer(32, writes=False),  # INVALID_TIMESTAMP, which ends the partition
-    Answer(hangs_up=True),
-    Answer(hangs_up=True, writes=False),
+    Outcome(47, writes=False),  # INVALID_PRODUCER_EPOCH
+    Outcome(-1, writes=False),  # UNKNOWN_SERVER_ERROR, which is not sent again by kafka-python
+    Outcome(-1),
+    Outcome(19, writes=False),  # NOT_ENOUGH_REPLICAS, which is
+    Outcome(20),  # NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    Outcome(6, writes=False),  # NOT_LEADER_OR_FOLLOWER
+    Outcome(32, writes=False),  # INVALID_TIMESTAMP, which ends the partition
+    Outcome(hangs_up=True),
+    Outcome(hangs_up=True, writes=False),
 ]
 
 
@@ -75,7 +76,7 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
     """A broker holds partition 1 back; meanwhile a batch of partition 0 fails, and more is written."""
     held, rows = threading.Event(), 40
     with ScriptedKafka(partitions=2, nodes=2) as kafka:
-        kafka.state.by_partition = {0: deque([REFUSED]), 1: deque([Answer(after=held)])}
+        kafka.state.by_partition = {0: deque([REFUSED]), 1: deque([Outcome(after=held)])}
         chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(1, 0, 1))
@@ -91,14 +92,14 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
 
 @pytest.mark.slow
 @ALL_PATHS
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
-    script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=6),
+    script=st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=6),
     writes=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 30)), min_size=2, max_size=12),
     acks=st.sampled_from([-1, 1]),
 )
 def test_whatever_fails_first_emissions_are_in_order(
-    path: Path, script: list[Answer], writes: list[tuple[int, int]], acks: int
+    path: Path, script: list[Outcome], writes: list[tuple[int, int]], acks: int
 ) -> None:
     """And what is in the log is all up to some record, at least up to where the account says."""
     given_to = [0, 0]
@@ -122,8 +123,8 @@ def test_whatever_fails_first_emissions_are_in_order(
 def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: Path) -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
     with ScriptedKafka(partitions=2) as kafka:
-        kafka.state.by_partition = {0: deque([Answer(-1, writes=False)] * 1000)}
-        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], silence=3.0, batch_bytes=300)
+        kafka.state.by_partition = {0: deque([Outcome(-1, writes=False)] * 1000)}
+        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], silence=2.0, batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         for start in range(0, 100, 10):
             sink.write(numbered(0, start, 10))
@@ -134,7 +135,7 @@ def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: 
     assert list(range(100)) == first_seen(kafka.state.log[1])
     assert lost.error == (
         f"topic {TOPIC} partition 0: not delivered from its first record on, commit_ts 1: "
-        f"Kafka at {kafka.address} has acknowledged nothing for 3 s (An unexpected server error.)"
+        f"Kafka at {kafka.address} has acknowledged nothing for 2 s (An unexpected server error.)"
     )
     assert len(kafka.state.seen[0]) < 20
 
@@ -149,7 +150,7 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
         if len(waits) == 3:
             answered.set()
 
-    with ScriptedKafka(script=[Answer(after=answered)]) as kafka:
+    with ScriptedKafka(script=[Outcome(after=answered)]) as kafka:
         sink = SINKS["kafka"](KafkaSettings((kafka.address,), silence=50.0), [TOPIC], waiting)
         begun = time.time()
         sink.write(numbered(0, 0, 1))
@@ -167,14 +168,14 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
 @ALL_PATHS
 def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(path: Path) -> None:
     """What was not acknowledged is sent to the new one."""
-    with ScriptedKafka(script=[OK, Answer(UNKNOWN_TOPIC, writes=False)]) as kafka:
+    with ScriptedKafka(script=[OK, Outcome(UNKNOWN_TOPIC, writes=False)]) as kafka:
         chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], stall=0.5, dial_timeout=1.0)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(0, 0, 5))
         kafka.wait_for(0, 5)
         kafka.state.exists = False
         sink.write(numbered(0, 5, 5))
-        back = threading.Timer(2.0, lambda: setattr(kafka.state, "exists", True))
+        back = threading.Timer(1.0, lambda: setattr(kafka.state, "exists", True))
         back.start()
         (account,) = sink.close()
         back.join()
@@ -210,7 +211,7 @@ def test_a_broker_that_creates_no_topic_says_why(code: int, message: str | None,
     with ScriptedKafka() as kafka:
         kafka.state.exists, kafka.state.creates = False, (code, message)
         with pytest.raises(ChangefeedError, match=f"kafka create topic failed: t, 1 partition, .* {words}"):
-            prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
+            admin.prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
 
 
 @pytest.mark.parametrize(
@@ -220,4 +221,34 @@ def test_a_topic_that_a_broker_does_not_show_is_not_one_that_is_missing(code: in
     with ScriptedKafka() as kafka:
         kafka.state.exists, kafka.state.metadata_error = False, code
         with pytest.raises((UserError, DeliveryError), match=f"Kafka at {kafka.address} {words}"):
-            prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
+            admin.prepare_topics(KafkaSettings((kafka.address,)), {"t": 1})
+
+
+class BrokersWithoutSome:
+    """Refuses requests as kafka-python does: the connection first, then a broker that it avoids."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors, self.closed = list(errors), False
+
+    def describe_topics(self, topics: list[str]) -> list[dict[str, object]]:
+        if self.errors:
+            raise self.errors.pop(0)
+        return [{"name": name, "error_code": 0, "partitions": [{}, {}]} for name in topics]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_request_goes_to_the_next_broker_when_one_refuses_until_dial_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = KafkaConnectionError("111 ECONNREFUSED")
+    some, none = BrokersWithoutSome(refused, NodeNotReadyError(1)), BrokersWithoutSome(*[refused] * 1000)
+    monkeypatch.setattr(admin, "with_reachable_broker", lambda settings: settings)
+    asked = KafkaSettings(("127.0.0.1:1",), dial_timeout=0.5)
+
+    monkeypatch.setattr(admin, "admin_client", lambda settings: some)
+    assert admin.partition_count_of(asked, "orders") == 2
+    monkeypatch.setattr(admin, "admin_client", lambda settings: none)
+    with pytest.raises(DeliveryError, match="Kafka at 127.0.0.1:1 does not answer: .*ECONNREFUSED"):
+        admin.partition_count_of(asked, "orders")
+    assert some.closed and none.closed
+    assert 2 <= 1000 - len(none.errors) <= 10

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
-from support.identity_provider import Answer, granted, identity_provider
+from support.scripted_servers import Answer, granted, identity_provider
 
 from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
@@ -21,53 +21,54 @@ from simulator.ticdc.changefeed import Sasl, Tls
 
 
 def options(sasl: Sasl = Sasl(), tls: Tls = Tls()) -> dict[str, object]:
-    return client_options(KafkaSettings(("a:1", "b:2"), sasl=sasl, tls=tls))
+    return client_options(KafkaSettings(("a:1", "b:2"), client_id="me", sasl=sasl, tls=tls))
 
 
-def test_brokers_and_client_id_are_handed_on() -> None:
-    """In plain text unless told otherwise."""
-    plain = client_options(KafkaSettings(("a:1", "b:2"), client_id="me"))
-
-    assert (["a:1", "b:2"], "me") == (plain["bootstrap_servers"], plain["client_id"])
-    assert "PLAINTEXT" == plain["security_protocol"]
+def test_brokers_and_client_id_are_handed_on_in_plain_text_unless_told_otherwise() -> None:
+    found = options()
+    assert (found["bootstrap_servers"], found["client_id"]) == (["a:1", "b:2"], "me")
+    assert found["security_protocol"] == "PLAINTEXT"
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "plain"])
 def test_sasl_with_user_and_password(mechanism: str) -> None:
-    """TiCDC takes the mechanism in either case."""
-    found = options(Sasl(mechanism, "u", "p"))
+    """TiCDC takes the mechanism in either case. Settings may end up in a message, without the password."""
+    found = options(Sasl(mechanism, "u", "hush"))
 
-    assert ("SASL_PLAINTEXT", mechanism.upper()) == (found["security_protocol"], found["sasl_mechanism"])
-    assert ("u", "p") == (found["sasl_plain_username"], found["sasl_plain_password"])
+    assert (found["security_protocol"], found["sasl_mechanism"]) == ("SASL_PLAINTEXT", mechanism.upper())
+    assert (found["sasl_plain_username"], found["sasl_plain_password"]) == ("u", "hush")
+    assert "hush" not in repr(KafkaSettings(("a:1",), sasl=Sasl(mechanism, "u", "hush")))
 
 
 def test_tls_checks_the_server_unless_told_not_to() -> None:
     """insecure-skip-verify."""
     strict, lax = options(tls=Tls(True)), options(tls=Tls(True, insecure_skip_verify=True))
 
-    assert "SSL" == strict["security_protocol"]
+    assert strict["security_protocol"] == "SSL"
     contexts = [found["ssl_context"] for found in (strict, lax)]
-    assert [ssl.CERT_REQUIRED, ssl.CERT_NONE] == [c.verify_mode for c in contexts if isinstance(c, ssl.SSLContext)]
+    assert [c.verify_mode for c in contexts if isinstance(c, ssl.SSLContext)] == [ssl.CERT_REQUIRED, ssl.CERT_NONE]
 
 
 def test_tls_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
-    """Missing, or no certificate at all."""
+    """Missing, no certificate at all, or a key for which OpenSSL would ask the terminal for a passphrase."""
+    issued = trustme.CA().issue_cert("me@example.com")
+    key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
+    formats = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    (tmp_path / "key.pem").write_bytes(key.private_bytes(*formats, serialization.BestAvailableEncryption(b"hush")))
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
     (tmp_path / "ca.pem").write_text("no certificate")
-    for ca in ("/nowhere/ca.pem", str(tmp_path / "ca.pem")):
-        with pytest.raises(UserError, match=f"TLS files cannot be used .*{ca}"):
-            options(tls=Tls(True, ca=ca))
+    encrypted = Tls(True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem"))
+    none = (Tls(True, ca=ca) for ca in ("/nowhere/ca.pem", str(tmp_path / "ca.pem")))
+    for tls in (*none, encrypted):
+        with pytest.raises(UserError, match=f"TLS files cannot be used .*{tls.ca or tls.key}"):
+            options(tls=tls)
 
 
-def test_a_mechanism_that_cannot_be_used_is_said_with_those_that_can() -> None:
-    """One line."""
+def test_a_mechanism_that_cannot_be_used_is_said_with_those_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """gssapi is not among the dependencies."""
+    monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(UserError, match="'KERBEROS' cannot be used; accepted: PLAIN, SCRAM-SHA-256"):
         options(Sasl("KERBEROS"))
-
-
-def test_gssapi_without_its_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not among the dependencies."""
-    monkeypatch.setitem(sys.modules, "gssapi", None)
-
     with pytest.raises(UserError, match="needs the Python package gssapi"):
         options(Sasl("GSSAPI"))
 
@@ -87,24 +88,16 @@ def provider(url: str, timeout: float = 5.0) -> ClientCredentials:
     return found
 
 
-def test_a_token_is_fetched_once_by_client_credentials() -> None:
-    """And kept while it is valid; the secret goes in the header, as TiCDC's client sends it first."""
-    with identity_provider(granted("token", expires_in=300)) as server:
+@pytest.mark.parametrize(("expires_in", "requests"), [(300, 1), (20, 2)])
+def test_a_token_is_kept_until_half_a_minute_before_it_expires(expires_in: int, requests: int) -> None:
+    """The secret goes in the header, as TiCDC's client sends it first."""
+    with identity_provider(granted("token", expires_in=expires_in)) as server:
         credentials = provider(server.url)
         tokens = [credentials.token(), credentials.token()]
 
-    assert ["token", "token"] == tokens
+    assert tokens == ["token", "token"]
     pair = base64.b64encode(b"me%3A:s%26cret").decode()
-    assert [(f"Basic {pair}", {"grant_type": ["special"], "scope": ["a b"]})] == server.asked
-
-
-def test_a_token_that_is_about_to_expire_is_fetched_anew() -> None:
-    """Half a minute before."""
-    with identity_provider(granted("short", expires_in=20)) as server:
-        credentials = provider(server.url)
-        tokens = [credentials.token(), credentials.token()]
-
-    assert (["short", "short"], 2) == (tokens, len(server.asked))
+    assert server.asked == [(f"Basic {pair}", {"grant_type": ["special"], "scope": ["a b"]})] * requests
 
 
 @pytest.mark.slow
@@ -123,13 +116,12 @@ def test_a_token_that_is_about_to_expire_is_fetched_anew() -> None:
 )
 def test_a_token_that_is_refused_is_one_line(answer: Answer, text: str) -> None:
     """Asked for again with the secret in the form, which some providers want; no redirection is followed."""
-    with identity_provider(answer) as server:
-        with pytest.raises(UserError) as caught:
-            provider(server.url).token()
+    with identity_provider(answer) as server, pytest.raises(UserError) as caught:
+        provider(server.url).token()
 
     assert f"sasl-oauth-token-url {server.url}/token" in str(caught.value)
     assert text in str(caught.value) and "\n" not in str(caught.value) and "x=1" not in str(caught.value)
-    assert [None, ["s&cret"]] == [form.get("client_secret") for _, form in server.asked]
+    assert [form.get("client_secret") for _, form in server.asked] == [None, ["s&cret"]]
 
 
 @pytest.mark.parametrize(("answer", "text"), [((503, b""), "503 Service Unavailable"), (None, "timed out")])
@@ -140,29 +132,20 @@ def test_a_provider_that_does_not_work_is_a_failed_delivery(answer: Answer | Non
             provider(server.url, timeout=0.2).token()
 
 
-def test_a_provider_that_is_not_there_is_a_failed_delivery() -> None:
-    """One line."""
-    with pytest.raises(DeliveryError, match="token-url http://127.0.0.1:1/token does not answer: Connection refused"):
-        provider("http://127.0.0.1:1").token()
-
-
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1:1", "data:,{}"])
-def test_nothing_but_http_is_opened(url: str) -> None:
-    """Whatever calls itself a token URL."""
-    with pytest.raises(DeliveryError, match="does not answer: unknown url type"):
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://127.0.0.1:1", "token-url http://127.0.0.1:1/token does not answer: Connection refused"),
+        *(
+            (url, "does not answer: unknown url type")
+            for url in ("file:///etc/passwd", "ftp://127.0.0.1:1", "data:,{}")
+        ),
+    ],
+)
+def test_a_provider_that_is_not_there_is_a_failed_delivery(url: str, words: str) -> None:
+    """Nothing but HTTP is opened, whatever calls itself a token URL."""
+    with pytest.raises(DeliveryError, match=words):
         provider(url).token()
-
-
-def test_an_encrypted_key_is_refused_and_no_passphrase_is_asked_for(tmp_path: Path) -> None:
-    """OpenSSL would ask the terminal."""
-    issued = trustme.CA().issue_cert("me@example.com")
-    key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
-    formats = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    (tmp_path / "key.pem").write_bytes(key.private_bytes(*formats, serialization.BestAvailableEncryption(b"hush")))
-    issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
-
-    with pytest.raises(UserError, match="TLS files cannot be used .*key.pem"):
-        options(tls=Tls(True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem")))
 
 
 @pytest.mark.parametrize(
@@ -182,8 +165,3 @@ def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch, module: str,
         prepare_topics(settings, {"t": None})
     with pytest.raises(UserError, match=words):
         SINKS["kafka"](settings, ["t"])
-
-
-def test_passwords_are_not_shown() -> None:
-    """Settings may end up in a message."""
-    assert "hush" not in repr(KafkaSettings(("a:1",), sasl=Sasl(user="u", password="hush")))

@@ -1,19 +1,31 @@
-"""The storage sink: where files lie, when they are cut, what is refused."""
+"""The storage sink: where files lie, when they are cut, what is refused, and what is said of a storage that takes no more.
+
+S3 is moto's server in this process.
+"""
 
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import fsspec
 import pytest
+from moto.server import ThreadedMotoServer
+from support.playing import play
 
-from simulator import TiCDC
-from simulator.cli import run
+from simulator import TiCDC, limits
 from simulator.consumer.decode import RowEvent
-from simulator.errors import ChangefeedError, DeliveryError, UserError
+from simulator.errors import DeliveryError, UserError
 
-RELEASE = "v8.0.0"
+RELEASE, NEW = "v8.0.0", "new:v8.5.7"
 TABLE = "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))"
+INSERT = "INSERT INTO shop.item VALUES ({}, 'pen')"
+
+
+def csv(directory: Path, parameters: str = "") -> str:
+    return f"{directory.as_uri()}?protocol=csv{parameters}"
 
 
 def written(directory: Path) -> dict[str, str]:
@@ -25,9 +37,17 @@ def written(directory: Path) -> dict[str, str]:
     }
 
 
+def rows_in(files: dict[str, str]) -> list[str]:
+    return [text for path, text in files.items() if path.endswith(".csv")]
+
+
+def names_in(files: dict[str, str]) -> list[str]:
+    return [path.rpartition("/")[2] for path in files if path.endswith(".csv")]
+
+
 def played(directory: Path, *statements: str, uri: str = "", config: str = "", wait: str = "") -> dict[str, str]:
     """What a changefeed writes for statements on shop.item."""
-    sink_uri = f"{directory.as_uri()}?protocol=csv&flush-interval=2s{uri}"
+    sink_uri = csv(directory, f"&flush-interval=2s{uri}")
     with TiCDC(RELEASE, sink_uri=sink_uri, config=config or None, databases=("shop",)) as ticdc:
         for statement in (TABLE, *statements):
             ticdc.execute(statement)
@@ -37,55 +57,51 @@ def played(directory: Path, *statements: str, uri: str = "", config: str = "", w
 
 
 def test_the_checkpoint_is_above_all_rows(tmp_path: Path) -> None:
-    files = played(tmp_path, "INSERT INTO shop.item VALUES (1, 'pen')", config="[sink.csv]\ninclude-commit-ts = true\n")
+    files = played(tmp_path, INSERT.format(1), config="[sink.csv]\ninclude-commit-ts = true\n")
 
-    (row,) = (text for path, text in files.items() if path.endswith(".csv"))
+    (row,) = rows_in(files)
     assert int(row.split(",")[3]) < json.loads(files["metadata"])["checkpoint-ts"]
 
 
 def test_a_flush_interval_of_simulated_time_makes_a_file(tmp_path: Path) -> None:
     """And the index names the last one."""
-    insert = "INSERT INTO shop.item VALUES ({0}, 'pen')"
-    files = played(tmp_path, *(insert.format(number) for number in (1, 2, 3)), wait="3s")
+    files = played(tmp_path, *(INSERT.format(number) for number in (1, 2, 3)), wait="3s")
 
-    names = [path.rpartition("/")[2] for path in files if path.endswith(".csv")]
-    assert [f"CDC{number:020d}.csv" for number in (1, 2, 3)] == names
-    assert [f"{names[-1]}\n"] == [text for path, text in files.items() if path.endswith("CDC.index")]
+    assert names_in(files) == [f"CDC{number:020d}.csv" for number in (1, 2, 3)]
+    assert [text for path, text in files.items() if path.endswith("CDC.index")] == [f"{names_in(files)[-1]}\n"]
 
 
 def test_a_file_ends_behind_the_transaction_that_reaches_file_size(tmp_path: Path) -> None:
-    insert = "INSERT INTO shop.page VALUES ({0}, REPEAT('x', 20000)), ({0} + 1, REPEAT('y', 20000))"
-    statements = [insert.format(number) for number in range(0, 120, 2)]
-    files = played(
-        tmp_path, "CREATE TABLE shop.page (id INT PRIMARY KEY, t TEXT)", *statements, uri="&file-size=1048576"
-    )
+    insert = "INSERT INTO shop.page VALUES ({0}, REPEAT('x', 100000)), ({0} + 1, REPEAT('y', 100000))"
+    statements = [insert.format(number) for number in range(0, 30, 2)]
+    pages = "CREATE TABLE shop.page (id INT PRIMARY KEY, t MEDIUMTEXT)"
 
-    sizes = [len(text) for path, text in files.items() if path.endswith(".csv")]
+    sizes = [len(text) for text in rows_in(played(tmp_path, pages, *statements, uri="&file-size=1048576"))]
     assert len(sizes) == 3
-    assert all(1 << 20 <= size < (1 << 20) + 41_000 for size in sizes[:-1])
+    assert all(1 << 20 <= size < (1 << 20) + 201_000 for size in sizes[:-1])
 
 
 def test_numbers_go_on_after_those_of_an_earlier_changefeed(tmp_path: Path) -> None:
-    sink_uri = f"{tmp_path.as_uri()}?protocol=csv"
     for number in (1, 2):
-        with TiCDC(RELEASE, sink_uri=sink_uri, databases=("shop",)) as ticdc:
-            ticdc.execute(TABLE)
-            ticdc.execute(f"INSERT INTO shop.item VALUES ({number}, 'pen')")
-
-    names = [path.rpartition("/")[2] for path in written(tmp_path) if path.endswith(".csv")]
-    assert ["CDC00000000000000000001.csv", "CDC00000000000000000002.csv"] == names
+        played(tmp_path, INSERT.format(number))
+    assert names_in(written(tmp_path)) == ["CDC00000000000000000001.csv", "CDC00000000000000000002.csv"]
 
 
-NEW = "new:v8.5.7"
+def test_strings_without_quotes_are_escaped(tmp_path: Path) -> None:
+    insert = r"INSERT INTO shop.item VALUES (1, 'a|b\\c\r\nd')"
+    files = played(tmp_path, insert, config="[sink.csv]\nquote = ''\ndelimiter = '|'\n")
+
+    assert rows_in(files) == ["I|item|shop|1|a\\|b\\\\c\\r\\nd\r\n"]
 
 
-def changed(directory: Path, release: str, config: str = "") -> None:
+def changed(directory: Path, release: str, config: str = "") -> Path:
     """Files of statements that differ between the architectures."""
-    sink_uri = f"{directory.as_uri()}?protocol=csv&flush-interval=500ms"
+    sink_uri = csv(directory, "&flush-interval=500ms")
     with TiCDC(release, sink_uri=sink_uri, config=config or None, databases=("a", "b")) as ticdc:
         ticdc.execute("CREATE TABLE a.p (id INT PRIMARY KEY, e ENUM('x', '<y>')) PARTITION BY HASH (id) PARTITIONS 2")
         ticdc.execute("CREATE TABLE b.t (id INT PRIMARY KEY, e ENUM('x', '<y>'))")
         ticdc.execute("ALTER TABLE a.p EXCHANGE PARTITION p0 WITH TABLE b.t; INSERT INTO b.t VALUES (1, 'x')")
+    return directory
 
 
 @pytest.mark.parametrize("release", ["v8.5.3", "new:v8.5.4", NEW])
@@ -100,113 +116,214 @@ def test_an_exchange_is_in_the_file_of_the_partitioned_table(tmp_path: Path, rel
     assert queries["b/t"][1] == ""
 
 
-def test_schema_files_of_the_new_architecture_have_the_members_of_enums(tmp_path: Path) -> None:
-    changed(tmp_path, NEW)
+def test_files_of_the_new_architecture(tmp_path: Path) -> None:
+    """Schema files have the members of enums. A table across nodes has its dispatcher in the names of files, which
+    otherwise are those of the classic architecture."""
+    whole = changed(tmp_path / "whole", NEW)
+    across = changed(tmp_path / "across", NEW, "[scheduler]\nenable-table-across-nodes = true\n")
 
-    file = next((tmp_path / "b/t/meta").glob("schema_*"))
-    assert json.loads(file.read_text())["TableColumns"][1]["ColumnElems"] == ["x", "<y>"]
-    assert (
-        '            "ColumnElems": [\n                "x",\n                "\\u003cy\\u003e"\n            ]'
-        in file.read_text()
-    )
-
-
-def test_a_table_across_nodes_has_its_dispatcher_in_names(tmp_path: Path) -> None:
-    """By default files are called as in the classic architecture."""
-    changed(tmp_path / "whole", NEW)
-    changed(tmp_path / "across", NEW, "[scheduler]\nenable-table-across-nodes = true\n")
-
-    names = {place: sorted(path.name for path in (tmp_path / place).rglob("CDC*")) for place in ("whole", "across")}
-    assert names["whole"] == ["CDC.index", "CDC00000000000000000001.csv"]
-    index, file = sorted(names["across"], key=len)
+    text = next((whole / "b/t/meta").glob("schema_*")).read_text()
+    assert json.loads(text)["TableColumns"][1]["ColumnElems"] == ["x", "<y>"]
+    lines = [
+        '            "ColumnElems": [',
+        '                "x",',
+        '                "\\u003cy\\u003e"',
+        "            ]",
+    ]
+    assert "\n".join(lines) in text
+    assert sorted(path.name for path in whole.rglob("CDC*")) == ["CDC.index", "CDC00000000000000000001.csv"]
+    index, file = sorted((path.name for path in across.rglob("CDC*")), key=len)
     dispatcher = index.removeprefix("CDC_").removesuffix(".index")
     assert dispatcher.isdecimal() and file == f"CDC_{dispatcher}_00000000000000000001.csv"
 
 
 def test_the_new_architecture_takes_shorter_intervals_and_smaller_files(tmp_path: Path) -> None:
-    uri = f"{tmp_path.as_uri()}?protocol=csv&flush-interval=500ms&file-size=2048"
+    uri = csv(tmp_path, "&flush-interval=500ms&file-size=2048")
     assert [len(TiCDC(release, sink_uri=uri).warnings) for release in (RELEASE, NEW)] == [2, 0]
 
 
-def test_strings_without_quotes_are_escaped(tmp_path: Path) -> None:
-    insert = r"INSERT INTO shop.item VALUES (1, 'a|b\\c\r\nd')"
-    files = played(tmp_path, insert, config="[sink.csv]\nquote = ''\ndelimiter = '|'\n")
-
-    assert ["I|item|shop|1|a\\|b\\\\c\\r\\nd\r\n"] == [text for path, text in files.items() if path.endswith(".csv")]
-
-
-@pytest.mark.parametrize(
-    ("uri", "config", "expected"),
-    [
-        ("file:///tmp/x?protocol=open-protocol", "", "unknown 'open-protocol' message protocol for sink"),
-        ("file:///tmp/x?protocol=csv&worker-count=0", "", "invalid worker-count 0, it must be greater than 0"),
-        ("file:///tmp/x?protocol=csv&flush-interval=2", "", 'missing unit in duration "2"'),
-        (
-            "file:///tmp/x?protocol=csv",
-            "[sink]\ndate-separator = 'hour'\n",
-            "date separator in storage sink is invalid",
-        ),
-        ("file:///tmp/x?protocol=csv", "[sink.csv]\nquote = ','\n", "quote and delimiter has common characters"),
-        ("file:///tmp/x?protocol=csv", "[sink.csv]\ndelimiter = ''\n", "delimiter cannot be empty"),
-        ("kafka://127.0.0.1:9092/t?protocol=csv", "", "unknown 'csv' message protocol for sink"),
-    ],
-)
-def test_settings_that_ticdc_refuses(uri: str, config: str, expected: str) -> None:
-    with pytest.raises(ChangefeedError, match=expected):
-        TiCDC(RELEASE, sink_uri=uri, config=config or None)
-
-
-def test_a_storage_that_cannot_be_written_to_is_refused_at_once(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    with pytest.raises(DeliveryError, match="cannot be written to: Not a directory"):
-        TiCDC(RELEASE, sink_uri=f"{(tmp_path / 'file').as_uri()}/below?protocol=csv")
-
-
-def test_there_are_no_messages(tmp_path: Path) -> None:
-    with TiCDC(RELEASE, sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
-        with pytest.raises(UserError, match="writes files to its storage"):
-            ticdc.messages()
-
-
-def test_events_are_those_of_new_files(tmp_path: Path) -> None:
-    with TiCDC(RELEASE, sink_uri=f"{tmp_path.as_uri()}?protocol=csv", databases=("shop",)) as ticdc:
+def test_events_are_those_of_new_files_and_there_are_no_messages(tmp_path: Path) -> None:
+    with TiCDC(RELEASE, sink_uri=csv(tmp_path), databases=("shop",)) as ticdc:
         ticdc.execute(TABLE)
-        ticdc.execute("INSERT INTO shop.item VALUES (1, 'pen')")
+        ticdc.execute(INSERT.format(1))
         first = ticdc.events()
         ticdc.execute("INSERT INTO shop.item VALUES (2, 'cup')")
         second = ticdc.events()
+        with pytest.raises(UserError, match="writes files to its storage"):
+            ticdc.messages()
 
     assert [type(event).__name__ for event in first] == ["DdlEvent", "RowEvent", "Watermark"]
     assert [event.after for event in second if isinstance(event, RowEvent)] == [{"id": "2", "name": "cup"}]
 
 
 def test_a_scenario_expects_rows_and_statements_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    story, sink_uri = tmp_path / "story.toml", f"{(tmp_path / 'out').as_uri()}?protocol=csv"
+    story = tmp_path / "story.toml"
     expected = '"DDL shop.item [3] …", "INSERT shop.item id=1 name=pen"'
     story.write_text(
         f'[[step]]\nsql = "USE test; CREATE DATABASE shop"\n[[step]]\nexpect = ["DDL shop [1] …"]\n[[step]]\n'
-        f"sql = \"{TABLE}; INSERT INTO shop.item VALUES (1, 'pen')\"\n[[step]]\nexpect = [{expected}]\n"
+        f'sql = "{TABLE}; {INSERT.format(1)}"\n[[step]]\nexpect = [{expected}]\n'
     )
-    command = ["run", str(story), "--sink-uri", sink_uri, "--release", RELEASE]
-    assert run(command) == 0
+    command = "run", story, "--sink-uri", csv(tmp_path / "out"), "--release", RELEASE
+    assert play(*command) == 0
 
     story.write_text(story.read_text().replace("name=pen", "name=cup"))
-    assert run(command) == 1
+    assert play(*command) == 1
     assert "+ INSERT shop.item id=1 name=pen" in capsys.readouterr().err
 
     story.write_text('[[step]]\nsql = "CREATE DATABASE d"\n[[step]]\nexpect = {counts = {messages = 1}}\n')
-    assert run(command) == 2
+    assert play(*command) == 2
     assert "counts messages, and this changefeed writes files" in capsys.readouterr().err
 
 
 def test_the_summary_of_a_run_counts_the_files_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     story, summary = tmp_path / "story.sql", tmp_path / "summary.json"
     story.write_text(f"CREATE DATABASE shop; {TABLE}; INSERT INTO shop.item VALUES (1, 'pen'), (2, 'cup')")
-    sink_uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv"
 
-    assert run(["run", str(story), "--sink-uri", sink_uri, "--release", RELEASE, "--summary", str(summary)]) == 0
+    assert play("run", story, "--sink-uri", csv(tmp_path / "out"), "--release", RELEASE, "--summary", summary) == 0
 
     assert "2 row changes in 1 file, " in capsys.readouterr().out
     (file,) = (tmp_path / "out").rglob("*.csv")
     assert json.loads(summary.read_text())["bytes"] == file.stat().st_size
+
+
+# -- storages that take no more -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    """Rows of two tables, of which one has a long text, and of one that gets another column."""
+    (tmp_path / "story.sql").write_text(
+        "CREATE DATABASE shop; USE shop; CREATE TABLE item (id INT PRIMARY KEY, name MEDIUMTEXT); "
+        "CREATE TABLE sale (id INT PRIMARY KEY); INSERT INTO item VALUES (1, REPEAT('x', 100000)); "
+        "INSERT INTO sale VALUES (1); ALTER TABLE sale ADD COLUMN price INT; INSERT INTO sale VALUES (2, 3);"
+    )
+    return tmp_path / "story.sql"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB; without the right to mount one, no test."""
+    directory = tmp_path / "small"
+    directory.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", directory], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted: {mounted.stderr.decode().strip()}")
+    yield directory
+    subprocess.run(["umount", directory], check=True)
+
+
+def refused(story: Path, directory: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line of the error."""
+    capsys.readouterr()
+    assert play("run", story, "--sink-uri", csv(directory), "--master", "none") == 3
+    lines = capsys.readouterr().err.splitlines()
+    (error,) = (line for line in lines if line.startswith("ticdc-sim: "))
+    assert lines[-1] == error and not any("Traceback" in line for line in lines)
+    return error.removeprefix(f"ticdc-sim: sink-uri {directory.as_uri()}")
+
+
+def test_a_directory_that_cannot_be_made_is_named_before_anything_is_sent(
+    story: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = story.with_name("file")
+    file.touch()
+    assert refused(story, file / "out", capsys) == " cannot be written to: Not a directory"
+    with pytest.raises(DeliveryError, match="cannot be written to: Not a directory"):
+        TiCDC(RELEASE, sink_uri=csv(file / "below"))
+
+
+def test_the_first_file_that_cannot_be_written_ends_the_run(story: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file is in the place of the directory of a table's rows; its schema files can be written."""
+    directory = story.parent / "out"
+    assert play("run", story, "--sink-uri", csv(directory), "--master", "none") == 0
+    rows = min(directory.glob("shop/sale/4*"))
+    for path in sorted(rows.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    rows.rmdir()
+    rows.touch()
+
+    error = refused(story, directory, capsys)
+    assert error.startswith(f": shop/sale/{rows.name}/2025-01-01/meta/CDC.index cannot be ") and "irectory" in error
+
+
+@pytest.mark.slow
+def test_a_full_file_system_is_told(story: Path, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    error = refused(story, small, capsys)
+    assert error.startswith(": shop/item/") and error.endswith(".csv cannot be written: No space left on device")
+    assert not [*small.rglob(".*")], "no half file stays"
+
+
+# -- S3 -------------------------------------------------------------------------------------------------------------
+
+SECRET = "topsecret"
+
+
+@pytest.fixture(name="endpoint", scope="module")
+def _endpoint() -> Iterator[str]:
+    """The URL of an S3 server with the bucket `lake`."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    bucket(endpoint := f"http://{host}:{port}", "lake")
+    yield endpoint
+    server.stop()
+
+
+def bucket(endpoint: str, name: str) -> fsspec.AbstractFileSystem:
+    files = fsspec.filesystem("s3", key="key", secret=SECRET, endpoint_url=endpoint)
+    files.mkdir(name)
+    return files
+
+
+def s3(endpoint: str, place: str) -> str:
+    return f"s3://{place}?protocol=csv&endpoint={endpoint}&access-key=key&secret-access-key={SECRET}"
+
+
+@pytest.mark.slow
+def test_a_bucket_gets_the_files_that_a_directory_gets(
+    story: Path, endpoint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And has the limits of local ones."""
+    places = s3(endpoint, "lake/cdc"), csv(story.parent / "files")
+    shown = []
+    for place in places:
+        assert play("run", story, "--release", "v8.1.0", "--sink-uri", place) == 0
+        capsys.readouterr()
+        assert play("inspect", place) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] and "INSERT shop.sale id=2 price=3" in shown[0]
+    assert play("compare", *places, "--exact") == 0
+
+    capsys.readouterr()
+    monkeypatch.setattr(limits, "STORED_FILE_BYTES", 200)
+    assert play("inspect", places[0]) == 0
+    assert "bytes: at most 200 bytes are accepted" in capsys.readouterr().out
+    monkeypatch.setattr(limits, "FOREIGN_FILES", 0)
+    bucket(endpoint, "other").pipe_file("lake/cdc/mine.txt", b"")
+    assert play("inspect", places[0]) == 2
+    assert "more than 0 files that no changefeed writes, such as 'mine.txt'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_missing_bucket_is_named_without_the_secret(
+    story: Path, endpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert play("run", story, "--release", "v8.1.0", "--sink-uri", s3(endpoint, "nowhere/cdc")) == 3
+
+    error = capsys.readouterr().err
+    assert "s3://nowhere/cdc" in error and "cannot be" in error and SECRET not in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.slow
+def test_a_bucket_that_is_lost_on_the_way_ends_the_run(endpoint: str) -> None:
+    files = bucket(endpoint, "lost")
+    with pytest.raises(DeliveryError) as ended:
+        with TiCDC("v8.1.0", sink_uri=s3(endpoint, "lost/cdc"), databases=("shop",)) as ticdc:
+            ticdc.execute(TABLE)
+            files.rm("lost", recursive=True)
+            ticdc.execute(INSERT.format(1))
+
+    (line,) = ended.value.args
+    assert line.startswith("sink-uri s3://lost/cdc") and "cannot be" in line and SECRET not in line
+    assert "\n" not in line

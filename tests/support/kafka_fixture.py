@@ -1,15 +1,16 @@
-"""A real Apache Kafka for the tests: one broker a session, its jars kept in the user's cache."""
+"""A real Apache Kafka for the tests: one broker for all processes of a test run, its jars kept in the user's cache."""
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -26,45 +27,73 @@ with warnings.catch_warnings():
     import kafka as _kafka  # noqa: F401
 
 
-def require_kafka_jars() -> None:
-    """Skips the test where Kafka cannot be fetched; under CI that is a failure."""
+@contextmanager
+def skipped_without_network() -> Iterator[None]:
+    """Skips the test where what it needs cannot be fetched; under CI that is a failure."""
     try:
-        broker_jars.kafka_jars(find_java("Kafka"))
+        yield
     except UserError as error:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+
+def require_kafka_jars() -> None:
+    with skipped_without_network():
+        broker_jars.kafka_jars(find_java("Kafka"))
 
 
 def require_registry() -> None:
-    """Skips the test where the schema registry cannot be fetched; under CI that is a failure."""
-    try:
+    with skipped_without_network():
         registry.fetch_program(find_java("the schema registry"))
-    except UserError as error:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+
+def start(directory: Path) -> None:
+    """Start a broker, unless it runs."""
+    require_kafka_jars()
+    with pytest.MonkeyPatch.context() as environment:
+        # It ends before a second compiler and several collectors pay.
+        environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        broker.start(directory=directory) if broker.status(directory) else broker.start(free_port(), directory)
 
 
 @contextmanager
 def served(directory: Path) -> Iterator[Path]:
     """A broker of one's own, which may be killed; its directory."""
-    require_kafka_jars()
     try:
-        with pytest.MonkeyPatch.context() as environment:
-            environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # it ends before a second compiler pays
-            broker.start(free_port(), directory)
+        start(directory)
         yield directory
     finally:
         broker.stop(directory)
         gc.collect()  # producers that lost it leave sockets behind
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[IO[str]]:
+    """A file that one process at a time has open."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
 @pytest.fixture(scope="session")
-def kafka_directory() -> Iterator[Path]:
-    """The directory of a broker that lives as long as the test session."""
-    directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
-    try:
-        with served(directory):
-            yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+def kafka_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The directory of a broker that the first process which needs it starts, and the last one stops."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    directory = shared / "kafka"
+    with (shared / "kafka-users").open("w") as users:
+        with locked(shared / "kafka-lock"):
+            start(directory)
+            fcntl.flock(users, fcntl.LOCK_SH)
+        yield directory
+        gc.collect()  # clients leave sockets behind
+        with locked(shared / "kafka-lock"):
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            broker.stop(directory)
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,8 @@ def started(
             signal.signal(number, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
+    # Python 3.11 keeps half a compiled module where a file may not grow.
+    compiled = {} if limit == resource.RLIM_INFINITY else {"PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", f"{first}\nfrom simulator.cli import main; main()", *map(str, arguments)]
     with subprocess.Popen(
         command,
@@ -41,7 +43,7 @@ def started(
         text=True,
         start_new_session=True,
         preexec_fn=prepared,
-        env=dict(os.environ),
+        env={**os.environ, **compiled},
     ) as process:
         try:
             yield process

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -40,24 +40,17 @@ class Cluster:
     """The workers' own processes, each of which leads the session of those that it starts."""
 
 
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One for all tests of a session."""
-    with running(tmp_path_factory.mktemp("cluster")) as made:
-        yield made
-
-
 @contextmanager
-def running(home: Path, names: Sequence[str] = ("one", "two")) -> Iterator[Cluster]:
-    """One that works in that directory, with workers of those names."""
+def running(home: Path) -> Iterator[Cluster]:
+    """One that works in that directory, with two workers."""
     port, environment = free_port(), without_us(home)
-    url, directories = f"spark://127.0.0.1:{port}", tuple(home / name for name in names)
+    url, directories = f"spark://127.0.0.1:{port}", (home / "one", home / "two")
     with ExitStack() as stack:
         stack.callback(end, start_master(home / "master", port))
         workers = [start_worker(directory, url, environment) for directory in directories]
         for worker in workers:
             stack.callback(end, worker)
-        wait_for(home / "master" / "log", "Registering worker", len(names))
+        wait_for(home / "master" / "log", "Registering worker", len(workers))
         yield Cluster(url, directories, tuple(worker.pid for worker in workers))
 
 
@@ -91,15 +84,8 @@ def _deploy(directory: Path, kind: str, env: Mapping[str, str], *arguments: obje
         "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
         "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
     }
-    command = [
-        SPARK / "bin" / "spark-class",
-        f"org.apache.spark.deploy.{kind}",
-        "--host",
-        "127.0.0.1",
-        "--webui-port",
-        0,
-        *arguments,
-    ]
+    host = "--host", "127.0.0.1", "--webui-port", 0
+    command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", *host, *arguments]
     with (directory / "log").open("ab") as log:
         return subprocess.Popen(
             list(map(str, command)),

@@ -33,44 +33,45 @@ def truth_of(sql: str, config: str, directory: Path) -> State:
 DELETES_KEPT = '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-event = ["delete"]\n'
 
 
-def test_rows_whose_delete_is_kept_back_stay(tmp_path: Path) -> None:
-    found = truth_of(
+IGNORED = '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\n'
+
+KEPT_BACK = {
+    "rows whose delete is kept back stay": (
+        DELETES_KEPT,
         "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3); "
         "DELETE FROM t WHERE id < 3; INSERT INTO t VALUES (2, 22); UPDATE t SET v = 33 WHERE id = 3",
-        DELETES_KEPT,
-        tmp_path / "truth",
-    )
-    assert rows(found, "t") == ["1-1", "2-22", "3-33"]
-
-
-def test_a_row_by_its_value(tmp_path: Path) -> None:
-    """An UPDATE that is kept back leaves the row as it was."""
-    config = (
-        '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\n'
-        'ignore-update-new-value-expr = "v > 10"\nignore-insert-value-expr = "v = 7"\n'
-    )
-    found = truth_of(
+        ["1-1", "2-22", "3-33"],
+    ),
+    "an UPDATE that is kept back by its value leaves the row as it was": (
+        IGNORED + 'ignore-update-new-value-expr = "v > 10"\nignore-insert-value-expr = "v = 7"\n',
         "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 7), (3, 3); "
         "UPDATE t SET v = v * 9; UPDATE t SET v = 4 WHERE id = 1",
-        config,
-        tmp_path / "truth",
-    )
-    assert rows(found, "t") == ["1-4", "3-3"]
-
-
-def test_what_a_truncate_takes_that_is_kept_back_stays(tmp_path: Path) -> None:
-    config = '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-event = ["truncate table"]\n'
-    found = truth_of(
+        ["1-4", "3-3"],
+    ),
+    "what a TRUNCATE takes that is kept back stays": (
+        IGNORED + 'ignore-event = ["truncate table"]\n',
         "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); TRUNCATE TABLE t; INSERT INTO t VALUES (2)",
-        config,
-        tmp_path / "truth",
-    )
-    assert rows(found, "t") == ["1", "2"]
+        ["1", "2"],
+    ),
+    "a table that leaves the filter is renamed, and stays as it was": (
+        "[filter]\nrules = ['test.t']\n",
+        "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); RENAME TABLE t TO other; "
+        "INSERT INTO other VALUES (2)",
+        ["1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("why", KEPT_BACK)
+def test_what_filters_keep_back_a_consumer_does_not_have(why: str, tmp_path: Path) -> None:
+    config, sql, expected = KEPT_BACK[why]
+    found = truth_of(sql, config, tmp_path / "truth")
+    assert rows(found, "other" if "RENAME" in sql else "t") == expected
 
 
 def test_rows_that_nobody_can_take_are_said(tmp_path: Path) -> None:
     """Their columns came by a statement that is kept back."""
-    config = '[filter]\n[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-event = ["add column"]\n'
+    config = IGNORED + 'ignore-event = ["add column"]\n'
     with pytest.raises(UserError, match="no truth of test.t: its rows are sent, and event filters keep back"):
         truth_of(
             "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD COLUMN v INT; INSERT INTO t VALUES (1, 1)",
@@ -80,42 +81,15 @@ def test_rows_that_nobody_can_take_are_said(tmp_path: Path) -> None:
     assert not (tmp_path / "truth").exists()
 
 
-def test_tables_that_leave_the_filter_stay_as_they_were(tmp_path: Path) -> None:
-    """A consumer renames them, and hears no more of them."""
-    found = truth_of(
-        "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); RENAME TABLE t TO other; "
-        "INSERT INTO other VALUES (2)",
-        "[filter]\nrules = ['test.t']\n",
-        tmp_path / "truth",
-    )
-    assert rows(found, "other") == ["1"]
-
-
 def test_a_diff_under_a_filter_holds_what_was_sent(spark: SparkSession, tmp_path: Path) -> None:
     for side, text in (("before", "1,1\n2,2\n3,3\n"), ("after", "2,22\n3,3\n4,4\n")):
         (tmp_path / side).mkdir()
         (tmp_path / side / "test.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY, v INT);\n")
         (tmp_path / side / "test.t.csv").write_text(text)
     (tmp_path / "changefeed.toml").write_text(DELETES_KEPT)
+    run = "diff", tmp_path / "before", tmp_path / "after", "--config", tmp_path / "changefeed.toml", "--sink-uri", URI
     for master in ("none", "local[*]"):
-        assert (
-            play(
-                "diff",
-                tmp_path / "before",
-                tmp_path / "after",
-                "--config",
-                tmp_path / "changefeed.toml",
-                "--sink-uri",
-                URI,
-                "--master",
-                master,
-                "--truth",
-                tmp_path / "truth",
-                "--at",
-                "1m",
-            )
-            == 0
-        )
+        assert play(*run, "--master", master, "--truth", tmp_path / "truth", "--at", "1m") == 0
         assert rows(state(tmp_path / "truth"), "t") == ["1-1", "2-22", "3-3", "4-4"]
 
 

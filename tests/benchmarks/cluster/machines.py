@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from support.kafka_cluster import Brokers
 from support.processes import kill, members
 from support.spark_cluster import end, executors, start_master, start_worker, wait_for, without_us
 
+from cluster.brokers import Brokers
 from simulator.broker.processes import free_port
 
 BROKERS = 3

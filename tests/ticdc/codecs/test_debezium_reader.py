@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from support.codec_expected import Case
 from support.codec_refusals import cases, encoded_if_not_refused
-from support.debezium_reader import DebeziumReader
+from support.java_programs import DebeziumReader
 
 from simulator import Message, TiCDC
 from simulator.ticdc.codecs import CODECS

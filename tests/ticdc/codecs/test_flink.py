@@ -17,8 +17,7 @@ from support import airports
 from support.codec_expected import LOST, Case, expected
 from support.codec_readings import Texts
 from support.codec_refusals import cases, encoded_if_not_refused
-from support.flink import Flink, Refused
-from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
+from support.java_programs import Flink, Refused, as_read, as_sent, flink_contents, only, texts, typed
 from support.playing import play, row_of, state, tables_of
 from support.random_tables import Change
 

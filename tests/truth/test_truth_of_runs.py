@@ -1,24 +1,53 @@
-"""The truth between two snapshots: at every watermark it is what a consumer has that replays the stream."""
+"""The truth of a run, between two snapshots and of scripted SQL: at every watermark it is what a consumer has that replays
+the stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from support.playing import play, state, tables_of
-from support.truths import Replay, assert_truth, marks, replayed
+from support.replaying import Rows, replayed
 
 from simulator import tso
+from simulator.consumer.contract.stream_spec import stream_spec_of
+from simulator.consumer.decode import decode, time_of
+from simulator.consumer.records import Record, read_records
 from simulator.consumer.truth_metadata import read
 from simulator.ticdc.changefeed import load
+from simulator.tidb.model.table import Name, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2&max-batch-size=1"
 FORCED = "force-replicate = true\n"
+
+
+def times_of(fixtures: Path) -> list[int]:
+    """Every commit-ts of a stream in order."""
+    return sorted({time_of_message(record) for record in read_records(str(fixtures))})
+
+
+def time_of_message(record: Record) -> int:
+    """The commit-ts of its only event."""
+    (event,) = decode(record.key, record.value, "open-protocol")
+    return time_of(event)
+
+
+def assert_truth(truth: Path, fixtures: Path, until: int, before: Rows, tables: Mapping[Name, Table]) -> None:
+    """The messages up to a watermark lead to exactly the rows of the truth."""
+    spec = stream_spec_of(load(URI, FORCED), tables.values(), {})
+    stream = [record for record in read_records(str(fixtures)) if time_of_message(record) <= until]
+    found = replayed(stream, spec.protocol, spec.tables.values(), before, state(truth), spec.fidelity)
+    assert (found.counts, found.examples, found.not_compared) == ({}, (), {})
+
+
 PARTS = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN ({}), PARTITION p1 VALUES LESS THAN (100))"
 Row = Callable[[int], tuple[object, ...]]
 TABLES: dict[str, tuple[list[str | None], Row, Row]] = {
@@ -62,57 +91,43 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "before", folder / "after"
 
 
+Run = tuple[tuple[object, ...], Path]
+
+
 @pytest.fixture(scope="module", params=["start", "middle", "end"])
 def run(request: pytest.FixtureRequest, shops: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run, by where its statements stand."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "changefeed.toml").write_text(FORCED)
-    options = (
-        "diff",
-        *shops,
-        "--sink-uri",
-        URI,
-        "--config",
-        folder / "changefeed.toml",
-        "--ddl-at",
-        request.param,
-        "--master",
-        "none",
-        "--over",
-        "5s",
-    )
+    config, place = ("--config", folder / "changefeed.toml"), ("--ddl-at", request.param, "--over", "5s")
+    options = "diff", *shops, "--sink-uri", URI, *config, *place, "--master", "none"
     assert play(*options, "--fixtures", folder / "out", "--truth", folder / "truth") == 0
     return options, folder
 
 
-Run = tuple[tuple[object, ...], Path]
-
-
-def consumed(run: Run, before: Path, until: int) -> Replay:
-    return replayed(run[1] / "out", load(URI, FORCED), state(before), tables_of(before), until)
-
-
-def test_at_the_end_it_is_the_snapshot_after(run: Run, shops: tuple[Path, Path]) -> None:
+def test_at_the_end_of_a_diff_the_truth_is_the_snapshot_after(run: Run, shops: tuple[Path, Path]) -> None:
     assert state(run[1] / "truth") == state(shops[1])
     about = read(run[1] / "truth")
     assert (about.command, about.empty, about.watermark) == ("diff", (), about.final_watermark)
 
 
 @pytest.mark.slow
-def test_between_it_is_what_a_consumer_has_then(run: Run, shops: tuple[Path, Path], tmp_path: Path) -> None:
+def test_during_a_diff_the_truth_is_what_a_consumer_has_then(
+    run: Run, shops: tuple[Path, Path], tmp_path: Path
+) -> None:
     """At a start, around the statements, and at other times."""
     options, folder = run
-    times = marks(folder / "out", load(URI, FORCED))
+    times, before, tables = times_of(folder / "out"), state(shops[0]), tables_of(shops[0])
     statements = [ts for ts in times if ts & 0xFFFF > 1]
     wanted = {tso.compose(tso.physical(ts)) for ts in (times[0], times[len(times) // 3], times[len(times) * 2 // 3])}
     for at in sorted({*wanted, statements[-1]}):
         assert play(*options, "--truth", tmp_path / "truth", "--at", at) == 0
-        assert_truth(tmp_path / "truth", consumed(run, shops[0], at))
+        assert_truth(tmp_path / "truth", folder / "out", at, before, tables)
     assert play(*options, "--truth", tmp_path / "half", "--at", statements[-2]) == 2
     assert not (tmp_path / "half").exists()
 
 
-def test_spark_writes_the_same(spark: SparkSession, shops: tuple[Path, Path], tmp_path: Path) -> None:
+def test_spark_writes_the_same_truth(spark: SparkSession, shops: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "changefeed.toml").write_text(FORCED)
     run = ("diff", *shops, "--sink-uri", URI, "--config", tmp_path / "changefeed.toml", "--over", "5s")
     for at, format in (("3s", "parquet"), ("2s", "csv")):
@@ -123,3 +138,48 @@ def test_spark_writes_the_same(spark: SparkSession, shops: tuple[Path, Path], tm
         assert {path.name for path in where.glob("*schema*")} == {
             path.name for path in (tmp_path / f"none-{at}").glob("*schema*")
         }
+
+
+SCRIPTED = """\
+CREATE TABLE a (id INT PRIMARY KEY, v INT);
+CREATE TABLE b (id INT NOT NULL, v INT, UNIQUE KEY (id));
+CREATE TABLE c (v INT);
+"""
+NUMBER = st.integers(0, 4)
+STATEMENT = st.one_of(
+    st.builds("REPLACE INTO {} VALUES ({}, {});".format, st.sampled_from("ab"), NUMBER, NUMBER),
+    st.builds("INSERT INTO c VALUES ({}), ({});".format, NUMBER, NUMBER),
+    st.builds("DELETE FROM c WHERE v = {} LIMIT 1;".format, NUMBER),
+    st.builds("UPDATE {} SET v = v + {} WHERE id > {};".format, st.sampled_from("ab"), NUMBER, NUMBER),
+    st.builds("UPDATE {} SET id = id + 1 WHERE id >= {} ORDER BY id DESC;".format, st.sampled_from("ab"), NUMBER),
+    st.builds("DELETE FROM {} WHERE id = {};".format, st.sampled_from("ab"), NUMBER),
+    st.sampled_from(
+        [
+            "BEGIN;",
+            "COMMIT;",
+            "ROLLBACK;",
+            "TRUNCATE TABLE a;",
+            "DROP TABLE IF EXISTS d;",
+            "CREATE TABLE IF NOT EXISTS d (id INT PRIMARY KEY, v INT); REPLACE INTO d VALUES (1, 2);",
+            "ALTER TABLE b MODIFY v BIGINT;",
+            "ALTER TABLE a ALTER COLUMN v SET DEFAULT 3;",
+        ]
+    ),
+)
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(STATEMENT, min_size=3, max_size=12), st.data())
+def test_of_scripted_sql_the_truth_is_what_a_consumer_has_then(statements: list[str], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        (place / "changefeed.toml").write_text(FORCED)
+        (place / "story.sql").write_text(SCRIPTED + "\n".join(statements))
+        run = ("run", place / "story.sql", "--sink-uri", URI, "--config", place / "changefeed.toml")
+        assert play(*run, "--fixtures", place / "out", "--truth", place / "last") == 0
+        times = times_of(place / "out")
+        assert_truth(place / "last", place / "out", times[-1], {}, {})
+        asked = data.draw(st.sampled_from(times))
+        at = tso.compose(tso.physical(asked))
+        assert play(*run, "--truth", place / "then", "--at", at) == 0
+        assert_truth(place / "then", place / "out", at, {}, {})

@@ -1,20 +1,26 @@
-"""A Kafka of a few requests whose answers a test writes down beforehand: which batch fails, how, and what was written.
+"""Servers in this process, whose answers a test writes down beforehand: a Kafka, a schema registry, an identity provider.
 
-Law: it keeps batches as a real broker does (sequence numbers of idempotent producers included); only what it answers,
-and when, is the script's.
+The Kafka knows a few requests. It keeps batches as a real broker does, sequence numbers of idempotent producers included;
+only what it answers, and when, is the script's: which batch fails, and how.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, unquote_plus
 
 from kafka.protocol.admin import (
     CreateTopicsRequest,
@@ -45,7 +51,7 @@ FETCH = 1
 
 
 @dataclass(frozen=True)
-class Answer:
+class Outcome:
     """What becomes of one batch."""
 
     error: int = 0
@@ -66,8 +72,8 @@ class Scripted:
     """What all nodes share: the log, and the script, whose answers are given in the order in which batches come."""
 
     partitions: int
-    script: deque[Answer] = field(default_factory=deque)
-    by_partition: dict[int, deque[Answer]] = field(default_factory=dict)
+    script: deque[Outcome] = field(default_factory=deque)
+    by_partition: dict[int, deque[Outcome]] = field(default_factory=dict)
     """answers for batches of one partition; they come before the script's"""
 
     log: dict[int, list[bytes]] = field(default_factory=dict)
@@ -90,11 +96,11 @@ class Scripted:
     producers: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def next_answer(self, partition: int) -> Answer:
+    def next_answer(self, partition: int) -> Outcome:
         own = self.by_partition.get(partition)
         if own:
             return own.popleft()
-        return self.script.popleft() if self.script else Answer()
+        return self.script.popleft() if self.script else Outcome()
 
     def write(self, partition: int, data: bytes) -> int:
         """Appends the batch, or refuses or knows it by its sequence number; an error code."""
@@ -115,7 +121,7 @@ class Scripted:
 class ScriptedKafka:
     """Nodes that listen while it is open; partition p is led by node p modulo their number."""
 
-    def __init__(self, partitions: int = 1, nodes: int = 1, script: Iterable[Answer] = ()) -> None:
+    def __init__(self, partitions: int = 1, nodes: int = 1, script: Iterable[Outcome] = ()) -> None:
         self.state = Scripted(partitions, deque(script))
         self._servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(nodes)]
         self.state.addresses = [server.getsockname() for server in self._servers]
@@ -199,23 +205,20 @@ def _metadata(state: Scripted, request: Any) -> Any:
         MetadataResponse.MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)
         for node, (host, port) in enumerate(state.addresses)
     ]
+    replicas: dict[str, Any] = {"leader_epoch": 0, "replica_nodes": [0], "isr_nodes": [0], "offline_replicas": []}
     partitions = [
-        Topic.MetadataResponsePartition(
-            error_code=0,
-            partition_index=partition,
-            leader_id=partition % len(nodes),
-            leader_epoch=0,
-            replica_nodes=[0],
-            isr_nodes=[0],
-            offline_replicas=[],
-        )
-        for partition in range(state.partitions)
+        Topic.MetadataResponsePartition(error_code=0, partition_index=number, leader_id=number % len(nodes), **replicas)
+        for number in range(state.partitions)
     ]
+    there = {asked.name: asked.name == TOPIC and state.exists for asked in request.topics or []}
     topics = [
-        Topic(error_code=0, name=asked.name, is_internal=False, partitions=partitions)
-        if asked.name == TOPIC and state.exists
-        else Topic(error_code=state.metadata_error, name=asked.name, is_internal=False, partitions=[])
-        for asked in request.topics or []
+        Topic(
+            error_code=0 if found else state.metadata_error,
+            name=name,
+            is_internal=False,
+            partitions=partitions if found else [],
+        )
+        for name, found in there.items()
     ]
     return MetadataResponse(brokers=nodes, cluster_id="scripted", controller_id=0, topics=topics)
 
@@ -223,38 +226,31 @@ def _metadata(state: Scripted, request: Any) -> Any:
 def _producer(state: Scripted, request: Any) -> Any:
     with state.lock:
         if request.producer_id >= 0:
-            return InitProducerIdResponse(
-                error_code=0, producer_id=request.producer_id, producer_epoch=request.producer_epoch + 1
-            )
-        state.producers += 1
-        return InitProducerIdResponse(error_code=0, producer_id=state.producers, producer_epoch=0)
+            number, epoch = request.producer_id, request.producer_epoch + 1
+        else:
+            state.producers += 1
+            number, epoch = state.producers, 0
+        return InitProducerIdResponse(error_code=0, producer_id=number, producer_epoch=epoch)
 
 
 def _produce(state: Scripted, request: Any) -> Any:
     Topic = ProduceResponse.TopicProduceResponse
     answered = []
-    for topic in request.topic_data:
-        for partition in topic.partition_data:
-            (batch,) = MemoryRecords(bytes(partition.records))
-            with state.lock:
-                state.seen.setdefault(partition.index, []).append(bytes(next(iter(batch)).value))
-                answer = state.next_answer(partition.index)
-            if answer.after is not None:
-                answer.after.wait(20)
-            with state.lock:
-                refused = state.write(partition.index, partition.records) if answer.writes else 0
-                offset = len(state.log.get(partition.index, []))
-            if answer.hangs_up:
-                return None
-            answered.append(
-                Topic.PartitionProduceResponse(
-                    index=partition.index,
-                    error_code=refused or answer.error,
-                    base_offset=offset,
-                    log_append_time_ms=-1,
-                    log_start_offset=0,
-                )
-            )
+    for partition in (partition for topic in request.topic_data for partition in topic.partition_data):
+        (batch,) = MemoryRecords(bytes(partition.records))
+        with state.lock:
+            state.seen.setdefault(partition.index, []).append(bytes(next(iter(batch)).value))
+            answer = state.next_answer(partition.index)
+        if answer.after is not None:
+            answer.after.wait(20)
+        with state.lock:
+            refused = state.write(partition.index, partition.records) if answer.writes else 0
+            offset = len(state.log.get(partition.index, []))
+        if answer.hangs_up:
+            return None
+        error, log = refused or answer.error, {"log_append_time_ms": -1, "log_start_offset": 0}
+        response = Topic.PartitionProduceResponse(index=partition.index, error_code=error, base_offset=offset, **log)
+        answered.append(response)
     return ProduceResponse(responses=[Topic(name=TOPIC, partition_responses=answered)], throttle_time_ms=0)
 
 
@@ -268,16 +264,9 @@ def _created(state: Scripted, request: Any) -> Any:
 def _configs(state: Scripted, request: Any) -> Any:
     """Of each what was asked for, and nothing of it."""
     Result = DescribeConfigsResponse.DescribeConfigsResult
-    results = [
-        Result(
-            error_code=0,
-            error_message=None,
-            resource_type=each.resource_type,
-            resource_name=each.resource_name,
-            configs=[],
-        )
-        for each in request.resources
-    ]
+    none: dict[str, Any] = {"error_code": 0, "error_message": None, "configs": []}
+    asked = ((each.resource_type, each.resource_name) for each in request.resources)
+    results = [Result(resource_type=kind, resource_name=name, **none) for kind, name in asked]
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 
@@ -289,3 +278,114 @@ HANDLERS: dict[Any, Callable[[Scripted, Any], Any]] = {
     CreateTopicsRequest: _created,
     DescribeConfigsRequest: _configs,
 }
+
+
+Answer = tuple[int, bytes]
+"""Status and body of an HTTP response."""
+
+
+@contextmanager
+def http_server(
+    answer: Callable[[str, str | None, bytes], Answer | None], tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
+    """The URL of a server on 127.0.0.1 that answers path, Authorization header and body of each request; None is silence."""
+    over = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            answered = answer(self.path or "/", self.headers["Authorization"], body)
+            if answered is None:
+                over.wait(60)
+                return
+            self.send_response(answered[0])
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+            self.wfile.write(answered[1])
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+        finally:
+            over.set()
+            server.shutdown()
+
+
+@dataclass
+class Registry:
+    """What is registered in a Confluent registry; `refused` are subjects for which no schema is taken."""
+
+    root: str = "{}"
+    refused: tuple[str, ...] = ()
+    schemas: list[tuple[str, str]] = field(default_factory=list)
+    """Subject and JSON; the first has the id 1."""
+
+    authorized: list[str | None] = field(default_factory=list)
+    """The header Authorization of each request."""
+
+    url: str = ""
+
+    def answer(self, path: str, authorization: str | None, body: bytes) -> Answer:
+        self.authorized.append(authorization)
+        if path == "/":
+            return 200, self.root.encode()
+        if found := re.fullmatch("/schemas/ids/([0-9]+)", path):
+            place = int(found[1]) - 1
+            if place < len(self.schemas):
+                return 200, json.dumps({"schema": self.schemas[place][1]}).encode()
+            return 404, b'{"error_code": 40403, "message": "Schema not found"}'
+        found = re.fullmatch("/subjects/([^/]+)/versions", path)
+        assert found is not None, path
+        subject = unquote_plus(found[1])
+        if subject in self.refused:
+            return 409, b'{"error_code": 409, "message": "Schema being registered is incompatible"}'
+        schema = subject, json.loads(body)["schema"]
+        if schema not in self.schemas:
+            self.schemas.append(schema)
+        return 200, json.dumps({"id": self.schemas.index(schema) + 1}).encode()
+
+
+@contextmanager
+def serve_registry(registry: Registry, tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
+    """Serve a registry at its `url`, with TLS if there is a context for it."""
+    with http_server(registry.answer, tls) as registry.url:
+        yield registry
+
+
+@dataclass
+class Provider:
+    url: str = ""
+    asked: list[tuple[str, dict[str, list[str]]]] = field(default_factory=list)
+    """The Authorization header and the form of each request."""
+
+
+@contextmanager
+def identity_provider(answer: Answer | None) -> Iterator[Provider]:
+    """One that answers requests for OAuth tokens."""
+    provider = Provider()
+
+    def answered(path: str, authorization: str | None, body: bytes) -> Answer | None:
+        provider.asked.append((authorization or "", parse_qs(body.decode())))
+        return answer
+
+    with http_server(answered) as provider.url:
+        yield provider
+
+
+def granted(token: str, **more: object) -> Answer:
+    return 200, json.dumps({"access_token": token, **more}).encode()
+
+
+def unsigned(subject: str) -> str:
+    """A token that a Kafka takes which checks no signatures."""
+    claims = {"sub": subject, "iat": int(time.time()) - 5, "exp": int(time.time()) + 3600}
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()) for part in ({"alg": "none"}, claims))
+    return ".".join((*(part.decode().rstrip("=") for part in parts), ""))
