@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.resumed import assert_nothing_is_lost
+from support.cut_short import assert_nothing_is_lost
 
 from simulator import releases
 from simulator.engines import in_process

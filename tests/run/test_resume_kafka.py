@@ -13,7 +13,7 @@ import pytest
 from support.cut_short import RUN, held
 from support.playing import play
 from support.processes import errors, started, wait_until
-from support.resumed import assert_nothing_is_lost
+from support.cut_short import assert_nothing_is_lost
 
 from simulator.consumer.records import Record
 from simulator.errors import DeliveryError

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.killed_writes import killed_at
+from support.cut_short import killed_at
 
 from simulator import releases
 from simulator.consumer.storage.directory import open_directory
