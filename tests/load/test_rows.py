@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,23 +12,101 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.loaded import CUSTOMERS, LOG, MOVING, ORDERS, PARTS, UNIQUES, epoch, window
+from support.loads import Run, shop_plan, window
 
 from simulator import tso
+from simulator.columns import row_image
 from simulator.columns.change_frame import DELETE, EVENTS, INSERT, ORDER, ROW_CHANGES, row_changes_schema
 from simulator.engines import stages
 from simulator.errors import UserError
 from simulator.load.epochs.epoch import EpochTable, SchemaEpoch, Window
 from simulator.load.windows import rows as rows_module
 from simulator.load.windows.rows import window_rows
+from simulator.releases import V8_5, Release
 from simulator.releases.find import find
-from simulator.sources.generate.model import Mix, TableRows
+from simulator.sources.generate.model import TableRows
 from simulator.sources.snapshots.physical import locate_rows
-from simulator.ticdc import split
-from simulator.tidb.model.table import visible_columns
+from simulator.ticdc import key_bytes, split
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import Table, visible_columns
+
+if TYPE_CHECKING:
+    from simulator.sources.generate.values.table_values import TableValues
+
+ORDERS = "CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, status VARCHAR(9), n INT)"
+CUSTOMERS = "CREATE TABLE shop.customers (id VARCHAR(20) PRIMARY KEY, note VARCHAR(40))"
+LOG = "CREATE TABLE shop.log (line VARCHAR(20), n INT)"
+PARTS = (
+    "CREATE TABLE shop.parts (region INT, id INT, note VARCHAR(9), PRIMARY KEY (region, id)) "
+    "PARTITION BY HASH (region) PARTITIONS 3"
+)
+MOVING = "CREATE TABLE shop.moving (region INT, note VARCHAR(9)) PARTITION BY HASH (region) PARTITIONS 3"
+UNIQUES = "CREATE TABLE shop.uniques (id BIGINT PRIMARY KEY, code INT NOT NULL UNIQUE, n INT)"
+
+Text = Callable[[int, int], object]
+"""A column's value, of key and version."""
+
+COLUMNS: dict[str, dict[str, Text]] = {
+    "orders": {
+        "id": lambda key, version: key * 7 % 100_003,
+        "status": lambda key, version: None if version % 10 > 7 else "abc"[version // 2 % 3],
+        "n": lambda key, version: key + version // 2,
+    },
+    "customers": {
+        "id": lambda key, version: f"c{key * 31 % 1009}-{key}",
+        "note": lambda key, version: "n" * (version % 7),
+    },
+    "log": {"line": lambda key, version: f"line {key}", "n": lambda key, version: version},
+    "parts": {
+        "region": lambda key, version: key % 5,
+        "id": lambda key, version: key,
+        "note": lambda key, version: version,
+    },
+    "moving": {"region": lambda key, version: key + version, "note": lambda key, version: None},
+    "uniques": {
+        "id": lambda key, version: key,
+        "code": lambda key, version: 2 * key + version % 2,
+        "n": lambda key, version: version,
+    },
+}
+"""Some versions of a row of `orders` are alike, and rows of `moving` go from one partition to the other."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """In place of `TableValues`."""
+
+    table: Table
+    columns: Mapping[str, Text]
+
+    def texts(self, names: Sequence[str], rows: TableRows) -> dict[str, pa.Array]:
+        pairs = list(zip(rows.keys.tolist(), rows.versions.tolist(), strict=True))
+        made = {name: [self.columns[name](*pair) for pair in pairs] for name in names}
+        return {
+            name: pa.array([None if value is None else str(value).encode() for value in values], pa.binary())
+            for name, values in made.items()
+        }
+
+    def images(self, rows: TableRows) -> pa.Array:
+        return row_image.pack(list(self.texts([column.name for column in visible_columns(self.table)], rows).values()))
+
+    def handles(self, rows: TableRows) -> pa.Array:
+        return key_bytes.handle_keys(self.table, self.texts(handle_key(self.table), rows))
+
+
+def epoch(
+    *definitions: str, toml: str = "", release: Release = V8_5, seed: int = 1, rows: int = 30, last: str = ""
+) -> SchemaEpoch:
+    """The first epoch of a run of these tables, whose values are functions of key and version."""
+    text = shop_plan(last, rows, *definitions, more=f"seed = {seed}")
+    made = Run(text, "open-protocol", release, "kafka://127.0.0.1:9092/load?partition-num=4&protocol=", toml).at(0)
+    tables = [table for table in made.tables if table]
+    values = (cast("TableValues", Made(each.place.table, COLUMNS[each.place.table.name])) for each in tables)
+    return replace(made, tables=tuple(replace(each, values=value) for each, value in zip(tables, values, strict=True)))
+
 
 MODERN = 'force-replicate = true\n[sink]\ndispatchers = [{matcher = ["*.*"], partition = "%s"}]\n'
-ROW_ID = '[sink]\ndispatchers = [{matcher = ["*.*"], dispatcher = "rowid"}]\n'
+ROW_ID = 'force-replicate = true\n[sink]\ndispatchers = [{matcher = ["*.*"], dispatcher = "rowid"}]\n'
 FILTERED = '[[filter.event-filters]]\nmatcher = ["shop.orders"]\nignore-event = ["delete"]\n'
 CHANGEFEEDS = (
     *(
@@ -42,7 +121,7 @@ CHANGEFEEDS = (
 
 TABLES = (ORDERS, CUSTOMERS, PARTS, UNIQUES)
 KEYLESS = (LOG, MOVING)
-END_MS = 120
+END_MS = 80
 
 
 def rows(of: Window, owned: Sequence[int], slice_rows: int = 16_384) -> pa.Table:
@@ -123,7 +202,7 @@ def test_a_partition_gets_the_same_rows_however_they_are_made(
 ) -> None:
     """`dealt` says which task has each destination; the windows end at `cuts`."""
     release, toml = changefeed
-    of = epoch(*tables, *keyless, toml=toml, release=find(release), seed=seed, rows=8)
+    of = epoch(*tables, *keyless, toml=toml, release=find(release), seed=seed, rows=10)
     expected = all_at_once(of, END_MS)
 
     bounds = [0, *sorted(set(cuts)), END_MS]
@@ -139,7 +218,7 @@ def test_a_partition_gets_the_same_rows_however_they_are_made(
 
 def test_a_change_that_changes_nothing_is_not_sent() -> None:
     """TiDB writes nothing if an UPDATE leaves a row unchanged."""
-    of = epoch(ORDERS, mix=Mix(1, 98, 1), rows=5)
+    of = epoch(ORDERS, rows=10)
     made = of.stream.window(0, of.stream.timetable.transactions_before(400), [0])
     found = rows(window(of, 0, 400), range(4))
 
@@ -156,7 +235,7 @@ def test_a_row_goes_from_one_partition_of_its_table_to_another_as_delete_and_ins
 def test_a_row_that_no_partition_takes_is_told_once() -> None:
     low = PARTS.replace("HASH (region) PARTITIONS 3", "RANGE (region) (PARTITION low VALUES LESS THAN (3))")
     with pytest.raises(UserError, match=r"table shop.parts: no partition takes row 3 \(counted from 0"):
-        rows(window(epoch(low), 0, 400), range(4))
+        rows(window(epoch(low, last="columns = {region = {min = 0, max = 2}}"), 0, 400), range(4))
 
 
 def test_rows_of_a_table_that_the_filter_leaves_out_are_not_sent() -> None:
