@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.databases import AFTER, BEFORE, Table, write
-from support.dumps import Value
+from support.databases import AFTER, BEFORE, Table, Value, write
 from support.playing import play
 
 from simulator import releases

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import Rows, Table, contents, contents_after, state, write
+from support.databases import Rows, Table, state, write
 from support.playing import assert_leads, play
 
 from simulator import tso

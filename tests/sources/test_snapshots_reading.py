@@ -14,7 +14,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import dumps
+from support import databases
 from support.playing import places
 
 from simulator import files
@@ -35,7 +35,7 @@ TABLE = (
 COLUMNS = ("id", "name", "raw", "big")
 KINDS = (pa.int64(), pa.string(), pa.binary(), pa.uint64())
 OTHER_KINDS = (pa.decimal128(20, 0), pa.dictionary(pa.int32(), pa.string()), pa.large_binary(), pa.decimal128(20, 0))
-ROWS: list[list[dumps.Value]] = [
+ROWS: list[list[databases.Value]] = [
     [-1, "a\\N'\"\n\r,\0", b"\x00\xff\xfe'\"\\\n,", 2**64 - 1],
     [2, "\\N", b"\\N", None],
     [3, "", b"", 0],
@@ -43,7 +43,7 @@ ROWS: list[list[dumps.Value]] = [
     [5, "é😀\x1a", b"\x80", 2**63],
 ]
 
-Rows = Sequence[Sequence[dumps.Value]]
+Rows = Sequence[Sequence[databases.Value]]
 State = tuple[int, bytes, bytes]
 """Table, handle and image of a row."""
 
@@ -60,10 +60,10 @@ def in_parquet(table: pa.Table, **options: object) -> bytes:
 
 
 FILES: dict[str, Callable[[Rows], bytes]] = {
-    ".000000000.sql": lambda values: dumps.sql("a.b", values, COLUMNS),
-    ".000000000.sql.gz": lambda values: gzip.compress(dumps.sql("a.b", values, COLUMNS)),
-    ".000000000.csv": lambda values: dumps.csv(values, COLUMNS),
-    ".csv": lambda values: dumps.csv(values, COLUMNS, False, b"\n"),
+    ".000000000.sql": lambda values: databases.sql("a.b", values, COLUMNS),
+    ".000000000.sql.gz": lambda values: gzip.compress(databases.sql("a.b", values, COLUMNS)),
+    ".000000000.csv": lambda values: databases.csv(values, COLUMNS),
+    ".csv": lambda values: databases.csv(values, COLUMNS, False, b"\n"),
     ".000000000.parquet": lambda values: in_parquet(typed(values)),
     ".parquet": lambda values: in_parquet(typed(values, OTHER_KINDS), version="2.6"),
 }
@@ -72,15 +72,15 @@ FILES: dict[str, Callable[[Rows], bytes]] = {
 
 def write(directory: Path, end: str, values: Rows = ROWS) -> Path:
     """Write a snapshot of the table; return its data file."""
-    dumps.write_schema(directory, "shop", "a.b", TABLE)
-    path = directory / dumps.file_name("shop", "a.b", end)
+    databases.write_schema(directory, "shop", "a.b", TABLE)
+    path = directory / databases.file_name("shop", "a.b", end)
     path.write_bytes(FILES[end](values))
     return path
 
 
 def define(directory: Path, columns: str, text: str | None = None, name: str = "t") -> Path:
     """Write a snapshot of another table with this CSV; return its data file."""
-    dumps.write_schema(directory, "shop", name, f"CREATE TABLE `{name}` ({columns}")
+    databases.write_schema(directory, "shop", name, f"CREATE TABLE `{name}` ({columns}")
     path = directory / f"shop.{name}.csv"
     if text is not None:
         path.write_text(text)
@@ -130,7 +130,7 @@ def test_directories_that_are_no_snapshot_are_refused(tmp_path: Path) -> None:
 
 def test_data_without_schema_is_refused_and_schema_without_data_is_an_empty_table(tmp_path: Path) -> None:
     define(tmp_path, "`id` int PRIMARY KEY)")
-    dumps.write_metadata(tmp_path, 447000000000000001)
+    databases.write_metadata(tmp_path, 447000000000000001)
     snapshot = snapshots.open(tmp_path)
     assert [(table.table.name, dict(table.files)) for table in snapshot.tables] == [("t", {})]
     assert snapshot.start_ts == 447000000000000001
@@ -150,7 +150,7 @@ def test_files_of_one_table_may_have_and_leave_out_generated_columns(tmp_path: P
     """A file that has one is believed; the rows of the others are computed."""
     write(tmp_path, ".000000000.parquet", ROWS[:2])
     table = typed(ROWS[2:3]).append_column("twice", pa.array([7]))
-    pq.write_table(table, tmp_path / dumps.file_name("shop", "a.b", ".000000001.parquet"))
+    pq.write_table(table, tmp_path / databases.file_name("shop", "a.b", ".000000001.parquet"))
     found = rows(all_pieces(tmp_path))
     assert found[:2] == expected(ROWS[:2])
     assert found[2][2].split(b"\xff")[-1] == b"7"
@@ -238,7 +238,7 @@ def test_a_batch_has_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     define(tmp_path, "`id` int PRIMARY KEY, `text` longtext)")
     values: Rows = [[number, "x" * 1000 if number > 500 else "y"] for number in range(1000)]
     table = pa.table({"id": [row[0] for row in values], "text": [row[1] for row in values]})
-    contents = {"parquet": in_parquet(table), "sql": dumps.sql("t", values), "csv": dumps.csv(values)}
+    contents = {"parquet": in_parquet(table), "sql": databases.sql("t", values), "csv": databases.csv(values)}
     (tmp_path / f"shop.t.000000000.{format}").write_bytes(contents[format])
     batches = list(state_batches(all_pieces(tmp_path)))
     assert sum(map(len, batches)) == 1000

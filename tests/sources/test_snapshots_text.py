@@ -11,7 +11,7 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
-from support import dumps
+from support import databases
 
 from simulator.errors import SnapshotError
 from simulator.sources.snapshots import records, streams
@@ -19,7 +19,7 @@ from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.records import RecordLayout
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
-Rows = Sequence[Sequence[dumps.Value]]
+Rows = Sequence[Sequence[databases.Value]]
 
 COLUMNS = ("a", "b", "c")
 LAYOUT = RecordLayout("t", COLUMNS, (), (), (), (), "shop")
@@ -31,7 +31,7 @@ QUOTES = st.lists(st.sampled_from([b"'", b'"']), min_size=1, max_size=3)
 """Those of one string after the other; mydumper writes the second."""
 
 
-def raw(value: dumps.Value) -> bytes | None:
+def raw(value: databases.Value) -> bytes | None:
     return value if value is None or isinstance(value, bytes) else str(value).encode()
 
 
@@ -84,7 +84,7 @@ def test_sql_values_survive(
     if not escape:
         rows = [[value.replace("\\", "/") if isinstance(value, str) else value for value in row] for row in rows]
     path = folder / "values.sql"
-    path.write_bytes(dumps.sql("t", rows, COLUMNS if listed else (), statement, escape, quotes))
+    path.write_bytes(databases.sql("t", rows, COLUMNS if listed else (), statement, escape, quotes))
     assert sql_rows(path, block) == expected(rows)
 
 
@@ -92,7 +92,7 @@ def test_sql_values_survive(
 def test_csv_values_survive(folder: Path, block: int, rows: Rows, escape: bool, header: bool, end: bytes) -> None:
     r"""NULL, the empty string and the text \N stay apart in both of Dumpling's dialects."""
     path = folder / "values.csv"
-    path.write_bytes(dumps.csv(rows, COLUMNS if header else (), escape, end))
+    path.write_bytes(databases.csv(rows, COLUMNS if header else (), escape, end))
     assert csv_rows(path, block, escape) == expected(rows)
 
 
@@ -102,9 +102,9 @@ def test_pieces_of_a_file_make_the_whole(
 ) -> None:
     """Wherever a file is cut, each record is read once."""
     path = folder / "pieces"
-    path.write_bytes(dumps.csv(rows, COLUMNS, escape))
+    path.write_bytes(databases.csv(rows, COLUMNS, escape))
     assert csv_rows(path, 16, escape, piece % 60 + 1) == expected(rows)
-    path.write_bytes(dumps.sql("t", rows, (), statement, True, quotes))
+    path.write_bytes(databases.sql("t", rows, (), statement, True, quotes))
     assert sql_rows(path, 16, piece) == expected(rows)
 
 
@@ -112,7 +112,7 @@ def test_names_with_marks_of_sql_are_read(tmp_path: Path) -> None:
     """A quoted name may hold quotes, parentheses, semicolons and backslashes."""
     layout = RecordLayout("o'clock;(", ("a'b", "c`d)", "e\\"), (), (), (), ())
     path = tmp_path / "names.sql"
-    path.write_bytes(dumps.sql(layout.table, [[1, "x", None]], layout.columns))
+    path.write_bytes(databases.sql(layout.table, [[1, "x", None]], layout.columns))
     assert read(list(records.sql_batches(streams.FilePart(str(path)), layout))) == [[b"1", b"x", None]]
 
 
@@ -132,7 +132,7 @@ def commented(rows: Rows, data: st.DataObject) -> bytes:
     for at in range(0, len(rows), 2):
         words += [b"INSERT", b"INTO", b"`t`", b"VALUES"]
         for row in rows[at : at + 2]:
-            values = [word for value in row for word in (dumps.sql_value(value), b",")]
+            values = [word for value in row for word in (databases.sql_value(value), b",")]
             words += [b"(", *values[:-1], b")", b","]
         words[-1] = b";"
     return b"".join(word + data.draw(COMMENTS) for word in words)
@@ -150,7 +150,7 @@ def test_comments_between_words_are_no_rows(folder: Path, block: int, rows: Rows
 @given(rows=ROWS, statement=st.integers(1, 4), data=st.data())
 def test_a_file_that_is_cut_short_is_refused(folder: Path, rows: Rows, statement: int, data: st.DataObject) -> None:
     """Unless it is cut between two statements, or behind the comment at its head, which nobody can tell."""
-    whole = b"/*!40101 SET NAMES binary*/;\n" + dumps.sql("t", rows, (), statement)
+    whole = b"/*!40101 SET NAMES binary*/;\n" + databases.sql("t", rows, (), statement)
     text = whole[: data.draw(st.integers(0, len(whole)))]
     path = folder / "cut.sql"
     path.write_bytes(text)
@@ -214,7 +214,7 @@ def test_lines_and_headers_of_csv_are_found(tmp_path: Path, text: bytes, found: 
 
 @pytest.mark.parametrize("compression", ["gz", "zst", "snappy"])
 def test_compressed_files_are_read(tmp_path: Path, compression: str) -> None:
-    text = dumps.sql("t", [[number, "x" * 50, None] for number in range(3000)])
+    text = databases.sql("t", [[number, "x" * 50, None] for number in range(3000)])
     path = tmp_path / f"t.sql.{compression}"
     path.write_bytes(compressed(text, compression))
     assert len(sql_rows(path, 1 << 16)) == 3000
@@ -253,7 +253,7 @@ def masked(data: bytes) -> bytes:
 @pytest.mark.parametrize("at", [16, 40, 70_000])
 def test_a_snappy_file_with_a_flipped_bit_is_refused(tmp_path: Path, at: int) -> None:
     """In a checksum, in compressed bytes, in bytes as they are."""
-    data = bytearray(compressed(dumps.sql("t", [[number, "x" * 50, None] for number in range(3000)]), "snappy"))
+    data = bytearray(compressed(databases.sql("t", [[number, "x" * 50, None] for number in range(3000)]), "snappy"))
     assert len(data) > 70_000
     data[at] ^= 4
     path = tmp_path / "t.sql.snappy"
