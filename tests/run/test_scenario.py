@@ -195,16 +195,16 @@ def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
     assert changes[0] != changes[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_a_shipped_scenario_is_valid_and_plays(path: Path, tmp_path: Path) -> None:
-    scenario = tomllib.loads(path.read_text("utf-8"))
-    jsonschema.validate(scenario, scenario_schema.scenario_schema())
-    summary, uri = tmp_path / "summary.json", scenario.get("sink-uri", "")
-    of_files = ("--sink-uri", f"{(tmp_path / 'out').as_uri()}?{uri.partition('?')[2]}")
-    output = of_files if uri.startswith("file:") else ("--fixtures", tmp_path / "out")
-    assert play("run", path, *output, "--summary", summary, "--master", "none") == 0
-    assert json.loads(summary.read_text())["messages"] > 0
+def test_a_shipped_scenario_is_valid(path: Path) -> None:
+    """tests/scenarios plays them."""
+    jsonschema.validate(tomllib.loads(path.read_text("utf-8")), scenario_schema.scenario_schema())
+
+
+def test_the_shipped_airports_play(tmp_path: Path) -> None:
+    (path,) = (path for path in SHIPPED if path.stem == "airports")
+    assert play("run", path, "--fixtures", tmp_path / "out", "--master", "none") == 0
+    assert len(events(tmp_path / "out")) > 500
 
 
 def test_the_schema_that_ships_is_what_the_keys_say() -> None:
