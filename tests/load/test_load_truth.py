@@ -87,14 +87,6 @@ def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(t
     assert kinds == {(True, False), (False, False), (False, True)}
 
 
-def test_a_diff_of_truths_with_statements_between_leads_from_one_to_the_other(tmp_path: Path) -> None:
-    run = Run(ALTERED)
-    first, last = (written(run, ms, tmp_path / str(ms)) for ms in (500, 3_000))
-    assert play("diff", first, last, "--sink-uri", SINK + OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0
-    records = list(read_records(str(tmp_path / "out")))
-    assert_leads(records, run.changefeed, PARTITIONS, tables_of(first), state(first), state(last))
-
-
 def test_formats_hold_the_same_rows(tmp_path: Path) -> None:
     run = Run(ALTERED)
     csv, parquet = (written(run, 2_345, tmp_path / format, format) for format in directories.FORMATS)

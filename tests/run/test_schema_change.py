@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=3"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 PLACES = {"start": CANAL, "middle": OPEN, "end": CANAL}
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+BY_KEY = 'force-replicate = true\n[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
 Cells = tuple[Any, ...]
@@ -116,6 +116,13 @@ CHANGES: dict[str, Change] = {
         lambda n: (n, n, n + 1),
         lambda row, n: (row[0], row[1], 3 if n % 2 else 4, row[2]),
         ("ADD COLUMN `b` INT DEFAULT 3 AFTER `a`",),
+    ),
+    "without_key": (
+        "(a int, b varchar(9))",
+        "(a int, b varchar(9), c int not null default 5)",
+        lambda n: (n % 7, f"b{n % 3}"),
+        lambda row, n: (*row, 5 if n % 3 else n),
+        ("ADD COLUMN `c` INT NOT NULL DEFAULT 5",),
     ),
     "same": (
         "(id int primary key, a int)",
