@@ -1,7 +1,8 @@
-"""Row images, cut and packed alike as whole columns and row by row, and the frames they flow in."""
+"""Row images, cut and packed alike as whole columns and row by row; the frames they flow in, and their hashes."""
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from simulator.columns.change_frame import (
     op_of,
     row_changes_schema,
 )
+from simulator.columns.hashing import stable_order
 from simulator.errors import EncodeError
 
 Cells = list[bytes | None]
@@ -48,10 +50,8 @@ def test_images_are_cut_into_the_columns_they_are_made_of(rows: list[Cells]) -> 
     """All at one go, by name, one alone, or as they are asked for; of a slice of images, too."""
     columns = columns_of(rows)
     names = [f"c{place}" for place in range(len(columns))]
-    for images, wanted in (
-        (row_image.pack(columns), columns),
-        (row_image.pack(columns)[1:], [column[1:] for column in columns]),
-    ):
+    for first in (0, 1):
+        images, wanted = row_image.pack(columns)[first:], [column[first:] for column in columns]
         lazy = row_image.LazyCells(images, names, {names[0]: wanted[0]})
         for place, name in enumerate(names):
             assert row_image.named(images, names)[name].to_pylist() == wanted[place].to_pylist()
@@ -76,15 +76,8 @@ def test_null_is_the_same_as_null_and_as_nothing_else() -> None:
 
 
 def test_a_column_has_one_type_in_every_frame() -> None:
-    frames = (
-        SNAPSHOT_ROWS,
-        PLACED_ROWS,
-        PAIRED_ROWS,
-        SLICED_ROWS,
-        ROW_DIFFERENCES,
-        row_changes_schema("op", "rank", "row_id"),
-        EVENTS,
-    )
+    changes = row_changes_schema("op", "rank", "row_id")
+    frames = (SNAPSHOT_ROWS, PLACED_ROWS, PAIRED_ROWS, SLICED_ROWS, ROW_DIFFERENCES, changes, EVENTS)
     assert {name for frame in frames for name in frame.names} == COLUMNS.keys()
     assert all(frame.field(name).type == COLUMNS[name] for frame in frames for name in frame.names)
 
@@ -92,3 +85,14 @@ def test_a_column_has_one_type_in_every_frame() -> None:
 def test_the_images_of_a_change_say_what_it_is() -> None:
     before, after = (pa.array(images, pa.binary()) for images in ([b"1", b"1", None], [None, b"2", b"2"]))
     assert op_of(before, after).tolist() == [DELETE, UPDATE, INSERT]
+
+
+FAR = st.integers(0, 2**64 - 1)
+NEAR = st.sampled_from([0, 1, 2, 3, 1 << 63, (1 << 63) + 1, 2**64 - 2, 2**64 - 1])
+
+
+@given(st.lists(FAR | NEAR, max_size=50))
+def test_hashes_are_sorted_as_by_a_stable_argsort(numbers: list[int]) -> None:
+    """Equal ones, too, and those that differ in their lowest bits only."""
+    hashes = np.array(numbers, np.uint64)
+    assert stable_order(hashes).tolist() == np.argsort(hashes, kind="stable").tolist()

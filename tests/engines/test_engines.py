@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.databases import AFTER, BEFORE, Table, write
-from support.dumps import Value
+from support.databases import AFTER, BEFORE, Table, Value, write
 from support.playing import assert_contract, play
 
 from simulator import releases

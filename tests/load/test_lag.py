@@ -40,7 +40,7 @@ def searched(
     raise AssertionError(f"no verdict in {seconds} s: {vars(search)}")
 
 
-@pytest.mark.parametrize("capacity", [50.0, 700.0, 1000.0, 1100.0, 23_000.0, 190_000.0])
+@pytest.mark.parametrize("capacity", [50.0, 700.0, 1100.0, 190_000.0])
 @pytest.mark.parametrize("commits_every", [1.0, 5.0])
 def test_the_sustained_rate_is_found_wherever_it_lies(capacity: float, commits_every: float) -> None:
     """The rate may be below or above the first one. Lag that rises and falls with commits does not count as growth."""
@@ -72,6 +72,8 @@ def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
     found = searched(RateSearch(100), lambda lag: 0.0, seconds=90)
 
     assert found.describe("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
+    said = SearchResult(23_400.0, 25_000.0, 1_900.0).describe("g")
+    assert said == "sustained 23,400 rows/s: at 25,000 the lag of group g grew by 1,900 records/s"
 
 
 def test_a_group_that_commits_nothing_ends_the_search() -> None:
@@ -92,8 +94,7 @@ def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
     """A group that starts with a backlog gets the time to work it off."""
     search = RateSearch(1000)
     backlog = 30_000
-    end = position = 0.0
-    position = -backlog
+    end, position = 0.0, -30_000.0
     for second in range(40):
         end += search.rate
         position = min(end, position + 5000.0)
@@ -101,12 +102,6 @@ def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
         search.add_sample(LagSample(second + 1.0, round(end) + backlog, round(position) + backlog))
     assert search.rate > 1000.0
     assert search.verdict is None
-
-
-def test_the_line_says_the_rate_and_what_was_too_much() -> None:
-    said = SearchResult(23_400.0, 25_000.0, 1_900.0).describe("g")
-
-    assert said == "sustained 23,400 rows/s: at 25,000 the lag of group g grew by 1,900 records/s"
 
 
 def test_growth_is_measured_from_one_trough_to_the_next() -> None:
@@ -125,11 +120,10 @@ def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest
     over = threading.Event()
 
     def ask() -> Offsets | None:
-        try:
-            return next(answers)
-        except StopIteration:
+        answer = next(answers, "none")
+        if answer == "none":
             over.set()
-            return None
+        return answer if isinstance(answer, Offsets) else None
 
     with LagMonitor(ask, lambda sample: heard.append(sample.lag), RateSearch(5)):
         assert over.wait(30)

@@ -12,19 +12,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.load_run import Engine, in_process, play
+from support.loads import CANAL, DDL, PLAN, Run
 from support.processes import children, living
 
 from simulator.errors import DeliveryError
 from simulator.load.epochs.epoch import Pace, Window
+from simulator.load.epochs.epochs import schema_epochs
 from simulator.load.feed import Feed
+from simulator.load.reports.sent_window import SentWindow
+from simulator.load.windows.sender import WindowSender
+from simulator.run.outputs import Output
+from simulator.sinks import SINKS
+from simulator.sinks.files import directory
 from simulator.sinks.files.settings import FileSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WINDOWS = 7
-"""Five windows of half a second; statements cut two of them."""
+WINDOWS = 6
+"""Four windows of half a second; statements cut two of them."""
+
+Engine = Callable[[Feed, Output], None]
+"""Sends what the feed gives."""
+
+
+def in_process(feed: Feed, output: Output) -> None:
+    feed.send_all(WindowSender(SINKS[output.sink](output.settings, output.destinations.topics)))
+
+
+def play(to: Path, engine: Engine, feed_kind: type[Feed] = Feed) -> list[SentWindow]:
+    """Write two seconds of a run as fixtures; return the windows that were sent."""
+    run = Run(PLAN.replace("2000", "400") + DDL.replace("300ms", "700ms"), CANAL)
+    settings = directory.begin(to, "jsonl", shared=True)
+    output = replace(run.output, sink="jsonl", settings=settings)
+    sink = SINKS["jsonl"](settings, output.destinations.topics)
+    sent: list[SentWindow] = []
+    epochs = schema_epochs(run.prepared, output, 0)
+    feed = feed_kind(epochs, run.control(2.0, 500), sink, run.begun, observers=[sent.append])
+    engine(feed, output)
+    feed.close()
+    directory.commit(settings, dict.fromkeys(output.destinations.topics, 3))
+    return sent
 
 
 def on_spark(spark: SparkSession, tasks: int, say: Callable[[str], None]) -> Engine:
@@ -66,7 +94,7 @@ class Killing(Feed):
         if self.windows != 3 or window is None:
             return window
         threading.Thread(target=kill_when_it_grows, args=(window.epoch.spec.settings,)).start()
-        return replace(window, pace=Pace(0.5, 0.0))
+        return replace(window, pace=Pace(0.2, 0.0))
 
 
 def kill_when_it_grows(settings: FileSettings) -> None:

@@ -10,81 +10,87 @@ from support.playing import play
 URI = "kafka://127.0.0.1:9/fair?protocol=open-protocol&partition-num=1"
 
 
-def told(directory: Path, definition: str, capfd: pytest.CaptureFixture[str], *options: object, more: str = "") -> str:
-    """Refuse the load of a table, and return the line."""
+def planned(directory: Path, definition: str, more: str = "") -> Path:
     plan = directory / "plan.toml"
     plan.write_text(f'[[table]]\ndefinition = "CREATE TABLE fair.visit ({definition})"\nmix = {{inserts = 1}}\n{more}')
-    assert play("load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", directory / "out", *options) == 2
+    return plan
+
+
+def refusal(plan: Path, capfd: pytest.CaptureFixture[str], *options: object) -> str:
+    """The line with which a load is refused."""
+    out = plan.parent / "out"
+    assert play("load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", out, *options) == 2
     (said,) = (line for line in capfd.readouterr().err.splitlines() if not line.endswith("…"))
-    assert not (directory / "out").exists()
+    assert not out.exists()
     return said
 
 
-@pytest.mark.parametrize(
-    ("definition", "words"),
-    [
-        ("id TINYINT PRIMARY KEY", "'id': tinyint counts from 1 to 127, which is 127 rows, and the table begins with"),
-        ("id INT PRIMARY KEY, c CHAR(1) UNIQUE", "'c': char counts from 1 to 9, which is 9 rows"),
-        ("id INT PRIMARY KEY, d DECIMAL(3,1) UNIQUE", "'d': decimal counts from 1 to 99, which is 99 rows"),
-        ("id INT PRIMARY KEY, b BIT(4), UNIQUE (b)", "'b': bit counts from 1 to 15, which is 15 rows"),
-        ("id INT PRIMARY KEY, t TEXT, UNIQUE (t(2))", "'t': text counts from 1 to 99, which is 99 rows"),
-        ("id BIGINT AUTO_RANDOM(15, 32) PRIMARY KEY", ""),
-    ],
+COUNTED = "id INT PRIMARY KEY, {} UNIQUE"
+ROW_128 = "and row 128 is beyond them; the load"
+VARCHAR = (
+    "'c': varchar counts from 1 to 500, which is 500 rows, and row 501 is beyond them; the load comes to 1,005 rows"
 )
-def test_more_rows_at_the_beginning_than_a_key_holds(
-    definition: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    said = told(tmp_path, definition, capfd, "--duration", "1s", more="rows = 1000\n" if words else "rows = 200000\n")
-    assert words in said and ("1,000" in said or not words)
+AT_ONCE, LATER = ("--duration", "1s"), ("--rate", "100", "--duration", "10s")
 
 
 @pytest.mark.parametrize(
-    ("definition", "more", "words"),
+    ("definition", "options", "more", "words"),
     [
         (
             "id TINYINT PRIMARY KEY",
-            "",
-            "and row 128 is beyond them; the load comes to 1,005 rows, to that one after 1.3s",
+            AT_ONCE,
+            "rows = 1000",
+            "'id': tinyint counts from 1 to 127, which is 127 rows, and",
         ),
-        ("id INT PRIMARY KEY, c CHAR(2) UNIQUE", "", "'c': char counts from 1 to 99, which is 99 rows"),
+        (COUNTED.format("c CHAR(1)"), AT_ONCE, "rows = 1000", "'c': char counts from 1 to 9, which is 9 rows"),
         (
-            "id INT PRIMARY KEY, c VARCHAR(40) UNIQUE",
-            "[table.columns]\nc = {min = 1, max = 500}\n",
-            "'c': varchar counts from 1 to 500, which is 500 rows, and row 501 is beyond them; the load comes to 1,005 rows",
+            COUNTED.format("d DECIMAL(3,1)"),
+            AT_ONCE,
+            "rows = 1000",
+            "'d': decimal counts from 1 to 99, which is 99 rows",
         ),
+        (
+            "id INT PRIMARY KEY, b BIT(4), UNIQUE (b)",
+            AT_ONCE,
+            "rows = 1000",
+            "'b': bit counts from 1 to 15, which is 15",
+        ),
+        (
+            "id INT PRIMARY KEY, t TEXT, UNIQUE (t(2))",
+            AT_ONCE,
+            "rows = 1000",
+            "'t': text counts from 1 to 99, which is 99",
+        ),
+        ("id BIGINT AUTO_RANDOM(15, 32) PRIMARY KEY", AT_ONCE, "rows = 200000", ""),
+        ("id TINYINT PRIMARY KEY", LATER, "rows = 5", f"{ROW_128} comes to 1,005 rows, to that one after 1.3s"),
+        (COUNTED.format("c CHAR(2)"), LATER, "rows = 5", "'c': char counts from 1 to 99, which is 99 rows"),
+        (COUNTED.format("c VARCHAR(40)"), LATER, "rows = 5\n[table.columns]\nc = {min = 1, max = 500}", VARCHAR),
         (
             "id INT PRIMARY KEY, c VARCHAR(7)",
-            '[table.columns]\nc = {template = "row-{id}"}\n',
+            LATER,
+            'rows = 5\n[table.columns]\nc = {template = "row-{id}"}',
             "'c': varchar does not take 'row-1000'",
         ),
     ],
 )
-def test_more_rows_until_the_end_than_a_key_holds(
-    definition: str, more: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_a_load_with_more_rows_than_a_key_holds_is_refused(
+    definition: str, options: tuple[str, ...], more: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    said = told(tmp_path, definition, capfd, "--rate", "100", "--duration", "10s", more=f"rows = 5\n{more}")
-    assert words in said
+    """At the beginning, or until its end."""
+    assert words in refusal(planned(tmp_path, definition, f"{more}\n"), capfd, *options)
 
 
 def test_truncate_in_time_makes_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    often = '[[ddl]]\nevery = "1s"\nkinds = ["truncate"]\n'
-    plan = tmp_path / "plan.toml"
-    table = (
-        '[[table]]\ndefinition = "CREATE TABLE fair.visit (id TINYINT PRIMARY KEY)"\nrows = 5\nmix = {inserts = 1}\n'
-    )
-    plan.write_text(f"{table}{often}")
-    to = ("--master", "none", "--sink-uri", URI, "--fixtures", tmp_path / "out")
-    assert play("load", plan, *to, "--rate", "100", "--duration", "10s") == 0
-    plan.write_text(f'{table}[[ddl]]\nat = "1s"\nsql = "TRUNCATE visit"\n')
-    assert play("load", plan, *to, "--rate", "100", "--duration", "2s") == 0
-    assert play("load", plan, *to, "--rate", "100", "--duration", "9s") == 2
-    assert "tinyint counts from 1 to 127" in capfd.readouterr().err
+    load = ("--rate", "100", "--duration")
+    for entry, duration in (('every = "1s"\nkinds = ["truncate"]', "4s"), ('at = "1s"\nsql = "TRUNCATE visit"', "2s")):
+        plan = planned(tmp_path, "id TINYINT PRIMARY KEY", f"rows = 5\n[[ddl]]\n{entry}\n")
+        to = ("--master", "none", "--sink-uri", URI, "--fixtures", tmp_path / duration)
+        assert play("load", plan, *to, *load, duration) == 0
+    assert "tinyint counts from 1 to 127" in refusal(plan, capfd, *load, "9s")
 
 
 def test_a_load_without_end_says_how_long_it_lasts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    plan = tmp_path / "plan.toml"
-    table = '[[table]]\ndefinition = "CREATE TABLE fair.visit (id {} PRIMARY KEY)"\nrows = 5\nmix = {{inserts = 1}}\n'
-    plan.write_text(table.format("TINYINT"))
+    plan = planned(tmp_path, "id TINYINT PRIMARY KEY", "rows = 5\n")
     assert play("load", plan, "--master", "none", "--console", "--sink-uri", URI, "--rate", "100") == 2
-    warning = "which is 127 rows, and row 128 is beyond them; the load lasts 1.3s of simulated time until then"
+    warning = f"which is 127 rows, {ROW_128} lasts 1.3s of simulated time until then"
     assert warning in capfd.readouterr().err

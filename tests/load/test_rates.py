@@ -34,33 +34,28 @@ def test_one_rate_holds_for_ever(text: str, rows: float, paced: bool) -> None:
     assert made(text) == RateSegments((Segment(0, rows, rows),), (paced,))
 
 
-def test_a_step_holds_until_the_next_one() -> None:
-    assert made("0s:1000, 60s:20000, 5m:max") == RateSegments(
-        (Segment(0, 1000, 1000), Segment(60_000, 20_000, 20_000), Segment(300_000, OF_MAX, OF_MAX)), (True, True, False)
-    )
-
-
-def test_a_ramp_leads_to_the_next_entry() -> None:
-    assert made("0s:1000..20000, 5m:20000") == RateSegments(
-        (Segment(0, 1000, 20_000), Segment(300_000, 20_000, 20_000)), (True, True)
-    )
-
-
-def test_bursts_come_again_without_end() -> None:
-    assert made("1000, every 30s: 100000 for 2s") == RateSegments(
-        (Segment(0, 1000, 1000), Segment(30_000, 100_000, 100_000, 30_000), Segment(32_000, 1000, 1000)),
-        (True, True, True),
-    )
-
-
-def test_there_may_be_nothing_between_bursts_and_steps() -> None:
-    assert made("0s:0, 10s:1000, 20s:0, every 30s: 5 for 1s").segments == (
-        Segment(0, 0, 0),
-        Segment(10_000, 1000, 1000),
-        Segment(20_000, 0, 0),
-        Segment(30_000, 5, 5, 30_000),
-        Segment(31_000, 0, 0),
-    )
+@pytest.mark.parametrize(
+    ("text", "segments", "paced"),
+    [
+        ("0s:1000, 60s:20000, 5m:max", [(0, 1000), (60_000, 20_000), (300_000, OF_MAX)], (True, True, False)),
+        ("0s:1000..20000, 5m:20000", [(0, 1000, 20_000), (300_000, 20_000)], (True, True)),
+        (
+            "1000, every 30s: 100000 for 2s",
+            [(0, 1000), (30_000, 100_000, 100_000, 30_000), (32_000, 1000)],
+            (True, True, True),
+        ),
+        (
+            "0s:0, 10s:1000, 20s:0, every 30s: 5 for 1s",
+            [(0, 0), (10_000, 1000), (20_000, 0), (30_000, 5, 5, 30_000), (31_000, 0)],
+            (True,) * 5,
+        ),
+    ],
+    ids=["steps", "a ramp leads to the next entry", "bursts come again", "nothing between bursts and steps"],
+)
+def test_rates_are_segments(text: str, segments: list[tuple[float, ...]], paced: tuple[bool, ...]) -> None:
+    """From when on and which rate; that to which it leads, and after how long it comes again."""
+    found = tuple(Segment(int(begin), first, *(rest or [first])) for begin, first, *rest in segments)  # type: ignore[arg-type]
+    assert made(text) == RateSegments(found, paced)
 
 
 def test_bursts_interrupt_steps_and_ramps() -> None:
@@ -143,11 +138,7 @@ def test_bursts_without_end_are_those_written_out(text: str) -> None:
 
 def test_bursts_go_on_without_drift() -> None:
     stream = Stream(Model(1, (TableModel("a", "b", 5_000),)), made("1000, every 30s: 100000 for 2s").segments)
-    year_ms = 365 * 86_400_000
+    table, year_ms = stream.timetable, 365 * 86_400_000
 
-    rows = stream.timetable.rows_before(year_ms + 30_000)
-
-    assert rows == 30_000 + year_ms // 30_000 * (2 * 100_000 + 28 * 1000)
-    assert (
-        stream.timetable.transactions_before(year_ms + 1000) == stream.timetable.transactions_before(year_ms) + 10_000
-    )
+    assert table.rows_before(year_ms + 30_000) == 30_000 + year_ms // 30_000 * (2 * 100_000 + 28 * 1000)
+    assert table.transactions_before(year_ms + 1000) == table.transactions_before(year_ms) + 10_000

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
-from support.loaded import CUSTOMERS, LOG, ORDERS, PARTS, epoch, window
+from support.load_told import BY_KEY
+from support.loads import Run, shop_plan, window
 
 from simulator import tso
 from simulator.columns.change_frame import INSERT
@@ -23,12 +25,22 @@ from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records
 
 PROTOCOLS = ("open-protocol", "canal-json")
-KEYED = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
-def of(protocol: str, **more: object) -> SchemaEpoch:
-    options = f"protocol={protocol}&partition-num=4"
-    return epoch(ORDERS, CUSTOMERS, PARTS, options=options, toml=KEYED, **more)  # type: ignore[arg-type]
+def of(protocol: str) -> SchemaEpoch:
+    uri = "kafka://127.0.0.1:9092/load?partition-num=4&protocol="
+    return Run(shop_plan(), protocol, uri=uri, toml=BY_KEY).at(0)
+
+
+def ahead_of_time(made: SchemaEpoch, ends: Sequence[int]) -> list[Message]:
+    """Send windows one after the other, while the next one is made."""
+    messages: list[Message] = []
+    sender = WindowSender(MemorySink(messages, ["load"]))
+    for first, end in zip((0, *ends), ends):
+        sender.send(window(made, first, end), range(4))
+        time.sleep(0.02)  # so that something is there
+    sender.close()
+    return messages
 
 
 def one_by_one(made: SchemaEpoch, bounds: Sequence[int], owned: Sequence[int] = range(4)) -> list[Message]:
@@ -49,18 +61,21 @@ def by_partition(messages: Sequence[Message]) -> dict[int, list[tuple[bytes | No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("ends", [(100, 200, 300, 400), (100, 150, 151, 390, 400), (400,), (30, 400)])
+@pytest.mark.parametrize(
+    ("protocol", "ends"),
+    [
+        ("open-protocol", (100, 200, 300, 400)),
+        ("canal-json", (100, 150, 151, 390, 400)),
+        ("open-protocol", (30, 400)),
+        ("canal-json", (400,)),
+    ],
+)
 def test_messages_made_ahead_are_those_that_would_be_made_for_the_window(protocol: str, ends: tuple[int, ...]) -> None:
-    """The next window may be shorter or longer than expected."""
-    made, messages = of(protocol), list[Message]()
-    sender = WindowSender(MemorySink(messages, ["load"]))
-    for first, end in zip((0, *ends), ends):
-        sender.send(window(made, first, end), range(4))
-        time.sleep(0.02)  # so that something is there
-    sender.close()
-
-    assert by_partition(messages) == by_partition(one_by_one(made, (0, *ends)))
+    """The next window may be shorter or longer than expected; nothing is made ahead beyond a statement."""
+    made = of(protocol)
+    expected = by_partition(one_by_one(made, (0, *ends)))
+    assert by_partition(ahead_of_time(made, ends)) == expected
+    assert by_partition(ahead_of_time(replace(made, end_ms=ends[-1]), ends)) == expected
 
 
 @pytest.mark.slow
@@ -87,16 +102,6 @@ def test_little_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     ahead.stop()
 
     assert 0 < sum(item.size for item in held) < 5000 + max(item.size for item in held)
-
-
-def test_nothing_is_made_ahead_beyond_a_statement() -> None:
-    made, messages = of("canal-json", end_ms=130), list[Message]()
-    sender = WindowSender(MemorySink(messages, ["load"]))
-    for first, end in ((0, 100), (100, 130)):
-        sender.send(window(made, first, end), range(4))
-    sender.close()
-
-    assert by_partition(messages) == by_partition(one_by_one(made, (0, 100, 130)))
 
 
 def test_what_goes_wrong_ahead_of_a_window_is_raised_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,13 +140,15 @@ def sent(made: SchemaEpoch, end_ms: int, pace: Pace, stop_request: StopRequest |
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_records_go_out_when_they_are_due(protocol: str) -> None:
-    sink, began = sent(of(protocol), 400, Pace(1.0, 0.0))
-    late = [now - began - (ms - tso.physical(tso.DEFAULT_START_TS)) / 1000 for now, ms in sink.came]
+def test_records_go_out_when_they_are_due_in_the_order_of_their_partition(protocol: str) -> None:
+    made = of(protocol)
+    sink, began = sent(made, 400, Pace(1.0, 0.0))
+    late = [now - began - (ms - made.spec.start_ms) / 1000 for now, ms in sink.came]
 
     assert min(late) > -0.06  # 50 ms of records go together
     assert sorted(late)[len(late) // 2] < 0.5
     assert sink.came[-1][0] - began > 0.3
+    assert by_partition(sink.messages) == by_partition(one_by_one(made, (0, 400)))
 
 
 def test_a_window_that_is_late_catches_up() -> None:
@@ -159,20 +166,12 @@ def test_nothing_is_held_back_once_an_end_is_asked_for() -> None:
     assert len(sink.came) == len(one_by_one(of("canal-json"), (0, 400)))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_held_back_records_keep_the_order_of_their_partition(protocol: str) -> None:
-    made = of(protocol)
-    sink, _ = sent(made, 100, Pace(1.0, 0.0))
-
-    assert by_partition(sink.messages) == by_partition(one_by_one(made, (0, 100)))
-
-
 def counts(reports: Sequence[TaskReport]) -> Counter[int]:
     return sum((Counter({op: rows}) for report in reports for _, op, _, rows in report.changes), Counter[int]())
 
 
 def test_a_report_is_of_the_window_alone() -> None:
-    made = epoch(ORDERS, LOG, toml="force-replicate = true")
+    made = of("open-protocol")
     sink = MemorySink([], ["load"])
     reports = [send_window(window(made, first, first + 100), range(4), sink) for first in range(0, 400, 100)]
     whole = send_window(window(made, 0, 400), range(4), MemorySink([], ["load"]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.evolving import behind
 
@@ -72,7 +72,6 @@ def tables(known: Catalog) -> list[Table]:
     return [table for table in found if table is not None]
 
 
-@settings(deadline=None)
 @given(least=st.integers(1, 5000), more=st.integers(0, 5000), seed=st.integers(0, 99))
 def test_intervals_lie_between_the_least_and_the_most(least: int, more: int, seed: int) -> None:
     wanted = DdlSchedule((least, least + more), STATEMENT_KINDS)
@@ -94,12 +93,9 @@ def test_entries_come_in_order_of_time_each_in_a_millisecond_of_its_own() -> Non
         assert numbers == list(range(len(numbers)))
 
 
-def test_kinds_come_in_turn() -> None:
-    said, _ = played([every(*STATEMENT_KINDS)], 10)
-    assert [chosen.kind for chosen in said] == [*STATEMENT_KINDS] * 2
+def test_kinds_come_in_turn_or_as_the_seed_chooses() -> None:
+    assert [chosen.kind for chosen in played([every(*STATEMENT_KINDS)], 10)[0]] == [*STATEMENT_KINDS] * 2
 
-
-def test_kinds_chosen_by_the_seed_all_come_and_differ_by_seed() -> None:
     wanted = [every(*STATEMENT_KINDS, random=True)]
     said, other = (played(wanted, 60, seed)[0] for seed in (1, 2))
     assert {chosen.kind for chosen in said} == set(STATEMENT_KINDS)
@@ -122,27 +118,23 @@ def test_a_table_does_not_grow_without_end(kinds: tuple[str, ...], columns: int,
 
 
 def test_a_column_comes_with_a_default_and_a_name_that_no_other_had() -> None:
-    said, _ = played([every(ADD_COLUMN, DROP_COLUMN, table=0)], 400)
+    said, _ = played([every(ADD_COLUMN, DROP_COLUMN, table=0)], 200)
     added = [chosen.text for chosen in said if chosen.kind == ADD_COLUMN]
     names = [text.split("ADD COLUMN ")[1].split()[0] for text in added]
-    assert len(set(names)) == len(names) == 200
+    assert len(set(names)) == len(names) == 100
     assert all(" DEFAULT " in text for text in added)
     assert {type for type, _ in TYPES if any(f" {type} " in text for text in added)} == {type for type, _ in TYPES}
     assert 0 < sum("NOT NULL" in text for text in added) < len(added)
 
-
-def test_a_name_that_the_table_has_already_is_passed_over() -> None:
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, ADDED_3 INT)", "shop")
     chosen = DdlChooser([every(ADD_COLUMN)], 7, [table.last_ids], [""]).choose(ScheduledDdl(1, 0, 0), [table], False)
     assert "ADD COLUMN `added_3_2`" in chosen.text
 
 
 def test_truncate_never_meets_a_table_that_a_foreign_key_refers_to() -> None:
+    """Where a plan asks for it, the plan is refused."""
     said, _ = played([every(TRUNCATE)], 20)
     assert {chosen.text for chosen in said} == {"TRUNCATE TABLE `shop`.`orders`"}
-
-
-def test_truncate_of_a_table_that_a_foreign_key_refers_to_is_refused_when_the_plan_is_read() -> None:
     circle = [
         replace(table, foreign_keys=tuple(replace(foreign, table=other.name) for foreign in ORDERS.foreign_keys))
         for table, other in (SHOP, SHOP[::-1])

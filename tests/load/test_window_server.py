@@ -76,8 +76,11 @@ class Task:
         return None if (answer := receive_message(self.file)) == OVER else pickle.loads(answer)
 
 
+Start = Callable[[], list[Task]]
+
+
 @pytest.fixture
-def start(windows: WindowServer) -> Iterator[Callable[[], list[Task]]]:
+def start(windows: WindowServer) -> Iterator[Start]:
     """Start a job, and return its two tasks."""
     started: list[Task] = []
 
@@ -92,12 +95,14 @@ def start(windows: WindowServer) -> Iterator[Callable[[], list[Task]]]:
 
 
 def ask_both(tasks: list[Task], *more: Any) -> list[Any]:
+    """Return the answers, or the errors instead of them."""
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda task: task.ask(*more), tasks))
+        answers = [pool.submit(task.ask, *more) for task in tasks]
+    return [answer.exception() or answer.result() for answer in answers]
 
 
 def test_a_window_is_finished_when_both_tasks_have_sent_it(
-    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
+    windows: WindowServer, feed: OneWindow, start: Start
 ) -> None:
     """The epoch is sent with its first window only."""
     tasks = start()
@@ -110,21 +115,17 @@ def test_a_window_is_finished_when_both_tasks_have_sent_it(
     assert windows.over
 
 
-def test_an_error_of_the_feed_ends_the_processes(
-    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
-) -> None:
+def test_an_error_of_the_feed_ends_the_processes(windows: WindowServer, feed: OneWindow, start: Start) -> None:
     tasks = start()
     ask_both(tasks)
     feed.error = DeliveryError("the broker is gone")
 
-    with ThreadPoolExecutor(2) as pool:
-        answers = [pool.submit(task.ask, REPORT, 0) for task in tasks]
-    assert [type(answer.exception()) for answer in answers] == [EOFError, EOFError]
+    assert [type(answer) for answer in ask_both(tasks, REPORT, 0)] == [EOFError, EOFError]
     assert windows.error is feed.error
 
 
 def test_a_window_is_handed_out_again_when_its_senders_have_ended(
-    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
+    windows: WindowServer, feed: OneWindow, start: Start
 ) -> None:
     old = start()
     stale = Task(old[0].job)
@@ -142,7 +143,7 @@ def test_a_window_is_handed_out_again_when_its_senders_have_ended(
 
 
 def test_a_job_that_is_to_end_hands_no_window_to_its_tasks_but_to_those_of_the_next(
-    windows: WindowServer, feed: OneWindow, start: Callable[[], list[Task]]
+    windows: WindowServer, feed: OneWindow, start: Start
 ) -> None:
     """It is no restart: nothing is sent again."""
     first = start()

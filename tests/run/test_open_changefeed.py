@@ -1,4 +1,4 @@
-"""A changefeed that stays open: steps played one at a time."""
+"""A changefeed that stays open: steps played one at a time, and messages of statements that wait for each other."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from support.playing import play
 from simulator import releases
 from simulator.consumer.records import read_records
 from simulator.errors import UserError
+from simulator.run import open_changefeed
 from simulator.run.open_changefeed import OpenChangefeed
 from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
-from simulator.ticdc.changefeed import Changefeed, load
+from simulator.ticdc.changefeed import load
 
 DATA = Path(__file__).parent.parent.parent / "scenarios" / "data"
 BEFORE, AFTER = DATA / "airports-20250224", DATA / "airports-20260905"
@@ -35,8 +36,8 @@ RELEASE = releases.V8_5
 TOPICS = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}"}]\n'
 
 
-def live(output: MemoryOutput, changefeed: Changefeed) -> OpenChangefeed:
-    return OpenChangefeed(output, changefeed, RELEASE)
+def opened_into(messages: list[Message]) -> OpenChangefeed:
+    return OpenChangefeed(MemoryOutput(load(URI), messages), load(URI), RELEASE)
 
 
 def played(opened: OpenChangefeed, steps: Sequence[SnapshotStep | WaitStep] = STEPS) -> OpenChangefeed:
@@ -47,28 +48,33 @@ def played(opened: OpenChangefeed, steps: Sequence[SnapshotStep | WaitStep] = ST
     return opened
 
 
-def by_partition(messages: Sequence[Message]) -> list[tuple[object, ...]]:
-    records = ((each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in messages)
-    return sorted(records, key=lambda each: each[:3])
+@pytest.fixture(scope="module")
+def messages() -> list[Message]:
+    """What the steps send, one at a time."""
+    found = list[Message]()
+    opened = played(opened_into(found))
+    count = len(found)
+    opened.resolve()
+    assert len(found) == count, "a second watermark at one time is not sent"
+    opened.close()
+    return found
 
 
-def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path) -> None:
+def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path, messages: list[Message]) -> None:
     """Byte for byte, where a message is an event; protocols that batch end a batch with each step."""
-    scenario, messages = tmp_path / "scenario.toml", list[Message]()
+    scenario = tmp_path / "scenario.toml"
     scenario.write_text(SCENARIO)
-    played(live(MemoryOutput(load(URI), messages), load(URI))).close()
     assert play("run", scenario, "--sink-uri", URI, "--master", "none", "--fixtures", tmp_path / "out") == 0
-    records = read_records(str(tmp_path / "out"))
-    assert by_partition(messages) == [
-        (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in records
+    records = ((each.topic, each.partition, each.offset, each.timestamp, each.key, each.value) for each in messages)
+    assert sorted(records, key=lambda each: each[:3]) == [
+        (each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
+        for each in read_records(str(tmp_path / "out"))
     ]
     assert len(messages) > 1000
 
 
-def test_messages_lie_in_order_of_time() -> None:
+def test_messages_lie_in_order_of_time(messages: list[Message]) -> None:
     """In all partitions together, no watermark comes before a row below it."""
-    messages = list[Message]()
-    played(live(MemoryOutput(load(URI), messages), load(URI))).close()
     watermark = 0
     for message in messages:
         if b"TIDB_WATERMARK" in (message.value or b""):
@@ -79,23 +85,21 @@ def test_messages_lie_in_order_of_time() -> None:
 
 
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
-    messages, directory = list[Message](), tmp_path / "out"
-    opened = played(live(FixturesOutput(load(URI), messages, directory, "jsonl"), load(URI)))
-    assert not directory.exists()
-    opened.close()
+    """What is not complete leaves no files."""
+    directory = tmp_path / "out"
+    for complete, format in ((False, "parquet"), (True, "jsonl")):
+        messages = list[Message]()
+        output = FixturesOutput(load(URI), messages, directory, format)
+        opened = played(OpenChangefeed(output, load(URI), RELEASE), STEPS[:2])
+        assert not directory.exists()
+        opened.close(complete=complete)
+        assert [path.name for path in tmp_path.iterdir()] == ["out"] * complete
     assert len(list(read_records(str(directory)))) == len(messages)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_what_is_not_complete_leaves_no_files(tmp_path: Path) -> None:
-    opened = played(live(FixturesOutput(load(URI), [], tmp_path / "out", "parquet"), load(URI)))
-    opened.close(complete=False)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_step_that_cannot_be_played_leaves_everything_as_it_was(tmp_path: Path) -> None:
     messages = list[Message]()
-    opened = played(live(MemoryOutput(load(URI), messages), load(URI)), STEPS[:2])
+    opened = played(opened_into(messages), STEPS[:2])
     stood, count = opened.position, len(messages)
     with pytest.raises(UserError, match="no such directory"):
         opened.play(SnapshotStep(tmp_path / "nowhere"))
@@ -104,21 +108,12 @@ def test_a_step_that_cannot_be_played_leaves_everything_as_it_was(tmp_path: Path
     assert len(messages) > count
 
 
-def test_a_second_watermark_at_one_time_is_not_sent() -> None:
-    messages = list[Message]()
-    opened = played(live(MemoryOutput(load(URI), messages), load(URI)))
-    count = len(messages)
-    opened.resolve()
-    assert len(messages) == count
-    opened.close()
-
-
 @pytest.mark.kafka
 def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
     """The messages of a step are in their topics as soon as it is played."""
     uri = f"kafka://{kafka}/live?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     changefeed, messages = load(uri, TOPICS), list[Message]()
-    opened = live(KafkaOutput(changefeed, messages), changefeed)
+    opened = OpenChangefeed(KafkaOutput(changefeed, messages), changefeed, RELEASE)
     opened.play(WaitStep(1000))
     assert {each.topic for each in messages} == {"live"}
     played(opened)
@@ -132,3 +127,57 @@ def test_topics_of_kafka_come_as_they_are_met(kafka: str) -> None:
             if each.topic == topic
         ]
     opened.close()
+
+
+CONFIG = '[sink]\ndispatchers = [{matcher = ["test.*"], partition = "index-value", topic = "{schema}-{table}"}]'
+STATEMENTS = [
+    "USE test",
+    "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(9) UNIQUE, b INT UNSIGNED)",
+    "CREATE TABLE u (id INT PRIMARY KEY, a VARCHAR(9))",
+    *(f"INSERT INTO {'tu'[n % 2]} (id, a) VALUES ({n}, 'a{n}'), ({n + 100}, 'b{n}')" for n in range(9)),
+    "BEGIN",
+    "UPDATE t SET a = 'c' WHERE id = 2",
+    "INSERT INTO u VALUES (900, NULL)",
+    "COMMIT",
+    "SELECT * FROM t",
+    "ALTER TABLE u ADD COLUMN c INT DEFAULT 7",
+    "DELETE FROM u WHERE id < 6",
+    "UPDATE t SET id = id + 50 WHERE id > 3",
+    *(f"REPLACE INTO t VALUES ({n % 7}, 'x{n}', {n})" for n in range(9)),
+]
+
+
+def messages_of(protocol: str, tag: str, prompt: bool) -> list[Message]:
+    release = releases.find(tag)
+    uri = f"kafka://127.0.0.1:9092/t?protocol={protocol}&partition-num=3&enable-tidb-extension=true&max-batch-size=4"
+    changefeed = load(uri, CONFIG, release)
+    sent: list[Message] = []
+    opened = OpenChangefeed(MemoryOutput(changefeed, sent), changefeed, release, resolved_interval_ms=10)
+    for number, text in enumerate(STATEMENTS):
+        opened.execute(text, prompt)
+        if number == 10:
+            opened.play(WaitStep(25))
+    opened.resolve()
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("protocol", "tag"),
+    [("open-protocol", "v8.5.3"), ("open-protocol", "v6.5.6"), ("canal-json", "v8.5.3"), ("simple", "v8.5.3")],
+)
+def test_messages_that_wait_are_the_same(protocol: str, tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_changefeed, "MOST_WAITING", 12)
+    waited, prompt = (messages_of(protocol, tag, prompt) for prompt in (False, True))
+    assert len(prompt) > len(STATEMENTS)
+    assert waited == prompt
+
+
+def test_messages_wait_until_they_are_delivered() -> None:
+    sent: list[Message] = []
+    opened = opened_into(sent)
+    opened.execute("CREATE TABLE test.t (id INT PRIMARY KEY)")
+    before = len(sent)
+    opened.execute("INSERT INTO test.t VALUES (1)", prompt=False)
+    waiting = len(sent)
+    opened.deliver()
+    assert waiting == before < len(sent)

@@ -19,7 +19,7 @@ from simulator.consumer.records import read_records
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BIG, SMALL = 12_000, 300
+BIG, SMALL = 4_000, 100
 """Rows of two tables."""
 
 Appended = tuple[int, Event]

@@ -28,6 +28,11 @@ def write(directory: Path, **definitions: str) -> Path:
     return directory
 
 
+ID, WITH_X = "(id int primary key)", "(id int primary key, x int)"
+NAMED, TITLED = "(id int primary key, name int)", "(id int primary key, title int)"
+PARTED = "(id int primary key) partition by range (id) ({})"
+
+
 class Shop:
     """Two snapshots; the second defines tables anew."""
 
@@ -65,7 +70,7 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def test_tables_that_come_are_created_before_all_rows_and_those_that_go_dropped_behind_them(shop: Shop) -> None:
-    shop.before(old="(id int primary key)").after(new="(id int primary key)", x__y="(a int primary key)")
+    shop.before(old=ID).after(new=ID, x__y="(a int primary key)")
     planned = shop.plan()
     assert [(event.query, event.type_code) for event in planned.statements] == [
         ("CREATE DATABASE `x`", 1),
@@ -79,7 +84,7 @@ def test_tables_that_come_are_created_before_all_rows_and_those_that_go_dropped_
 
 def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     """USE chooses the database; several jobs of one statement each have a commit-ts."""
-    shop.before(a="(id int primary key)", b="(id int primary key)").after(a="(id int primary key, x int)")
+    shop.before(a=ID, b=ID).after(a=WITH_X)
     ddl = "-- first\nUSE shop;\nALTER TABLE a /* here */ add x int;\ndrop table b;"
     planned = shop.plan(ddl)
     texts = [event.query for event in planned.statements]
@@ -87,19 +92,22 @@ def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     assert [line.partition(": ")[2] for line in planned.notes] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
 
 
-@pytest.mark.parametrize("at", ["start", "middle", "end"])
-def test_statements_stand_at_the_place_that_is_asked_for(shop: Shop, at: str) -> None:
-    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
-    planned = shop.plan(at=at)
-    begin, end = planned.timeline.start_ms, planned.timeline.end_ms
-    share = (tso.physical(planned.statements[0].commit_ts) - begin) / (end - begin)
-    assert share == pytest.approx({"start": 0, "middle": 0.5, "end": 0.9}[at], abs=0.001)
+def test_statements_stand_at_the_place_that_is_asked_for(shop: Shop) -> None:
+    """A column that defaults to the time has that of the statement in rows that were there."""
+    shop.before(a=ID).after(a="(id int primary key, at datetime(3) default current_timestamp(3))")
+    for at, expected in {"start": 0, "middle": 0.5, "end": 0.9}.items():
+        planned = shop.plan(at=at)
+        begin, end, commit_ts = planned.timeline.start_ms, planned.timeline.end_ms, planned.statements[0].commit_ts
+        assert (tso.physical(commit_ts) - begin) / (end - begin) == pytest.approx(expected, abs=0.001)
+        (changed,) = planned.snapshot_pairs[0].changed
+        assert changed.transition.sources[-1] == FromDefault(tso.sql_time(commit_ts)[:-3])
 
 
-@pytest.mark.parametrize("renamed", ["name=title", "item.name=title", "shop.item.name=shop.item.title"])
-def test_a_column_that_the_user_says_is_renamed_keeps_its_values(shop: Shop, renamed: str) -> None:
-    shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
-    assert shop.statement_texts(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
+def test_a_column_that_the_user_says_is_renamed_keeps_its_values(shop: Shop) -> None:
+    shop.before(item=NAMED).after(item=TITLED)
+    for renamed in ("name=title", "item.name=title", "shop.item.name=shop.item.title"):
+        rename = "ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"
+        assert shop.statement_texts(renamed=(renamed,)) == [rename]
     assert shop.statement_texts() == [
         "ALTER TABLE `shop`.`item` DROP COLUMN `name`",
         "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT",
@@ -119,7 +127,7 @@ def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: 
 
 
 def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Shop) -> None:
-    shop.before(item="(id int primary key)").after(goods="(id int primary key)")
+    shop.before(item=ID).after(goods=ID)
     config = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "of_{table}", partition = "table"}]\n'
     planned = shop.plan(renamed=("item=goods",), config=config)
     renamed_at = planned.statements[0].commit_ts
@@ -132,28 +140,23 @@ def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Sh
 
 
 def test_what_is_not_replicated_runs_and_is_not_sent(shop: Shop) -> None:
-    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
+    shop.before(a=ID).after(a=WITH_X)
     planned = shop.plan("ALTER TABLE a CACHE; ALTER TABLE a NOCACHE; ALTER TABLE a ADD x int")
     assert [event.query for event in planned.statements] == ["ALTER TABLE `a` ADD COLUMN `x` INT"]
     assert re.search(r"ALTER TABLE a CACHE; not sent: .*allow-list", planned.notes[0])
 
 
-def test_an_event_filter_ignores_the_statement_and_the_table_changes_all_the_same(shop: Shop) -> None:
-    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
-    config = '[filter]\nevent-filters = [{matcher = ["shop.a"], ignore-event = ["add column"]}]\n'
-    planned = shop.plan(config=config)
+def test_what_filters_leave_out_changes_all_the_same(shop: Shop) -> None:
+    """Tables that the filter leaves out may differ in anything."""
+    shop.before(a=ID, b="(id int primary key clustered)").after(a=WITH_X, b="(id int primary key nonclustered, y json)")
+    rules, ignored = 'rules = ["shop.a"]', 'event-filters = [{matcher = ["shop.a"], ignore-event = ["add column"]}]'
+    planned = shop.plan(config=f"[filter]\n{rules}\n{ignored}\n")
     assert planned.statements == ()
     assert [len(physical.table.columns) for physical in planned.tables] == [1, 2]
 
 
-def test_tables_that_the_filter_leaves_out_may_differ_in_anything(shop: Shop) -> None:
-    shop.before(a="(id int primary key)", b="(id int primary key clustered)")
-    shop.after(a="(id int primary key)", b="(id int primary key nonclustered, x json)")
-    assert shop.plan(config='[filter]\nrules = ["shop.a"]\n').statements == ()
-
-
 def test_statements_that_lead_elsewhere_are_refused_with_what_is_missing(shop: Shop) -> None:
-    shop.before(a="(id int primary key)").after(a="(id int primary key, x int, y int)")
+    shop.before(a=ID).after(a="(id int primary key, x int, y int)")
     assert shop.refused("ALTER TABLE a ADD x int").endswith("still needed: ALTER TABLE `shop`.`a` ADD COLUMN `y` int")
 
 
@@ -168,47 +171,39 @@ def test_statements_that_lead_elsewhere_are_refused_with_what_is_missing(shop: S
     ],
 )
 def test_a_statement_that_tidb_refuses_is_refused_in_its_words(shop: Shop, ddl: str, code: str, words: str) -> None:
-    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
+    shop.before(a=ID).after(a=WITH_X)
     said = shop.refused(ddl or "-- nothing")
     assert words in said and "change.sql" in said and said.startswith(f"[{code}] " if code else "")
 
 
 def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Shop) -> None:
     """A table that a rename brings into the filter."""
-    definition = "(id int primary key)"
-    shop.before(a=definition, side=definition).after(a=definition, b=definition)
+    shop.before(a=ID, side=ID).after(a=ID, b=ID)
     with pytest.raises(DdlError, match="CDC:ErrSyncRenameTableFailed"):
         shop.plan("RENAME TABLE side TO b", config='[filter]\nrules = ["shop.a", "shop.b"]\n')
 
 
-@pytest.mark.parametrize(
-    ("renamed", "words"),
-    [
-        (("name",), "expected OLD=NEW"),
-        (("nope=title",), "no table has a column 'nope' only before"),
-        (("name=nope",), "'nope' only after"),
-    ],
-)
-def test_a_rename_that_means_nothing_is_refused(shop: Shop, renamed: tuple[str, ...], words: str) -> None:
-    shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
-    assert words in shop.refused(renamed=renamed)
-
-
-def test_a_rename_that_could_mean_two_columns_is_refused(shop: Shop) -> None:
-    named, titled = "(id int primary key, name int)", "(id int primary key, title int)"
-    shop.before(a=named, b=named).after(a=titled, b=titled)
-    assert "could mean a column of shop.a, shop.b" in shop.refused(renamed=("name=title",))
+def test_a_rename_that_means_nothing_is_refused(shop: Shop) -> None:
+    """Or that could mean two columns."""
+    shop.before(item=NAMED).after(item=TITLED)
+    for renamed, words in {
+        "name": "expected OLD=NEW",
+        "nope=title": "no table has a column 'nope' only before",
+        "name=nope": "'nope' only after",
+    }.items():
+        assert words in shop.refused(renamed=(renamed,))
+    shop.before(b=NAMED).after(b=TITLED)
+    assert "could mean a column of shop.b, shop.item" in shop.refused(renamed=("name=title",))
 
 
 def test_exchanged_partitions_are_refused(shop: Shop) -> None:
-    parted = "(id int primary key) partition by range (id) (partition p0 values less than (9))"
-    shop.before(a=parted, b="(id int primary key)").after(a=parted, b="(id int primary key)")
+    parted = PARTED.format("partition p0 values less than (9)")
+    shop.before(a=parted, b=ID).after(a=parted, b=ID)
     assert "EXCHANGE PARTITION moves rows" in shop.refused("ALTER TABLE a EXCHANGE PARTITION p0 WITH TABLE b")
 
 
 def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop: Shop) -> None:
-    definition = "(id int primary key)"
-    shop.before(a=definition, b=definition).after(c=definition, d=definition)
+    shop.before(a=ID, b=ID).after(c=ID, d=ID)
     planned = shop.plan("RENAME TABLE a TO c, b TO d")
     assert [(event.query, event.type_code) for event in planned.statements] == [
         ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14),
@@ -219,9 +214,8 @@ def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop
 
 def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) -> None:
     """A partition that is emptied has another id afterwards, the others keep theirs."""
-    parts = "(partition p0 values less than (9), partition p1 values less than (99))"
-    parted = f"(id int primary key) partition by range (id) {parts}"
-    shop.before(a="(id int primary key)", p=parted).after(a="(id int primary key)", p=parted)
+    parted = PARTED.format("partition p0 values less than (9), partition p1 values less than (99)")
+    shop.before(a=ID, p=parted).after(a=ID, p=parted)
     planned = shop.plan("TRUNCATE TABLE a; ALTER TABLE p TRUNCATE PARTITION p1")
     lost = {
         changed.after[1]: [planned.tables[index].partition_id for index in changed.transition.lost]
@@ -233,15 +227,7 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
 
 
 def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> None:
-    definition = "(id int primary key)"
-    planned = shop.before(a=definition).after(a=definition, b=definition).plan("CREATE TABLE b LIKE a")
+    planned = shop.before(a=ID).after(a=ID, b=ID).plan("CREATE TABLE b LIKE a")
     changed = planned.snapshot_pairs[0].changed
     assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
     assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)
-
-
-def test_a_column_that_defaults_to_the_time_has_that_of_the_statement_in_rows_that_were_there(shop: Shop) -> None:
-    shop.before(a="(id int primary key)").after(a="(id int primary key, at datetime(3) default current_timestamp(3))")
-    planned = shop.plan()
-    moment = tso.sql_time(planned.statements[0].commit_ts)[:-3]
-    assert planned.snapshot_pairs[0].changed[0].transition.sources[-1] == FromDefault(moment)

@@ -1,4 +1,7 @@
-"""A run to Kafka that is killed, stopped or loses its broker, and one that goes on from its checkpoint."""
+"""A run to Kafka that is killed, stopped or loses its broker, and one that goes on from its checkpoint.
+
+What is killed or stopped is a process.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.cut_short import RUN, held
+from support.cut_short import RUN, assert_nothing_is_lost, held
 from support.playing import play
 from support.processes import errors, started, wait_until
-from support.resumed import assert_nothing_is_lost
 
 from simulator.consumer.records import Record
 from simulator.errors import DeliveryError
@@ -32,37 +34,29 @@ def checkpoint_of(directory: Path) -> int:
     return int(json.loads(file.read_text())["commit_ts"]) if file.exists() else 0
 
 
-@pytest.mark.parametrize(("master", "moments"), [("none", (4, 9)), ("local[2]", (6,))])
 def test_a_run_that_is_killed_goes_on_where_all_was_acknowledged(
-    two_tables: tuple[str, Path, Path],
-    whole: list[Record],
-    kafka: str,
-    tmp_path: Path,
-    master: str,
-    moments: tuple[int, ...],
+    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, tmp_path: Path
 ) -> None:
-    """Between two watermarks; the last of them goes on in this process."""
-    topic = f"killed-{master[:5]}"
-    uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
-    command = *two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands"
-    for number, moment in enumerate(moments):
-        begun, resume = checkpoint_of(tmp_path / "stands"), ("--resume",) if number else ()
-        seen = {begun}
-        with started(*command, *resume, "--speed", "8", "--master", master, stdout=subprocess.DEVNULL) as process:
+    """Between two watermarks, twice; then it goes on in this process."""
+    uri, stands = f"kafka://{kafka}/killed?protocol=open-protocol&partition-num=2", tmp_path / "stands"
+    command = *two_tables, *RUN, uri, "--master", "none", "--checkpoint", stands
+    for resume, moment in (((), 3), (("--resume",), 5)):
+        seen = {checkpoint_of(stands)}
+        with started(*command, *resume, "--speed", "8", stdout=subprocess.DEVNULL) as process:
 
             def far_enough() -> bool:
-                seen.add(checkpoint_of(tmp_path / "stands"))
+                seen.add(checkpoint_of(stands))
                 return len(seen) > moment
 
             wait_until(process, far_enough)
             os.killpg(process.pid, signal.SIGKILL)
             assert process.wait(60) == -signal.SIGKILL
-    assert checkpoint_of(tmp_path / "stands") > 0
+    assert checkpoint_of(stands) > 0
 
-    assert play(*command, "--resume", "--master", "none", "--truth", tmp_path / "truth") == 0
-    assert not (tmp_path / "stands").exists()
-    assert_nothing_is_lost(held(kafka, topic), renamed(whole, topic))
-    assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
+    assert play(*command, "--resume", "--truth", tmp_path / "truth") == 0
+    assert not stands.exists()
+    assert_nothing_is_lost(held(kafka, "killed"), renamed(whole, "killed"))
+    assert play("verify", f"kafka://{kafka}/killed", "--truth", tmp_path / "truth") == 0
 
 
 def test_a_run_that_is_stopped_goes_on_behind_its_last_watermark(
@@ -82,15 +76,28 @@ def test_a_run_that_is_stopped_goes_on_behind_its_last_watermark(
     assert assert_nothing_is_lost(held(kafka, "stopped"), renamed(whole, "stopped")) == 0
 
 
-def test_a_run_of_something_else_is_not_gone_on_with(
-    two_tables: tuple[str, Path, Path], kafka: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_run_whose_broker_is_gone_is_not_gone_on_with_as_something_else(
+    two_tables: tuple[str, Path, Path],
+    kafka: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Of another seed, and of a snapshot whose content is another one."""
-    uri = f"kafka://{kafka}/other?protocol=open-protocol&partition-num=2"
+    """It says from where it goes on: not with another seed, nor with a snapshot whose content is another one."""
+
+    def lost(*_: object) -> None:
+        raise DeliveryError("Kafka has acknowledged nothing for 120 s")
+
+    uri = f"kafka://{kafka}/gone?protocol=open-protocol&partition-num=2"
     command = *two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands", "--master", "none"
-    with started(*command, "--speed", "1", stdout=subprocess.DEVNULL) as process:
-        wait_until(process, lambda: checkpoint_of(tmp_path / "stands") > 0)
-        os.killpg(process.pid, signal.SIGKILL)
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "run", lost)
+        assert play(*command) == 3
+    start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "ticdc-sim: Kafka has acknowledged nothing for 120 s",
+        f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there",
+    ]
     assert play(*command) == 2
     assert "did not come to its end" in capsys.readouterr().err
     assert play(*command, "--resume", "--seed", "4", "--resolved-interval", "1s") == 2
@@ -125,26 +132,6 @@ def test_what_cannot_be_asked_together_is_told(
 ) -> None:
     assert play("run", "bank", *options) == 2
     assert capsys.readouterr().err.splitlines()[-1] == f"ticdc-sim: {words}"
-
-
-def test_a_run_whose_broker_is_gone_says_from_where_it_goes_on(
-    two_tables: tuple[str, Path, Path],
-    kafka: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def lost(*_: object) -> None:
-        raise DeliveryError("Kafka has acknowledged nothing for 120 s")
-
-    monkeypatch.setattr(execute, "run", lost)
-    uri = f"kafka://{kafka}/gone?protocol=open-protocol&partition-num=2"
-    assert play(*two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands", "--master", "none") == 3
-    start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
-    assert capsys.readouterr().err.splitlines()[-2:] == [
-        "ticdc-sim: Kafka has acknowledged nothing for 120 s",
-        f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there",
-    ]
 
 
 def test_faults_are_not_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.killed_writes import killed_at
+from support.cut_short import killed_at
 
 from simulator import releases
 from simulator.consumer.storage.directory import open_directory
@@ -77,7 +77,7 @@ def test_a_run_that_is_killed_at_any_file_goes_on_in_the_next_files(
 ) -> None:
     """Rows above the checkpoint may come twice."""
     (whole := Story(tmp_path, release, "whole")).play()
-    expected, again, number = whole.events(), 0, 0
+    expected, again = whole.events(), 0
     files = sum(1 for path in whole.out.rglob("*") if path.is_file())
     for number in range(4, files, 2):
         story = Story(tmp_path, release, f"killed at {number}")

@@ -1,21 +1,21 @@
-"""Scenario files: settings, snapshots and waits in a row, and every mistake in them."""
+"""Scenario files: settings, snapshots and waits in a row, every mistake in them, and the JSON Schema for editors."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import jsonschema
 import pytest
-from support.databases import Rows, Table, contents, contents_after, state, write
+from support.databases import Rows, Table, state, write
 from support.playing import assert_leads, play
 
 from simulator import tso
 from simulator.consumer.decode import Event, RowEvent, Watermark, decode
 from simulator.consumer.records import read_records
 from simulator.errors import ScenarioError
+from simulator.run import scenario_schema
 from simulator.run.scenario import load as load_scenario
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import KeyGroup, StepKind
@@ -23,8 +23,9 @@ from simulator.run.steps.wait import WaitStep
 from simulator.settings import Key, to_text
 from simulator.ticdc.changefeed import load
 
-TOMLS = (Path(__file__).parent.parent.parent / "scenarios").glob("*.toml")
+TOMLS = (Path(__file__).parent.parent.parent / "scenarios").rglob("*.toml")
 SHIPPED = sorted(path for path in TOMLS if "[[step]]" in path.read_text())
+SCHEMA = Path(scenario_schema.__file__).parent / "scenario.schema.json"
 URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 START = 450_000_000_000_000_000
@@ -47,6 +48,7 @@ resolved-interval = "2s"
 speed = "max"
 seed = 7
 """
+BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
 WEEK = """
 [[step]]
 snapshot = "../monday"
@@ -78,11 +80,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("scenarios")
     for day in DAYS:
         write(made / day, [table(day)], 0)
-    (made / "rules").mkdir()
+    for directory in ("rules", "plays"):
+        (made / directory).mkdir()
     (made / "rules" / "changefeed.toml").write_text(BY_KEY)
-    (made / "plays").mkdir()
-    two = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
-    (made / "plays" / "two.toml").write_text(SETTINGS + two)
+    (made / "plays" / "bare.toml").write_text(BARE)
+    (made / "plays" / "two.toml").write_text(SETTINGS + BARE)
     (made / "plays" / "week.toml").write_text(SETTINGS + WEEK)
     return made
 
@@ -90,22 +92,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def two(folder: Path) -> Path:
     """Fixtures of the scenario of two snapshots."""
-    assert play("run", folder / "plays" / "two.toml", "--fixtures", folder / "two") == 0
+    assert play("run", folder / "plays" / "two.toml", "--fixtures", folder / "two", "--master", "none") == 0
     return folder / "two"
 
 
 @pytest.fixture(scope="module")
 def week(folder: Path) -> Path:
     """Fixtures of the scenario of a week, and its summary beside them."""
-    summary = ("--summary", folder / "week.json")
-    assert play("run", folder / "plays" / "week.toml", "--fixtures", folder / "week", *summary) == 0
+    options = ("--fixtures", folder / "week", "--summary", folder / "week.json", "--master", "none")
+    assert play("run", folder / "plays" / "week.toml", *options) == 0
     return folder / "week"
 
 
-def events(fixtures: Path) -> Iterator[tuple[int, Event]]:
+def events(fixtures: Path) -> list[tuple[int, Event]]:
     """Partition and event, each partition in its order."""
-    for record in read_records(str(fixtures)):
-        yield from ((record.partition, event) for event in decode(record.key, record.value))
+    return [
+        (record.partition, event)
+        for record in read_records(str(fixtures))
+        for event in decode(record.key, record.value)
+    ]
 
 
 def rows(fixtures: Path) -> list[tuple[int, RowEvent]]:
@@ -126,48 +131,43 @@ def lines(fixtures: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in fixtures.rglob("*.jsonl")}
 
 
-@pytest.mark.slow
 def test_diff_is_the_scenario_of_two_snapshots(folder: Path, two: Path) -> None:
     """Byte for byte, whether a file says the settings or the command line does."""
     said = ("--sink-uri", URI, "--config", folder / "rules" / "changefeed.toml", "--start-ts", START)
-    times = ("--over", "10s", "--resolved-interval", "2s", "--seed", 7, "--release", "v8.5.3")
-    places = (folder / "monday", folder / "tuesday", "--fixtures", folder / "diff")
-    assert play("diff", *places, *said, *times) == 0
+    times = ("--over", "10s", "--resolved-interval", "2s", "--seed", 7, "--release", "v8.5.3", "--master", "none")
+    assert play("diff", folder / "monday", folder / "tuesday", "--fixtures", folder / "diff", *said, *times) == 0
     assert lines(folder / "diff") == lines(two)
     assert sorted(lines(two)) == ["0.jsonl", "1.jsonl"]
 
 
-@pytest.mark.slow
 def test_several_snapshots_lead_from_each_to_the_next(week: Path) -> None:
     definitions = {table("monday").name: table("monday").definition}
     monday = state([table("monday")], 0)
     assert_leads(read_records(str(week)), load(URI, BY_KEY), {"shop": 2}, definitions, monday, monday)
-    for day, (_, end) in zip(("tuesday", "wednesday", "monday"), SPANS, strict=True):
-        seen = [event for at, event in rows(week) if at <= end]
-        assert contents_after(seen, contents([table("monday")], 0), [table("monday")]) == contents([table(day)], 0)
+    held = {str(key): day for key, day in MONDAY}
+    for day, (first, end) in zip(("tuesday", "wednesday", "monday"), SPANS, strict=True):
+        for event in (event for at, event in rows(week) if first < at <= end):
+            before, after = event.before or event.after or {}, event.after
+            held.pop(str(before["id"]), None)
+            held |= {str(after["id"]): str(after["day"])} if after else {}
+        assert held == {str(key): text for key, text in DAYS[day]}
 
 
-@pytest.mark.slow
 def test_a_wait_moves_what_follows_and_has_only_watermarks(two: Path, week: Path) -> None:
-    """The rows of the first change are those of the scenario without a wait, a minute later."""
+    """The rows of the first change are those of the scenario without a wait, a minute later; each change takes as long
+    as its step says, else the whole scenario, and the steps follow each other."""
     first = [(at, event.op, event.after) for at, event in rows(two)]
-    later = [(at - 60_000, event.op, event.after) for at, event in rows(week) if at <= SPANS[0][1]]
-    assert later == first
-    assert {at for at, _ in rows(week)}.isdisjoint(range(60_000))
-    assert {2_000, 30_000, 58_000} < {moment(mark) - 1 for mark in marks(week, 0)}
-
-
-@pytest.mark.slow
-def test_each_change_takes_as_long_as_it_is_told(week: Path) -> None:
-    """The step's own time, else that of the whole scenario; the steps follow each other."""
+    assert first == [(at - 60_000, event.op, event.after) for at, event in rows(week) if at <= SPANS[0][1]]
     times = [at for at, _ in rows(week)]
+    assert set(times).isdisjoint(range(60_000))
+    assert {2_000, 30_000, 58_000} < {moment(mark) - 1 for mark in marks(week, 0)}
     found = [[at for at in times if first < at <= last] for first, last in SPANS]
     assert sum(map(len, found)) == len(times)
     assert all(max(at) - min(at) > (last - first) / 2 for at, (first, last) in zip(found, SPANS, strict=True))
 
 
-@pytest.mark.slow
 def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: Path, week: Path) -> None:
+    """The rate that the summary says counts the time of sending, which begins when everything was read and compared."""
     summary = json.loads((folder / "week.json").read_text())
     for partition in range(2):
         found = marks(week, partition)
@@ -175,49 +175,57 @@ def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: P
         assert (steps, moment(found[0])) == ({2_000}, 2_001)
         assert (found[-1], moment(found[-1])) == (summary["end_ts"], 116_507)
     assert (moment(summary["start_ts"]), summary["rows"]) == (1, len(rows(week)))
+    sending, count = summary["sending_seconds"], summary["rows"]
+    assert 0 < sending < summary["seconds"]
+    assert count / (sending + 0.001) - 1 < summary["rows_per_second"] < count / (sending - 0.0006) + 1
 
 
-@pytest.mark.slow
-def test_the_rate_counts_the_time_of_sending(folder: Path, week: Path) -> None:
-    """Which begins when everything was read and compared."""
-    said = json.loads((folder / "week.json").read_text())
-    sending = said["sending_seconds"]
-    assert 0 < sending < said["seconds"]
-    assert said["rows"] / (sending + 0.001) - 1 < said["rows_per_second"] < said["rows"] / (sending - 0.0006) + 1
-
-
-@pytest.mark.slow
 def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
     """Another seed, time, length, interval, sink-uri: the same changes at other times, in other places."""
-    uri = URI.replace("/shop", "/elsewhere").replace("partition-num=2", "partition-num=3")
+    uri, other = URI.replace("/shop", "/elsewhere").replace("partition-num=2", "partition-num=3"), folder / "other"
     times = ("--start-ts", "2030-01-01T00:00:00+01:00", "--over", "1s", "--resolved-interval", "100ms", "--seed", "8")
-    options = ("--sink-uri", uri, *times, "--fixtures", folder / "other", "--summary", folder / "other.json")
+    options = ("--sink-uri", uri, *times, "--fixtures", other, "--master", "none")
     assert play("run", folder / "plays" / "two.toml", *options) == 0
     start = 1_893_452_400_000
-    found = [(event.commit_ts or 0) >> 18 for _, event in events(folder / "other") if isinstance(event, RowEvent)]
+    found = [(event.commit_ts or 0) >> 18 for _, event in rows(other)]
     assert start < min(found) and max(found) <= start + 1_001
-    assert len(marks(folder / "other", 2)) == 11 and len(lines(folder / "other" / "elsewhere")) == 3
-    changes: list[list[Any]] = [
-        sorted((event.op, str(event.before), str(event.after)) for _, event in rows(fixtures))
-        for fixtures in (two, folder / "other")
-    ]
-    assert changes[0] == changes[1]
-    order = [[event.after for _, event in rows(fixtures)] for fixtures in (two, folder / "other")]
-    assert order[0] != order[1]
+    assert len(marks(other, 2)) == 11 and len(lines(other / "elsewhere")) == 3
+    changes = [[(event.op, str(event.before), str(event.after)) for _, event in rows(each)] for each in (two, other)]
+    assert sorted(changes[0]) == sorted(changes[1])
+    assert changes[0] != changes[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_a_shipped_scenario_plays(path: Path, tmp_path: Path) -> None:
-    summary = tmp_path / "summary.json"
-    uri = tomllib.loads(path.read_text("utf-8")).get("sink-uri", "")
-    of_files = ("--sink-uri", f"{(tmp_path / 'out').as_uri()}?{uri.partition('?')[2]}")
-    output = of_files if uri.startswith("file:") else ("--fixtures", tmp_path / "out")
-    assert play("run", path, *output, "--summary", summary) == 0
-    assert json.loads(summary.read_text())["messages"] > 0
+def test_a_shipped_scenario_is_valid(path: Path) -> None:
+    """tests/scenarios plays them."""
+    jsonschema.validate(tomllib.loads(path.read_text("utf-8")), scenario_schema.scenario_schema())
 
 
-BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
+def test_the_shipped_airports_play(tmp_path: Path) -> None:
+    (path,) = (path for path in SHIPPED if path.stem == "airports")
+    assert play("run", path, "--fixtures", tmp_path / "out", "--master", "none") == 0
+    assert len(events(tmp_path / "out")) > 500
+
+
+def test_the_schema_that_ships_is_what_the_keys_say() -> None:
+    """`python -m simulator.run.scenario_schema` writes it anew."""
+    assert SCHEMA.read_text("utf-8") == scenario_schema.text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[step]]\nsql = 1\n",
+        '[[step]]\nwait = "5"\n',
+        '[[step]]\nwait = "5s"\nover = "5s"\n',
+        "seed = 1\n",
+        '[[step]]\nsql = "SELECT 1"\nsnapshot = "x"\n',
+        'sinkuri = "x"\n[[step]]\nsql = "SELECT 1"\n',
+    ],
+)
+def test_what_the_reader_refuses_is_not_valid(text: str) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(text), json.loads(SCHEMA.read_text("utf-8")))
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -268,25 +276,72 @@ def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypat
     ]
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--sink-uri", URI, "--seed", 2**63), "seed"),
-    (("--sink-uri", URI, "--summary", "/no/such/place.json"), "there is no directory /no/such"),
-    (("--sink-uri", URI, "--start-ts", "yesterday"), "start-ts 'yesterday' is neither"),
-    (("--sink-uri", URI, "--over", "0s"), "expected at least 1ms"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--seed", 2**63), "seed"),
+        (("--summary", "/no/such/place.json"), "there is no directory /no/such"),
+        (("--start-ts", "yesterday"), "start-ts 'yesterday' is neither"),
+        (("--over", "0s"), "expected at least 1ms"),
+    ],
+)
 def test_options_that_cannot_be_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[object, ...], words: str
 ) -> None:
-    path = folder / "plays" / "bare.toml"
-    path.write_text(BARE)
-    assert play("run", path, "--console", *options) == 2
+    assert play("run", folder / "plays" / "bare.toml", "--console", "--sink-uri", URI, *options) == 2
     said = capsys.readouterr().err
     assert words in said and "Traceback" not in said
 
 
 def test_a_run_that_contacts_kafka_needs_a_sink_uri(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only where nothing is contacted one is taken for granted."""
-    path = folder / "plays" / "bare.toml"
-    path.write_text(BARE)
-    assert play("run", path) == 2
+    assert play("run", folder / "plays" / "bare.toml") == 2
     assert "no sink-uri: give --sink-uri" in capsys.readouterr().err
+
+
+STEPS_OF_SQL = """
+[[step]]
+sql = "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)"
+[[step]]
+name = "second"
+sql = "CREATE TABLE u (id INT PRIMARY KEY); INSERT INTO u VALUES (2); DELETE FROM t"
+[[step]]
+name = "third"
+sql = "INSERT INTO t VALUES (3); INSERT INTO u VALUES (3)"
+"""
+
+
+def part(directory: Path, *options: object) -> list[tuple[int, str]]:
+    """Rows and statements of a part of the scenario, however they are batched, by commit-ts."""
+    path, out = directory / "story.toml", directory / "-".join(map(str, ("out", *options)))
+    path.write_text(STEPS_OF_SQL)
+    uri = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=1"
+    assert play("run", path, "--sink-uri", uri, "--fixtures", out, *options) == 0
+    found = (event for _, event in events(out) if not isinstance(event, Watermark))
+    return sorted((event.commit_ts or 0, repr(event)) for event in found)
+
+
+@pytest.mark.parametrize(("second", "third"), [("second", "third"), ("2", "3")])
+def test_what_comes_before_a_part_happens_without_being_sent(tmp_path: Path, second: str, third: str) -> None:
+    """Times, rows and tables are those of the whole run; the parts make the whole."""
+    parts = (("--until", "1"), ("--from", second, "--until", second), ("--from", third))
+    found = [part(tmp_path, *options) for options in parts]
+    assert [event for each in found for event in each] == part(tmp_path)
+    assert min(map(len, found)) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--from", "secnd"), "--from 'secnd': no such step. Did you mean 'second'? Steps: 1, 2 second, 3 third"),
+        (("--until", "4"), "--until '4': no such step."),
+        (("--from", "3", "--until", "2"), "--until 2: this step comes before --from 3"),
+    ],
+)
+def test_steps_that_are_not_there_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
+) -> None:
+    path = tmp_path / "story.toml"
+    path.write_text(STEPS_OF_SQL)
+    assert play("run", path, "--console", *options) == 2
+    assert words in capsys.readouterr().err

@@ -23,13 +23,11 @@ TASKS = st.lists(st.lists(ROWS, max_size=3), max_size=3)
 
 def batch(rows: list[Row], hashed: bool) -> pa.RecordBatch:
     columns = {
-        "move": pa.array([row[0] for row in rows], pa.int32()),
-        "table": pa.array([row[1] for row in rows], pa.int32()),
-        "handle": pa.array([row[2] for row in rows], pa.binary()),
+        name: pa.array([row[place] for row in rows], kind)
+        for place, (name, kind) in enumerate({"move": pa.int32(), "table": pa.int32(), "handle": pa.binary()}.items())
     }
-    if hashed:
-        columns["row_hash"] = pa.array([sum(row[2]) for row in rows], pa.int64())
-    return pa.record_batch(columns)
+    hashes = {"row_hash": pa.array([sum(row[2]) for row in rows], pa.int64())} if hashed else {}
+    return pa.record_batch({**columns, **hashes})
 
 
 def reports(tasks: list[list[list[Row]]], hashed: bool) -> list[KeyReport]:

@@ -1,21 +1,26 @@
-"""A run that is ended early and a complete one: what is reported about partitions is compared with the topic."""
+"""Runs that are ended early, at a signal or at any write, and what they leave beside what a complete run writes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from simulator.consumer.decode import Watermark, decode
+from simulator.consumer.decode import DdlEvent, Event, Watermark, decode
 from simulator.consumer.records import Record, read_records
 from simulator.errors import SimulatorError
+from simulator.sinks.external_storage import ExternalStorage, Part
+from simulator.sinks.memory import Message
 from support.databases import Table, write
 from support.playing import play
 
 NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
 RUN = "--resolved-interval", "500ms", "--sink-uri"
+
+Sent = Sequence[Record] | Sequence[Message]
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +51,7 @@ def require_true(lines: Sequence[str], kafka: str, topic: str, whole: Sequence[R
         expected = [record for record in whole if record.partition == partition]
         sent = [record for record in held(kafka, topic) if record.partition == partition]
         rest = expected[len(sent) :]
-        assert [(record.key, record.value) for record in sent] == [
-            (record.key, record.value) for record in expected[: len(sent)]
-        ]
+        assert [(each.key, each.value) for each in sent] == [(each.key, each.value) for each in expected[: len(sent)]]
         assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
 
 
@@ -67,3 +70,66 @@ def commit_ts(records: Sequence[Record]) -> Iterator[int]:
             ts = event.ts if isinstance(event, Watermark) else event.commit_ts
             assert ts is not None
             yield ts
+
+
+def assert_nothing_is_lost(found: Sent, whole: Sent) -> int:
+    """Each partition has every event of the whole stream in its order, and some again, as long as no watermark has
+    covered them; gives how many rows came again."""
+    again = 0
+    places = {(each.topic, each.partition) for each in whole}
+    assert {(each.topic, each.partition) for each in found} <= places
+    for place in places:
+        expected, events = (list(_events(sent, place)) for sent in (whole, found))
+        told = dict.fromkeys(map(repr, expected))
+        assert [event for event in dict.fromkeys(map(repr, events)) if event in told] == list(told)
+        added = [event for event in events if repr(event) not in told]
+        assert all(isinstance(event, Watermark) for event in added), "but for the watermark of an early end"
+        again += _repeated(events)
+    return again
+
+
+def _repeated(events: Iterable[Event]) -> int:
+    """How many rows come again; watermarks never fall, rows lie above them, statements at least at them."""
+    watermark, seen, again = 0, set[str](), 0
+    for event in events:
+        if isinstance(event, Watermark):
+            assert event.ts >= watermark, "watermarks never fall"
+            watermark = event.ts
+        elif isinstance(event, DdlEvent):
+            assert (event.commit_ts or 0) >= watermark
+        else:
+            assert (event.commit_ts or 0) > watermark, "no row comes that a watermark has covered"
+            again += repr(event) in seen
+            seen.add(repr(event))
+    return again
+
+
+def _events(sent: Sent, place: tuple[str, int]) -> Iterable[Event]:
+    for each in sent:
+        if (each.topic, each.partition) == place:
+            yield from decode(each.key, each.value)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@contextmanager
+def killed_at(monkeypatch: pytest.MonkeyPatch, number: int) -> Iterator[None]:
+    """Ends this process, as far as one can play that, instead of writing that file to a storage."""
+    count, write = 0, ExternalStorage.write
+
+    def counted(self: ExternalStorage, name: str, parts: Sequence[Part]) -> None:
+        nonlocal count
+        count += not name.startswith(".ticdc-sim-")
+        if count > number:
+            raise Killed
+        write(self, name, parts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExternalStorage, "write", counted)
+        try:
+            yield
+        except Killed:
+            return
+        raise AssertionError("the run has fewer files")

@@ -1,4 +1,4 @@
-"""Whole databases in two states, written as exports of any format, and the change between them counted row by row.
+"""Whole databases in two states, written as exports of any format as Dumpling does (pingcap/tidb dumpling/export).
 
 What a state holds is said once, as values; files and expectations are both made from them.
 """
@@ -6,29 +6,105 @@ What a state holds is said once, as values; files and expectations are both made
 from __future__ import annotations
 
 import gzip
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import cycle
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.consumer.decode import DdlEvent, Event, RowEvent, before_image
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.table import Table as Definition
-from support import dumps
-from support.playing import State, row_text, state_of
+from support.playing import State, state_of
 
-Row = Sequence[dumps.Value]
+Value = None | int | str | bytes
+"""int: a bare number; str: text; bytes: a value of a binary column."""
+
+Row = Sequence[Value]
 Rows = Sequence[Row]
 Name = tuple[str, str]
 Texts = tuple[str | None, ...]
 Contents = dict[Name, Counter[Texts]]
 """How often each table has each row, as the text of its columns."""
+
+_SQL = {0: b"\\0", 10: b"\\n", 13: b"\\r", 92: b"\\\\", 39: b"\\'", 34: b'\\"', 26: b"\\Z"}
+_CSV = {0: b"\\0", 10: b"\\n", 13: b"\\r", 92: b"\\\\", 34: b'\\"'}
+_UNSAFE = re.compile(r'[\x00-\x1f%"*./:<>?\\|]|-(?=schema)', re.IGNORECASE)
+
+
+def file_name(schema: str, table: str, rest: str) -> str:
+    """`db.table` with what file names cannot have as %XX."""
+    parts = [_UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", name) for name in (schema, table)]
+    return ".".join(parts) + rest
+
+
+def write_schema(directory: Path, schema: str, table: str, statement: str) -> None:
+    text = "/*!40101 SET NAMES binary*/;\n" + statement + ";\n"
+    (directory / file_name(schema, table, "-schema.sql")).write_text(text, "utf-8")
+
+
+def write_metadata(directory: Path, pos: int) -> None:
+    (directory / "metadata").write_text(
+        f"Started dump at: 2026-01-01 00:00:00\nSHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: {pos}\n\tGTID:\n\n"
+        "Finished dump at: 2026-01-01 00:00:01\n"
+    )
+
+
+def sql_value(value: Value, escape: bool = True, quote: bytes = b"'") -> bytes:
+    if value is None:
+        return b"NULL"
+    if isinstance(value, int):
+        return str(value).encode()
+    if isinstance(value, bytes):
+        return b"x'" + value.hex().encode() + b"'"
+    data = value.encode()
+    return quote + (_escaped(data, _SQL) if escape else data.replace(quote, quote * 2)) + quote
+
+
+def csv_value(value: Value, escape: bool = True) -> bytes:
+    if value is None:
+        return b"\\N"
+    if isinstance(value, int):
+        return str(value).encode()
+    data = value if isinstance(value, bytes) else value.encode()
+    return b'"' + (_escaped(data, _CSV) if escape else data.replace(b'"', b'""')) + b'"'
+
+
+def _escaped(data: bytes, escapes: Mapping[int, bytes]) -> bytes:
+    return b"".join(escapes.get(byte, bytes([byte])) for byte in data)
+
+
+def sql(
+    table: str,
+    rows: Sequence[Sequence[Value]],
+    columns: Sequence[str] = (),
+    statement: int = 3,
+    escape: bool = True,
+    quotes: Sequence[bytes] = (b"'",),
+) -> bytes:
+    """INSERT statements of `statement` rows each, whose values have one of `quotes` after the other."""
+    names = " (" + ",".join(f"`{name.replace('`', '``')}`" for name in columns) + ")" if columns else ""
+    head = f"INSERT INTO `{table.replace('`', '``')}`{names} VALUES\n".encode()
+    each = cycle(quotes)
+    lines = [b"(" + b",".join(sql_value(value, escape, next(each)) for value in row) + b")" for row in rows]
+    text = b"".join(head + b",\n".join(lines[at : at + statement]) + b";\n" for at in range(0, len(lines), statement))
+    return b"/*!40101 SET NAMES binary*/;\n" + text
+
+
+def csv(
+    rows: Sequence[Sequence[Value]], columns: Sequence[str] = (), escape: bool = True, end: bytes = b"\r\n"
+) -> bytes:
+    """CSV, with a header where `columns` are given."""
+    lines = [b",".join(csv_value(name, escape) for name in columns)] if columns else []
+    lines += [b",".join(csv_value(value, escape) for value in row) for row in rows]
+    return b"".join(line + end for line in lines)
+
 
 BEFORE, AFTER = 0, 1
 
@@ -63,24 +139,24 @@ def write(directory: Path, tables: Iterable[Table], state: int, format: str = "s
     """The export of one state, each table in two files; `format` may end in .gz or .zst."""
     directory.mkdir(parents=True)
     if pos is not None:
-        dumps.write_metadata(directory, pos)
+        write_metadata(directory, pos)
     for table in tables:
         rows = table.rows(state)
         if rows is not None:
-            dumps.write_schema(directory, *table.name, table.statement)
+            write_schema(directory, *table.name, table.statement)
             half = len(rows) // 2
             for number, part in enumerate((rows[:half], rows[half:])):
-                path = directory / dumps.file_name(*table.name, f".{number:09d}.{format}")
+                path = directory / file_name(*table.name, f".{number:09d}.{format}")
                 path.write_bytes(_compressed(FORMATS[format.partition(".")[0]](table, part), path.suffix))
     return directory
 
 
 def _sql(table: Table, rows: Rows) -> bytes:
-    return dumps.sql(table.name[1], rows, [column.name for column in table.columns])
+    return sql(table.name[1], rows, [column.name for column in table.columns])
 
 
 def _csv(table: Table, rows: Rows) -> bytes:
-    return dumps.csv(rows, [column.name for column in table.columns])
+    return csv(rows, [column.name for column in table.columns])
 
 
 def _parquet(table: Table, rows: Rows) -> bytes:
@@ -96,24 +172,21 @@ def _parquet(table: Table, rows: Rows) -> bytes:
 FORMATS = {"sql": _sql, "csv": _csv, "parquet": _parquet}
 
 
-def parquet_column(column: Column, values: Sequence[dumps.Value]) -> pa.Array:
-    type = column.type
-    if type.name == "bigint" and type.unsigned:
-        numbers = [None if number is None else Decimal(number) for number in map(text, values)]
-        return pa.array(numbers, pa.decimal128(20))
-    if type.name in ("tinyint", "smallint", "mediumint", "int", "bigint", "year"):
-        return pa.array([None if number is None else int(number) for number in map(text, values)], pa.int64())
+def parquet_column(column: Column, values: Sequence[Value]) -> pa.Array:
+    type, texts = column.type, [text(value) for value in values]
     if type.name in ("float", "double"):
-        return pa.array([None if number is None else float(number) for number in map(text, values)], pa.float64())
-    if type.name == "decimal" and type.length <= 38:
-        numbers = [None if number is None else Decimal(number) for number in map(text, values)]
-        return pa.array(numbers, pa.decimal128(type.length, type.decimal))
+        return pa.array([number and float(number) for number in texts], pa.float64())
+    if (type.name == "bigint" and type.unsigned) or (type.name == "decimal" and type.length <= 38):
+        kind = pa.decimal128(20) if type.name == "bigint" else pa.decimal128(type.length, type.decimal)
+        return pa.array([number and Decimal(number) for number in texts], kind)
+    if type.name in ("tinyint", "smallint", "mediumint", "int", "bigint", "year"):
+        return pa.array([number and int(number) for number in texts], pa.int64())
     if type.name in ("datetime", "timestamp"):
-        return pa.array(map(text, values), pa.string()).cast(pa.timestamp("us"))
+        return pa.array(texts, pa.string()).cast(pa.timestamp("us"))
     return pa.array(values, pa.binary() if any(isinstance(value, bytes) for value in values) else pa.string())
 
 
-def text(value: dumps.Value) -> str | None:
+def text(value: Value) -> str | None:
     """TiDB's text of a value."""
     return value.decode("latin-1") if isinstance(value, bytes) else None if value is None else str(value)
 
@@ -146,29 +219,7 @@ def _texts(table: Table, row: Row) -> Texts:
     return tuple(_text_of(column, value) for column, value in zip(table.columns, row, strict=True))
 
 
-def _text_of(column: Column, value: dumps.Value) -> str | None:
+def _text_of(column: Column, value: Value) -> str | None:
     if column.type.name == "bit" and isinstance(value, bytes):
         return str(int.from_bytes(value))
     return str(float(value)) if column.type.name in ("float", "double") and isinstance(value, str) else text(value)
-
-
-def contents_after(events: Iterable[Event], before: Contents, tables: Iterable[Table]) -> Contents:
-    """What a state holds when the events of a stream have happened, in whatever order: rows are only counted."""
-    definitions: Mapping[Name, Table] = {table.name: table for table in tables}
-    found = {name: Counter(rows) for name, rows in before.items()}
-    dropped: set[Name] = set()
-    for event in events:
-        if isinstance(event, RowEvent):
-            table = definitions[event.schema, event.table]
-            rows = found.setdefault(table.name, Counter())
-            for image, by in ((before_image(event), -1), (event.after, 1)):
-                if image is not None:
-                    texts = row_text(image, table.definition)
-                    rows[_texts(table, [texts[column.name] for column in table.columns])] += by
-        elif isinstance(event, DdlEvent) and event.type in (4, "ERASE"):
-            dropped.add((event.schema, event.table))
-    return {
-        name: Counter({row: times for row, times in rows.items() if times})
-        for name, rows in found.items()
-        if name not in dropped
-    }

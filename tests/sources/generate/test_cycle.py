@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns.change_frame import Ints
@@ -16,25 +16,16 @@ patterns = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(np.array)
 far = st.integers(0, 10**13)
 
 
-@given(patterns, far)
-@settings(max_examples=50, deadline=None)
-def test_a_kind_its_number_and_its_place_are_found_from_each_other(pattern: Ints, first: int) -> None:
+@given(patterns, far, st.integers(0, 100))
+def test_a_kind_its_number_and_its_place_are_found_from_each_other(pattern: Ints, first: int, end: int) -> None:
+    """Kinds are counted from the start."""
     found, positions = cycle(pattern, 5), np.arange(first, first + 40)
-
     kinds, ordinals = found.at(positions)
 
     assert kinds.tolist() == [pattern[position % len(pattern)] for position in positions.tolist()]
     assert found.before(kinds, positions).tolist() == ordinals.tolist()
     assert found.position(kinds, ordinals).tolist() == positions.tolist()
-
-
-@given(patterns, st.integers(0, 100))
-@settings(max_examples=50, deadline=None)
-def test_kinds_are_counted_from_the_start(pattern: Ints, end: int) -> None:
-    found = cycle(pattern, 5)
-
     seen = Counter(pattern[position % len(pattern)] for position in range(end))
-
     assert found.before(np.arange(5), np.full(5, end)).tolist() == [seen[kind] for kind in range(5)]
 
 
@@ -47,7 +38,6 @@ def test_a_pattern_has_as_many_of_each_kind_as_asked_at_even_distances() -> None
 
 
 @given(st.integers(1, 3000), st.integers(-(2**63), 2**63 - 1))
-@settings(max_examples=50, deadline=None)
 def test_a_permutation_takes_each_number_to_another_and_back(size: int, key: int) -> None:
     numbers, keys = np.arange(size), np.array([key])
 
