@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulator import cli
 from simulator.columns import row_image
@@ -25,6 +27,21 @@ from support.replaying import replayed as by_halves
 def play(*arguments: object) -> int:
     """Exit code of `ticdc-sim` with those arguments."""
     return cli.run([str(argument) for argument in arguments])
+
+
+class Said(NamedTuple):
+    """How a command ended and what it wrote: the lines of standard error are those that are no progress."""
+
+    code: int
+    out: str
+    err: list[str]
+
+
+def said(*arguments: object) -> Said:
+    """Exit code and output of `ticdc-sim` with those arguments."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = play(*arguments)
+    return Said(code, out.getvalue(), [line for line in err.getvalue().split("\n") if line and not line.endswith(" …")])
 
 
 def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
