@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -23,15 +24,15 @@ pytestmark = pytest.mark.usefixtures("here")
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 5);"
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, v LONGTEXT);"
 QUICK = 5.0
-"""Seconds of a refusal, on a busy machine."""
+"""Seconds of CPU for a refusal."""
 
 
 def refused(*arguments: str) -> str:
     """What a command says that is refused soon."""
-    started = time.monotonic()
+    started = time.process_time()
     code, _, lines = said(*arguments)
     assert code == 2
-    assert time.monotonic() - started < QUICK
+    assert time.process_time() - started < QUICK
     return "\n".join(lines)
 
 
@@ -180,7 +181,8 @@ ENDLESS = {
 def test_sql_without_an_end_of_one_thing_is_refused_soon(
     monkeypatch: pytest.MonkeyPatch, content: str, words: str
 ) -> None:
-    monkeypatch.setattr(limits, "SQL_TOKENS", 100_000)
+    if "words and symbols" in words:
+        monkeypatch.setattr(limits, "SQL_TOKENS", 100_000)
     Path("s.sql").write_text(content)
     assert words in refused("run", "s.sql", "--console")
 
@@ -201,7 +203,7 @@ def filtered(expression: str) -> tuple[int, list[str], list[str]]:
         f'[[filter.event-filters]]\nmatcher = ["test.t"]\nignore-insert-value-expr = "{expression}"'
     )
     code, out, err = said("run", "s.sql", "--console", "--config", "f.toml")
-    return code, [line.split()[4] for line in out.splitlines() if " INSERT " in line], err
+    return code, re.findall(r" INSERT test\.t (id=\d+)", out), err
 
 
 @pytest.mark.parametrize(
@@ -214,9 +216,9 @@ def filtered(expression: str) -> tuple[int, list[str], list[str]]:
     ids=["IN", "OR", "NOT IN"],
 )
 def test_a_long_list_of_a_filter_takes_seconds(expression: str, sent: list[str]) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert filtered(expression)[:2] == (0, sent)
-    assert time.monotonic() - started < 4 * QUICK
+    assert time.process_time() - started < 4 * QUICK
 
 
 def test_a_million_parentheses_of_a_filter_are_one_error() -> None:

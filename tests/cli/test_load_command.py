@@ -153,6 +153,8 @@ def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkey
 
 # The truth of a stream that is not sent
 
+PRESENT = PLAN.replace("rows-per", 'initial = "present"\nrows-per')
+
 
 def contents(directory: str) -> dict[str, bytes]:
     """All but what says where the stream goes."""
@@ -162,7 +164,7 @@ def contents(directory: str) -> dict[str, bytes]:
 def test_a_truth_is_what_a_run_to_there_leaves(plan: Path) -> None:
     """By the time since the start, or by the watermark; without a word of where it would be sent. What is there from
     the start can be had, so that a consumer's tables can be filled with it."""
-    plan.write_text(PLAN.replace("rows-per", 'initial = "present"\nrows-per').replace("400ms", "700ms"))
+    plan.write_text(PRESENT.replace("400ms", "700ms"))
     uri = "kafka://127.0.0.1:9/load?protocol=open-protocol"
     assert play(*LOAD, "plan.toml", "--sink-uri", uri, *OUTPUTS, "--duration", "2s") == 0
     code, told, _ = said("load", "plan.toml", "--truth", "asked", "--at", "2s")
@@ -180,7 +182,7 @@ def test_a_truth_is_what_a_run_to_there_leaves(plan: Path) -> None:
 
 
 def test_what_is_not_there_from_the_start_is_called_empty(plan: Path) -> None:
-    plan.write_text(PLAN.replace("rows = 50", "rows = 0\nmix = {inserts = 1}").partition("[[ddl]]")[0])
+    plan.write_text(PRESENT.replace("rows = 50", "rows = 0\nmix = {inserts = 1}"))
     assert play("load", "plan.toml", "--truth", "truth", "--truth-format", "parquet", "--at", "1s") == 0
     assert read(Path("truth")).empty == ("fair.visitor",)
     assert len(list(Path("truth").glob("*.parquet"))) == 1

@@ -65,8 +65,8 @@ def test_inspect_shows_topics_with_escapes(tmp_path: Path, how: tuple[str, ...])
 
 def test_errors_show_files_and_words_with_escapes(here: Path) -> None:
     """A line break in a name begins no line of its own, a mistake of a scenario does."""
-    _, err = lines(2, "run", NASTY)
-    assert err == [f"ticdc-sim: cannot read {SHOWN}: No such file or directory"]
+    _, err = lines(2, "run", here / NASTY)
+    assert err == [f"ticdc-sim: cannot read {here}/{SHOWN}: No such file or directory"]
     Path("scenario.toml").write_text(f"{QUOTED} = 1\nseed = 'x'\n")
     _, err = lines(2, "run", "scenario.toml")
     assert [line.split(".toml: ")[1][:15] for line in err] == ["line 1: unknown", "line 2: seed: b"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,9 +39,11 @@ class Said(NamedTuple):
 
 def said(*arguments: object) -> Said:
     """Exit code and output of `ticdc-sim` with those arguments."""
-    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+    streams = [TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         code = play(*arguments)
-    return Said(code, out.getvalue(), [line for line in err.getvalue().split("\n") if line and not line.endswith(" …")])
+    out, err = (stream.detach().getvalue().decode() for stream in streams)
+    return Said(code, out, [line for line in err.split("\n") if line and not line.endswith(" …")])
 
 
 def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
