@@ -150,9 +150,9 @@ def assert_told(name: str) -> None:
         assert refused(f"{NOWHERE}{more}", "--console", fixtures=False) == words
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", [name for name in ROWS if name != "too large"])
 def test_a_row_that_cannot_be_is_told_before_anything_is_sent(name: str) -> None:
-    """Out of range, too large, or with a key that another row has."""
+    """Out of range, or with a key that another row has; one that is too large below."""
     assert_told(name)
 
 
@@ -228,12 +228,12 @@ def assert_full(said: Iterable[str], fixtures: Path) -> None:
     assert list(fixtures.parent.iterdir()) == []
 
 
-def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(full_disk: None) -> None:
+def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(here: Path, full_disk: None) -> None:
     snapshot("before", BEFORE)
     snapshot("after", BEFORE + MANY)
     found = diff(NOWHERE, "--fixtures", "out/fixtures", "--master", "none")
     assert found.code == 3
-    assert_full(found.err, Path("out/fixtures"))
+    assert_full(found.err, here / "out/fixtures")
 
 
 @pytest.mark.slow
@@ -272,7 +272,7 @@ def create_topic(kafka: str, name: str, limit: int) -> None:
     client.close()
 
 
-def test_a_topic_that_ticdc_cannot_use_is_its_error(good: None, kafka: str) -> None:
+def test_a_topic_that_ticdc_cannot_use_is_its_error(spark: SparkSession, good: None, kafka: str) -> None:
     """It is missing, and none may be created; or it is too narrow, and TiCDC lowers max-message-bytes to what it
     takes."""
     uri = f"kafka://{kafka}/no-such-topic?protocol=open-protocol&auto-create-topic=false"
@@ -322,7 +322,7 @@ def test_a_topic_that_has_messages_is_told(command: str, kafka: str) -> None:
         told.append([line for line in found.err if line.startswith("warning: ")])
     assert told[0] == []
     assert re.fullmatch(
-        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come after them; verify "
+        rf"warning: topic {command}-again has [\d,]+ messages? already, and those of this run come after them; verify "
         "and a consumer see both: name another topic for this run alone",
         told[1][0],
     )
