@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import shutil
-import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -20,7 +17,6 @@ import simulator.api.session  # before pytester runs tests in this process: it f
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent.parent
-CONSUMER = ROOT / "scenarios" / "consumer"
 INSTALLED = any(found.value == "simulator.api.pytest_plugin" for found in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "simulator.api.pytest_plugin")
 """Where the package is installed, it brings the plugin."""
@@ -143,7 +139,7 @@ def test_a_name_that_leads_out_of_the_golden_files_is_refused(project: pytest.Py
 
         @pytest.mark.parametrize("name", ["../other", "/tmp/other", "a/../../../b", ".."])
         def test_it(name, ticdc, ticdc_golden):
-            with pytest.raises(Exception, match="the name .* leads out of .*golden; expected is one such as 'after-"):
+            with pytest.raises(Exception, match="the name .* leads out of .*golden.*; expected is one such as 'after-"):
                 ticdc_golden(ticdc.messages(), name)
     """)
     passed(project, 4, "--rewrite-golden")
@@ -218,15 +214,14 @@ def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.kafka
-def test_the_example_consumer_passes_its_tests(kafka: str, tmp_path: Path) -> None:
-    """In a directory of its own, on the Kafka that is here, its topic deleted."""
-    for path in CONSUMER.glob("*.py"):
-        shutil.copy(path, tmp_path)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TICDC_SIM_KAFKA": kafka}
-    command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, "-c", "/dev/null", "--rootdir", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    assert "19 passed" in done.stdout
+def test_the_example_consumer_passes_its_tests(
+    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the Kafka that is here, its topic deleted."""
+    for path in (ROOT / "scenarios" / "consumer").glob("*.py"):
+        shutil.copy(path, project.path)
+    monkeypatch.setenv("TICDC_SIM_KAFKA", kafka)
+    passed(project, 19)
 
 
 def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
