@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.playing import said
 
+from simulator import TiCDC
 from simulator.errors import UserError
-from simulator.explain.change import RowChange, parse_row_change, parse_value
+from simulator.explain.change import parse_row_change, parse_value
 from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
 from simulator.releases import V8_5, Release, find
+from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import ColumnType, is_binary
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import ColumnType
 
-VECTORS = Path(__file__).parent.parent / "vectors"
-TABLE = create_table(
+STATEMENT = (
     "CREATE TABLE `t1` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `b` VARBINARY(4), `v` INT AS (`id` + 1), "
-    "`n` BIGINT UNSIGNED NOT NULL)",
-    "test",
+    "`n` BIGINT UNSIGNED NOT NULL)"
 )
+TABLE = create_table(STATEMENT, "test")
 OPEN = Changefeed("kafka", "shop", CodecOptions("open-protocol"), Kafka(("127.0.0.1:9092",)))
 CANAL = replace(OPEN, codec=CodecOptions("canal-json"))
 
@@ -138,82 +136,36 @@ def test_partitions_are_those_of_the_changefeed_by_default() -> None:
     ]
 
 
-def vectors(name: str) -> Iterator[dict[str, Any]]:
-    for path in sorted(VECTORS.glob(f"{name}.jsonl*")):
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as texts:
-            yield from (json.loads(text) for text in texts)
-
-
-@cache
-def parsed(statement: str, schema: str) -> Table:
-    return create_table(statement, schema)
-
-
-def change(vector: Mapping[str, Any], table: Table, partitions: int | None = None) -> RowChange:
-    """The vector's row as it is: TiCDC's encoders do not measure values, and one is longer than its column."""
-    before, after = (image(table, vector[name]) for name in ("before", "after"))
-    return RowChange(
-        before,
-        after,
-        vector.get("commit_ts") or RowChange.commit_ts,
-        partitions,
-        vector.get("row_id"),
-        vector.get("partition_id"),
-    )
-
-
-def image(table: Table, values: Mapping[str, Any] | None) -> dict[str, str | None] | None:
-    if values is None:
-        return None
-    return {column.name: text(values.get(column.name), column) for column in visible_columns(table)}
-
-
-def text(value: Any, column: Column) -> str | None:
-    if isinstance(value, dict):
-        data = bytes.fromhex(value["hex"])
-        return data.decode("latin-1") if is_binary(column.type) else data.decode("utf-8", "surrogateescape")
-    assert value is None or isinstance(value, str)
-    return value
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("architecture", "name", "changefeed"),
-    [
-        ("classic", "v8.5.3", OPEN),
-        ("new", "v8.5.4", CANAL),
-        pytest.param("classic", "v4.0.9", OPEN, marks=pytest.mark.long(reason="a further release")),
-        pytest.param("classic", "v6.5.6", CANAL, marks=pytest.mark.long(reason="a further release")),
-    ],
+ROWS = (
+    ("INSERT INTO t1 (id, name, b, n) VALUES (2, 'é', x'89ff', 18446744073709551615)", {"after": INSERT["after"]}),
+    (
+        "UPDATE t1 SET name = NULL, n = 7",
+        {"before": INSERT["after"], "after": {"id": 2, "name": None, "b": {"hex": "89ff"}, "n": 7}},
+    ),
+    ("DELETE FROM t1", {"before": {"id": 2, "name": None, "b": {"hex": "89ff"}, "n": 7}}),
 )
-def test_bytes_are_those_of_ticdc(architecture: str, name: str, changefeed: Changefeed) -> None:
-    """This holds for every row vector without options, of releases far apart."""
-    of = find(name, architecture)
-    for vector in vectors(f"rows.{architecture}-{name}.{changefeed.codec.protocol}"):
-        if not vector["options"] and not vector["error"]:
-            table = parsed(vector["create_table"], vector["schema"])
-            found = explain_row(table, changefeed, change(vector, table), of)
-            sent = [(message["key"], b64decode(message["value"])) for message in vector["messages"]]
-            wanted = [(key and b64decode(key), stamped(value, found)) for key, value in sent]
-            assert wanted == [*found.messages], vector["id"]
 
 
-def stamped(value: bytes, found: RowExplained) -> bytes:
-    """With our `ts` of Canal-JSON, which TiCDC takes from the wall clock and the vectors have as 0."""
-    ours = re.search(rb'"ts":\d+,', found.messages[0][1])
-    return value.replace(b'"ts":0,', ours[0], 1) if ours and b'"isDdl"' in value else value
-
-
-@pytest.mark.slow
-def test_partitions_are_those_of_ticdc() -> None:
-    """This holds for each dispatcher; the dispatchers' own tests cover every number of partitions."""
-    for vector in (vector for vector in vectors("partitions.classic-v8.5.3") if vector["n"] == 16):
-        table = parsed(vector["create_table"], vector["schema"])
-        for dispatcher, partition in vector["partitions"].items():
-            changefeed = replace(OPEN, dispatchers=(DispatchRule(("*.*",), dispatcher),))
-            found = explain_row(table, changefeed, change(vector, table, vector["n"]))
-            assert partition == found.partition, vector["id"]
+@pytest.mark.parametrize("dispatcher", ["index-value", "table", "ts"])
+@pytest.mark.parametrize(
+    "protocol", ["open-protocol", "canal-json", "canal-json&enable-tidb-extension=true", "debezium"]
+)
+@pytest.mark.parametrize("release", ["v8.5.3", "new:v8.5.4"])
+def test_messages_and_partition_are_those_of_a_run(release: str, protocol: str, dispatcher: str) -> None:
+    """Whose bytes are compared with TiCDC's in tests/fidelity."""
+    uri = f"kafka://127.0.0.1:9092/shop?protocol={protocol}&partition-num=16"
+    config = f'[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"}}]\n'
+    architecture, _, tag = release.rpartition(":")
+    of = find(tag, architecture or "classic")
+    with TiCDC(release, sink_uri=uri, config=config) as ticdc:
+        ticdc.execute(STATEMENT)
+        ticdc.messages()
+        for statement, row in ROWS:
+            ticdc.execute(statement)
+            (sent,) = ticdc.messages(watermark=False)
+            change = parse_row_change(TABLE, {**row, "commit_ts": sent.commit_ts})
+            found = explain_row(TABLE, load(uri, config, of), change, of)
+            assert (found.messages, found.partition) == (((sent.key, sent.value),), sent.partition), statement
 
 
 def test_an_update_that_ticdc_splits_is_marked() -> None:
