@@ -203,7 +203,6 @@ def test_files_of_a_storage_are_written_compared_and_shown_where_they_differ(pro
 
 
 def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
-    """Nothing but pytest itself is imported."""
     project.makepyfile("""
         import sys
 

@@ -155,7 +155,6 @@ def test_rows_are_python_values() -> None:
 
 
 def test_a_select_answers_with_rows() -> None:
-    """As texts, or as bytes that are no text."""
     with TiCDC() as ticdc:
         ticdc.execute(f"{SHOP}; INSERT INTO shop.item VALUES (1, 5), (2, NULL)")
         found = ticdc.execute("SELECT id, stock AS left_over FROM shop.item ORDER BY id")

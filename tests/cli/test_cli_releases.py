@@ -84,32 +84,26 @@ def test_every_field_is_read_by_what_it_is_about() -> None:
     assert [name for name in FIELDS if name not in read | {"name"}] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "then", "sentence", "documentation"),
-    [
+def test_a_meaning_leaves_releases_and_sources_out() -> None:
+    """They stand in double parentheses; what follows the sentence is no part of it either, and values are documented
+    behind it. Values that it does not mention stay as they are."""
+    for text, then, sentence, documentation in (
         ("Whether a ((1.2+: %s)) or b", ". More.", "Whether a or b", "Whether a (1.2+: a/b.go) or b. More."),
         ("Whether a (60) is in v8.5.3", ".", "Whether a (60) is in v8.5.3", "Whether a (60) is in v8.5.3."),
         ("Default of it", ": 1, or 2 (there).", "Default of it", "Default of it: 1, or 2 (there)."),
         ("Its code", "; empty: none.", "Its code", "Its code; empty: none."),
-    ],
-)
-def test_a_meaning_leaves_releases_and_sources_out(text: str, then: str, sentence: str, documentation: str) -> None:
-    """They stand in double parentheses; what follows the sentence is no part of it either."""
-    behaviour = Behaviour("", "", text, ("a/b.go",), then, {})
-
-    assert (behaviour.meaning, behaviour.documentation) == (sentence, documentation)
-
-
-def test_values_are_documented_behind_the_sentence() -> None:
-    """With their releases, which their meaning leaves out."""
+    ):
+        behaviour = Behaviour("", "", text, ("a/b.go",), then, {})
+        assert (behaviour.meaning, behaviour.documentation) == (sentence, documentation)
     behaviour = Behaviour("", "", "What becomes of it", ("a/b.go",), ".", {"x": "y ((1.2+: %s))", "z": "((1.3+))"})
-
     assert behaviour.documentation == "What becomes of it. `x`: y (1.2+: a/b.go). `z` (1.3+)."
     assert [behaviour.means(value) for value in ("x", "z", "?")] == ["y", "", ""]
+    by_name = {behaviour.name: behaviour for behaviour in behaviours()}
+    assert by_name["rename_filter"].means("old-name") == "by the old name, an error where only the new one matches"
+    assert by_name["default_dispatcher"].means("table") == "always"
 
 
 def test_without_arguments_every_line_says_where_behaviours_change() -> None:
-    """Of both architectures, one line each."""
     text = shown()
 
     assert "classic architecture" in text and "new architecture" in text
@@ -121,7 +115,6 @@ def test_without_arguments_every_line_says_where_behaviours_change() -> None:
 
 
 def test_a_release_that_is_said_to_change_behaves_otherwise_and_the_others_do_not() -> None:
-    """The count is that of fields that differ from the release before."""
     for line in lines():
         changed = {release.name: count for release, count in line.changes}
         for before, release in zip(line.releases, line.releases[1:]):
@@ -129,7 +122,6 @@ def test_a_release_that_is_said_to_change_behaves_otherwise_and_the_others_do_no
 
 
 def test_a_release_is_shown_whole() -> None:
-    """Each behaviour with its value in words; in JSON with the whole docstring and the files it cites."""
     text = shown("7.1.3")
 
     assert text.startswith("TiCDC v7.1.3 (classic) ON THE WIRE")
@@ -162,7 +154,6 @@ def test_between_two_releases_only_what_differs_is_shown_what_is_on_the_wire_fir
 
 
 def test_architectures_are_compared_by_their_prefix() -> None:
-    """`new:v8.5.4`, or --architecture for what has no prefix."""
     found = document("v8.5.4", "new:v8.5.4")
 
     assert [found[side]["architecture"] for side in ("from", "to")] == ["classic", "new"]
@@ -171,17 +162,7 @@ def test_architectures_are_compared_by_their_prefix() -> None:
     assert "v8.5.4 (classic) v8.5.4 (new)" in shown("v8.5.4", "new:v8.5.4")
 
 
-def test_a_value_that_is_a_word_is_explained_from_the_docstring() -> None:
-    """Up to the sources; values that it does not mention stay as they are."""
-    by_name = {behaviour.name: behaviour for behaviour in behaviours()}
-
-    assert by_name["rename_filter"].means("old-name") == "by the old name, an error where only the new one matches"
-    assert by_name["default_dispatcher"].means("table") == "always"
-    assert by_name["codec_error"].means("CDC:ErrUnheardOf") == ""
-
-
 def test_releases_that_behave_alike_differ_in_nothing() -> None:
-    """But their names."""
     assert shown("v8.5.5", "v8.5.6").endswith("(classic): no behaviour differs")
     assert differences(find("v8.5.0"), find("v8.5.0")) == ()
 
@@ -264,7 +245,6 @@ def test_what_hides_more_than_is_meant_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_one_release_and_all_lines_are_restricted_too() -> None:
-    """`releases A --protocol P` and `releases --protocol P`."""
     found = {behaviour["name"] for behaviour in document("v8.5.3", "--protocol", "simple")["behaviours"]}
     counts = [
         sum(change["behaviours"] for line in document(*arguments)["lines"] for change in line["changes"])

@@ -55,7 +55,6 @@ def test_help_fits_a_screen_of_80_columns(path: tuple[str, ...], monkeypatch: py
 
 
 def test_an_example_of_a_page_is_a_command_line() -> None:
-    """Its command, arguments and options exist."""
     examples = [
         (path, example)
         for path, command in COMMANDS.items()
@@ -105,7 +104,6 @@ def test_the_script_completes_a_command_and_an_option() -> None:
 
 @pytest.mark.slow
 def test_python_runs_the_package_as_the_command() -> None:
-    """`python -m simulator`, with its exit codes."""
     done = subprocess.run([sys.executable, "-m", "simulator", "verify"], capture_output=True, text=True)
     assert (done.returncode, done.stderr[:31]) == (2, "ticdc-sim: nothing to verify: g")
 
@@ -128,7 +126,6 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Typed:
 
 
 def test_run_reads_sql_from_a_pipe_or_a_terminal(typed: Typed) -> None:
-    """As it reads a file; nothing is said of a terminal where there is none."""
     typed(f"\ufeff{SQL}")
     piped = said(*RUN)
     Path("story.sql").write_text(SQL)
@@ -169,7 +166,6 @@ def test_other_files_are_not_read_from_standard_input(option: str, typed: Typed)
 
 
 def test_all_commands_have_the_same_default_topic(typed: Typed) -> None:
-    """Where no sink-uri is given; `TiCDC` has it, too."""
     Path("t.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY)")
     load = ("load", "--preset", "bank", "--console", "--rate", "9", "--duration", "100ms")
     topics = []

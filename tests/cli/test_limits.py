@@ -84,7 +84,6 @@ ODD = {"a FIFO": os.mkfifo, "a device": lambda path: path.symlink_to("/dev/zero"
 
 @pytest.mark.parametrize("kind", ODD)
 def test_only_a_regular_file_is_read(kind: str) -> None:
-    """One on a storage is named, and the others are shown."""
     places = ["odd", "odd.toml", "odd.sql", "fixtures/topic/0.jsonl", "truth/truth.json", "no-schema/a.t-schema.sql"]
     for place in map(Path, [*places, "no-rows/a.t.csv", STORED]):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +187,6 @@ def test_sql_without_an_end_of_one_thing_is_refused_soon(
 
 
 def test_a_schema_of_nul_characters_is_refused_soon() -> None:
-    """A NUL in a text is one of the text."""
     Path("a").mkdir()
     Path("a/a.t-schema.sql").write_text("\0" * 5_000_000)
     assert "line 1, column 1: a NUL character: this is no text" in refused("diff", "a", "a", "--console")

@@ -96,7 +96,6 @@ def test_the_same_plan_gives_the_same_bytes_and_another_seed_others() -> None:
 
 
 def test_a_unique_text_may_come_from_a_provider(plan: Path) -> None:
-    """Also in an epoch that inserts no row of the table."""
     plan.write_text(
         """
         [[table]]
@@ -235,7 +234,6 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
 
 @pytest.mark.slow
 def test_what_a_killed_run_leaves_is_cleared_away_by_the_next() -> None:
-    """Nothing of others, be it called alike."""
     Path("left/.out-archived").mkdir(parents=True)
     with started(*LEFT) as process:
         wait_until(process, lambda: bool(left(".out.*/*/*")))

@@ -83,7 +83,6 @@ def monitor() -> LoadMonitor:
 
 
 def test_the_live_line_says_how_it_goes() -> None:
-    """What is not known, or not worth a word, is left out."""
     now = LoadStatus(
         1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18
     )
@@ -124,7 +123,6 @@ def displayed(
 
 
 def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Tables, then lines; the documents are there."""
     with displayed(tmp_path / "s.json", tmp_path / "r.html"):
         pass
     out, err = capfd.readouterr()
@@ -191,7 +189,6 @@ def test_the_summary_has_all_for_programs(monitor: LoadMonitor, tmp_path: Path) 
 
 
 def test_the_report_needs_nothing_but_the_file_beside_it(monitor: LoadMonitor, tmp_path: Path) -> None:
-    """Names are text in it, whatever a browser would make of them."""
     report.write(monitor, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
     body = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
@@ -232,7 +229,6 @@ def test_the_file_beside_the_report_is_nobody_elses(
 
 
 def test_prometheus_gets_each_metric_by_its_name(monitor: LoadMonitor) -> None:
-    """And nothing before there is something."""
     metrics = Metrics()
     with metrics.served(0) as port:
         assert [] == scraped(port)
@@ -271,7 +267,6 @@ def test_metrics_are_for_this_machine_unless_another_address_is_asked() -> None:
 
 
 def test_a_place_where_metrics_cannot_be_is_refused_before_anything_starts() -> None:
-    """An address that is not of this machine, a port in use."""
     with socket.create_server(("", 0)) as taken:
         port = taken.getsockname()[1]
         for options, words in (

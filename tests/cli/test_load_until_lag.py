@@ -79,13 +79,9 @@ def search(kafka: str, topic: str, group: str, *more: object) -> Said:
 
 
 def test_a_search_without_a_verdict_says_why(kafka: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a group that there is not, and of a duration that is too short."""
+    """Its duration is too short; a group that there is not: tests/load/test_lag.py."""
     monkeypatch.setattr(lag, "SHORTEST", 60.0)
-    code, _, err = search(kafka, topic, "nobody", "--duration", "4s")
-    words = r"ticdc-sim: --until-lag: consumer group nobody has committed no offset of until-lag-\w+ in \d s"
-    assert code == 2 and re.match(words, err[-1]), err
-    Path("c/checkpoint.json").unlink(missing_ok=True)
-    code, out, _ = search(kafka, topic, f"slow-{topic}", "--duration", "4s")
+    code, out, _ = search(kafka, topic, f"slow-{topic}", "--duration", "2s")
     words = r"^--until-lag found no verdict before the run ended: no rate was judged so far; a longer --duration"
     assert code == 0 and re.search(words, out, re.MULTILINE), out
 

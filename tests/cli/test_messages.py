@@ -40,7 +40,6 @@ def test_the_protocol_of_the_file_counts_without_a_sink_uri(command: tuple[str, 
 
 
 def test_verify_takes_from_the_messages_what_the_file_does_not_say() -> None:
-    """The file has no protocol, or the stream's."""
     Path("canal.toml").write_text('[sink]\nprotocol = "canal-json"\n')
     Path("other.toml").write_text("memory-quota = 1\n")
     assert said(*RUN, "--config", "canal.toml").code == 0
@@ -152,7 +151,6 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_charsets_of_other_files_are_named(name: str) -> None:
-    """A UTF-8 mark is dropped in them, too."""
     text, command = OTHERS[name]
     assert said(*RUN).code == 0
     text = text or Path(name).read_text()
@@ -172,7 +170,6 @@ def test_a_truth_that_cannot_be_read_is_not_missing() -> None:
 
 
 def test_a_directory_is_not_walked_to_see_whether_it_has_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only itself and its topics are looked at."""
     Path("disk/a/b/c").mkdir(parents=True)
     seen: set[str] = set()
     listed = Path.iterdir

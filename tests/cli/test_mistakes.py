@@ -310,7 +310,6 @@ def test_a_message_that_kafka_refuses_is_a_failed_delivery_from_an_offset_on(
 @pytest.mark.kafka
 @pytest.mark.parametrize("command", ["load", "run"])
 def test_a_topic_that_has_messages_is_told(command: str, kafka: str) -> None:
-    """As a changefeed's would, those of the run come behind them."""
     Path("story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
     load = ("load", "--preset", "bank", "--duration", "1ms", "--checkpoint", "c")
     arguments = load if command == "load" else ("run", "story.sql")

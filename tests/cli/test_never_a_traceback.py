@@ -96,7 +96,6 @@ def wrong(code: object, out: str, err: str) -> str:
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long(reason="a further batch")) for seed in range(1, BATCHES))]
 )
 def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -> None:
-    """Good ones of every command, with one or two arguments or files damaged."""
     ends = ((line, *folder.run(line)) for line in bad(seed, RUNS))
     found = [(what, line, err[-2000:]) for line, code, out, err in ends if (what := wrong(code, out, err))]
     assert found[:3] == []
@@ -210,7 +209,6 @@ KNOWN = [
 
 @pytest.mark.parametrize(("known", "words"), KNOWN, ids=[words for _, words in KNOWN])
 def test_what_is_known_to_go_wrong_is_told_in_one_line(folder: Folder, known: Line, words: str) -> None:
-    """Where it is found, with what would be accepted."""
     code, out, err = folder.run(known)
     message = [said for said in err.splitlines() if not said.endswith(" …")]
     assert wrong(code, out, err) == "" and [words in said for said in message] == [True], err[:2000]

@@ -38,7 +38,6 @@ def test_of_a_uri_messages_show_where_it_leads() -> None:
 
 
 def test_in_any_text_secrets_are_hidden_and_the_rest_is_left() -> None:
-    """Once or twice alike."""
     hidden = {
         "sasl-password=pw&enable-tls=true": "sasl-password=***&enable-tls=true",
         "sasl%2Dpassword=pw": "sasl%2Dpassword=***",
@@ -52,7 +51,6 @@ def test_in_any_text_secrets_are_hidden_and_the_rest_is_left() -> None:
 
 
 def test_a_truth_says_how_the_stream_was_made_and_no_secret(here: Path) -> None:
-    """The rest of the changefeed.toml stays as it is."""
     config = f"""[sink.kafka-config]
 sasl-password = "{HUSH}"
 sasl-oauth-client-secret = '{HUSH}'
@@ -78,7 +76,6 @@ def test_however_long_a_word_is_it_is_searched_once() -> None:
 
 @given(st.text(max_size=6), st.text(max_size=6), st.sampled_from(["sasl-password", "sasl-pasword", "account-key"]))
 def test_whatever_a_password_holds_it_is_hidden(before: str, after: str, name: str) -> None:
-    """As a URI has it: percent-encoded."""
     password = f"{before}{HUSH}{after}".encode("utf-8", "surrogatepass")
     uri = f"kafka://u:{quote(password, safe='')}@h:1/t?{name}={quote_plus(password)}&a=b"
 

@@ -86,7 +86,6 @@ def test_a_stream_that_is_closed_or_full_changes_no_more_than_the_exit_code(
     ids=" ".join,
 )
 def test_a_full_standard_output_is_told(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, whatever else a command has found."""
     with full() as stdout, redirect_stdout(stdout):
         assert play(*command) == 3
     lines = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" …")]
@@ -116,7 +115,6 @@ def test_a_reader_that_is_gone_changes_no_verdict(command: tuple[str, ...], code
 
 
 def test_a_verdict_is_shown_before_the_disk_is_found_full(directory: Path, full_disk: None) -> None:
-    """The report that was there stays."""
     yesterday = '<meta name="generator" content="ticdc-sim 0.1.0">'
     Path("report.html").write_text(yesterday)
     code, shown, lines = said(*VERIFY, "--report", "report.html")

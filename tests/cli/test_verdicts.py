@@ -64,7 +64,6 @@ def test_what_was_changed_on_the_way_is_wrong(old: str, new: str | None, check: 
 
 
 def test_without_settings_a_lost_column_is_unproved() -> None:
-    """A column selector may have left it out."""
     played(TABLE)
     change(lambda value: value.replace(',"v":"5"', ""))
     code, line = verdict(*OPEN)

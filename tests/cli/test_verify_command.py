@@ -95,7 +95,6 @@ def test_a_stream_is_right_that_keeps_the_contract_and_leads_to_the_truth(copied
 
 
 def test_without_a_truth_the_stream_tells_its_protocol_and_the_rest_is_said_to_be_open(copied: None) -> None:
-    """A topic of a real TiCDC has no description of its changefeed either."""
     found = verified("stream")
 
     assert (found["code"], found["expected"], found["compared"]) == (0, None, [])
@@ -108,7 +107,6 @@ def test_without_a_truth_the_stream_tells_its_protocol_and_the_rest_is_said_to_b
 
 
 def test_what_a_consumer_wrote_down_is_held_against_the_truth(copied: None) -> None:
-    """Missing, there and not expected, different: all are counted."""
     rows = next(Path("mine").glob("shop.b.*csv"))
     lines = rows.read_text("utf-8").splitlines()
     rows.write_text("\n".join([lines[0], *(f"{line}9" for line in lines[1:2]), *lines[3:]]) + "\n", "utf-8")
@@ -121,7 +119,6 @@ def test_what_a_consumer_wrote_down_is_held_against_the_truth(copied: None) -> N
 
 
 def test_rows_of_another_watermark_are_not_compared(copied: None) -> None:
-    """A consumer's snapshot says of when it is."""
     metadata, ts = Path("mine/metadata"), json.loads(Path("truth/truth.json").read_text("utf-8"))["watermark"]
     metadata.write_text(metadata.read_text("utf-8").replace(str(ts), str(ts - (1 << 18))), "utf-8")
 
@@ -141,7 +138,6 @@ def test_rows_of_another_watermark_are_not_compared(copied: None) -> None:
 def test_a_truth_that_says_nonsense_or_is_of_another_run_is_refused(
     copied: None, member: str, value: object, why: str
 ) -> None:
-    """By its member and what it says."""
     file = Path("truth/truth.json")
     file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), member: value}), "utf-8")
     assert why in refusal("stream", *TRUTH)
@@ -182,7 +178,6 @@ def test_a_stream_that_ends_before_its_truth_is_not_finished(copied: None) -> No
 
 
 def test_messages_of_others_are_counted_and_named(copied: None) -> None:
-    """Each with its place and what it looks like."""
     shard = Path("stream/shop/1.jsonl")
     last = json.loads(shard.read_text("utf-8").splitlines()[-1])
     foreign = {"offset": last["offset"] + 1, "timestamp": last["timestamp"], "key": None, "value": "aGVsbG8="}

@@ -39,7 +39,6 @@ def upgrades() -> Iterator[tuple[ReleaseDifference, Release, Release]]:
 
 
 def test_every_behaviour_on_the_wire_has_an_example_and_no_other() -> None:
-    """The examples are in the order of Release."""
     assert list(EXAMPLES) == WIRE
 
 
@@ -59,7 +58,6 @@ def test_every_change_between_neighbouring_releases_is_shown() -> None:
 
 @pytest.mark.slow
 def test_an_example_is_the_output_of_the_release() -> None:
-    """The output of the base release contains nothing hybrid."""
     before, after = find("v6.5.6"), find("v8.5.3")
     for difference in differences(before, after):
         found = select_example(difference, before, after) if difference.behaviour.on_the_wire else None
@@ -68,7 +66,6 @@ def test_an_example_is_the_output_of_the_release() -> None:
 
 
 def test_examples_are_shown_to_people() -> None:
-    """Tables, events and the output of both releases are shown."""
     lines = said("releases", "v7.5.1", "v7.5.2", "--examples").out.split("\n\n")[0].splitlines()
     assert lines[:4] == [
         "primary_is_unique: Whether columns of the primary index also get the UniqueKey bit",
@@ -82,7 +79,6 @@ def test_examples_are_shown_to_people() -> None:
 
 @pytest.mark.slow
 def test_releases_of_one_tag_are_distinguished() -> None:
-    """They are named with their architectures; messages of several partitions have their location."""
     out = said("releases", "v8.5.4", "new:v8.5.4", "--examples").out
     assert "\n  v8.5.4 (classic): " in out and "\n  v8.5.4 (new): " in out and ": ticdc/" in out
 

@@ -66,7 +66,6 @@ def test_a_row_has_flags_handle_and_destination() -> None:
 
 
 def test_the_message_is_what_the_codec_writes() -> None:
-    """Key and value are those of canal-json, which has no key."""
     ((key, value),) = explained({"before": INSERT["after"]}, CANAL).messages
     message = json.loads(value)
     assert key is None and "DELETE" == message["type"]
@@ -74,7 +73,6 @@ def test_the_message_is_what_the_codec_writes() -> None:
 
 
 def test_people_see_columns_destination_and_bytes() -> None:
-    """The bytes are shown as text with escaped control characters, then as hex."""
     text = "\n".join(row_lines(explained({**INSERT, "partitions": 3})))
     assert text.startswith("INSERT on test.t1 under TiCDC v8.5.3 (classic)\n")
     assert text.splitlines()[2] == "column  type  mysqlType        sqlType  flags"
@@ -87,7 +85,6 @@ def test_people_see_columns_destination_and_bytes() -> None:
 
 
 def test_programs_get_the_same_as_json() -> None:
-    """Bytes are hex."""
     found = explained({**INSERT, "partitions": 3})
     data = json.loads(json.dumps(row_as_dict(found)))
     assert (found.hash, found.partition, ["id"]) == (data["hash"], data["partition"], data["handle_key"])
@@ -127,7 +124,6 @@ def test_a_new_protocol_shows_what_it_says_of_a_column(monkeypatch: pytest.Monke
 
 
 def test_partitions_are_those_of_the_changefeed_by_default() -> None:
-    """By default it is partition-num, or the three of a topic that TiCDC creates."""
     asked = replace(OPEN, kafka=replace(OPEN.kafka, partition_num=7))
     assert [3, 7, 5] == [
         explained(INSERT).partitions,
@@ -231,7 +227,6 @@ def column(type_: str) -> Column:
     ],
 )
 def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
-    """The text is that of a MySQL client."""
     assert text == parse_value(value, column(type_))
 
 
@@ -262,7 +257,6 @@ NOT_STORED: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("type_", NOT_STORED)
 def test_values_that_tidb_cannot_store_are_rejected(type_: str) -> None:
-    """The error has column, value and type."""
     of = column(type_)
     for value in NOT_STORED[type_]:
         with pytest.raises(UserError, match=re.escape(f"column 'c': {value!r} is no {of.type.name} (")):
@@ -314,7 +308,6 @@ def _ask(tmp_path: Path) -> Callable[..., str]:
 def test_a_filtered_row_has_the_rule_and_no_messages(
     ask: Callable[..., str], change: str, table: str, why: str
 ) -> None:
-    """The rule is in the text and in the JSON."""
     found = json.loads(ask(change, table, "--json"))
     assert not found["sent"] and found["messages"] == [] and found["why"].startswith(why)
     shown = ask(change, table)

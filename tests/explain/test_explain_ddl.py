@@ -103,14 +103,6 @@ def test_the_rule_that_decides_is_named(text: str, decision: str, why: str) -> N
     assert outcome(text) == (decision, why)
 
 
-def test_losing_the_last_valid_index_stops_the_changefeed_in_some_releases() -> None:
-    text = "alter table only_unique drop index a"
-    decision, why = outcome(text)
-    assert decision == "error" and "An eligible table become ineligible after DDL" in why
-    assert outcome(text, "v6.5.3", config="")[0] == outcome(text, "v8.5.7", "new")[0] == "ineligible"
-    assert outcome(text, config="force-replicate = true")[0] == "send"
-
-
 def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
     known = catalog_from_files([("s.sql", SCHEMA + "CREATE TABLE hidden.t (a INT PRIMARY KEY);")], "shop")
     (job,) = explained("rename table hidden.t to shop.t", known=known).jobs
@@ -121,29 +113,6 @@ def test_the_last_renamed_table_without_a_valid_index_is_named() -> None:
     """TiDB's job has the last one, and TiCDC checks no other."""
     text = "rename table orders to o2, loose to l2"
     assert outcome(text, config="") == ("ineligible", "Shop.l2 has no valid index, and force-replicate is off")
-
-
-DISCARDS_RENAMES = "[[filter.event-filters]]\nmatcher = ['{}']\nignore-event = ['rename table']\n"
-
-
-@pytest.mark.parametrize(
-    ("matcher", "text", "decisions"),
-    [
-        ("*.*", "rename table orders to o2", ("discard", "ignore")),
-        ("*.Orders", "rename table orders to o2", ("error", "ignore")),
-        ("*.o2", "rename table orders to o2", ("send", "send")),
-        ("*.[o-pO-P]*", "rename table orders to o2, only_unique to p2", ("discard", "ignore")),
-        ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
-    ],
-)
-def test_event_filters_of_some_releases_discard_a_rename_before_its_rule(
-    matcher: str, text: str, decisions: tuple[str, str]
-) -> None:
-    """So a table enters whose old name alone is ignored (tiflow v6.5.4, v7.5.0 cdc/puller/ddl_puller.go)."""
-    config = DISCARDS_RENAMES.format(matcher)
-    assert tuple(outcome(text, release, config=config)[0] for release in ("v7.5.0", "v8.5.3")) == decisions
-    if decisions[0] == "error":
-        assert "CDC:ErrSyncRenameTableFailed" in outcome(text, "v7.5.0", config=config)[1]
 
 
 def test_a_renamed_table_goes_to_the_topic_of_its_old_name() -> None:

@@ -21,7 +21,6 @@ EVERY = shipped().values()
 
 
 def test_every_scenario_says_what_it_is_for() -> None:
-    """Its story, and what right and wrong consumers make of it; it is meant for releases that there are."""
     for scenario in EVERY:
         about = scenario.about
         assert all((about.title, about.story, about.consumer, about.wrong)), scenario.name
@@ -29,7 +28,6 @@ def test_every_scenario_says_what_it_is_for() -> None:
 
 
 def test_the_documentation_lists_every_scenario() -> None:
-    """By name, with title and releases."""
     page = (ROOT / "docs" / "library.md").read_text("utf-8")
 
     assert re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE) == [
@@ -83,7 +81,6 @@ def test_an_installed_package_has_every_scenario_and_what_it_reads(kind: str, tm
 
 
 def test_scenarios_are_listed() -> None:
-    """With their titles; for programs with all that they say."""
     listed = said("scenarios").out
     assert [scenario.name for scenario in EVERY if scenario.name not in listed] == []
 
@@ -93,7 +90,6 @@ def test_scenarios_are_listed() -> None:
 
 
 def test_a_scenario_is_shown_with_its_file() -> None:
-    """As it may be copied and changed."""
     shown = said("scenarios", "delete-shape").out
     assert shown.splitlines()[0].rstrip() == "delete-shape: What a DELETE looks like"
     assert "A right consumer: Takes the deleted row" in shown and "CREATE TABLE item (id INT PRIMARY KEY" in shown

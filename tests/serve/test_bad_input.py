@@ -62,7 +62,6 @@ def test_passwords_are_checked(guarded: TiCDCServer, connect: Connect) -> None:
 
 
 def test_a_password_is_checked_over_tls(tmp_path: Path, connect: Connect) -> None:
-    """By a certificate that signs itself."""
     key, name = (
         ec.generate_private_key(ec.SECP256R1()),
         x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]),

@@ -63,7 +63,6 @@ def write(client: Any, writer: int, acknowledged: list[int]) -> None:
 
 
 def test_kill_minus_nine_loses_and_doubles_nothing(tmp_path: Path, said: Path, start: Start, connect: Connect) -> None:
-    """In the middle of concurrent writers."""
     options = ("--console", "--data", str(tmp_path / "data"))
     server, port = start(*options)
     client = connect(port)
