@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import shutil
-import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -20,7 +17,6 @@ import simulator.api.session  # before pytester runs tests in this process: it f
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent.parent
-CONSUMER = ROOT / "scenarios" / "consumer"
 INSTALLED = any(found.value == "simulator.api.pytest_plugin" for found in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "simulator.api.pytest_plugin")
 """Where the package is installed, it brings the plugin."""
@@ -46,8 +42,10 @@ def passed(project: pytest.Pytester, count: int, *options: str) -> None:
 
 
 def test_a_test_gets_a_simulated_tidb(project: pytest.Pytester) -> None:
-    """As the markers of test, class and module say, the closest one's word winning."""
-    project.makepyfile(f"""
+    """As the markers of test, class and module say, the closest one's word winning; once for each release that they
+    name, which may stand by itself and on another marker."""
+    project.makepyfile(
+        test_one=f"""
         import pytest
         pytestmark = pytest.mark.ticdc(release="v6.5.6", seed=3)
 
@@ -59,47 +57,36 @@ def test_a_test_gets_a_simulated_tidb(project: pytest.Pytester) -> None:
         @pytest.mark.ticdc(release="v8.5.4", architecture="new", sink_uri="kafka://k:9092/t?protocol=canal-json")
         def test_two(ticdc):
             assert ticdc.describe() == "TiCDC new, v8.5.4, canal-json, topic t"
-    """)
-    passed(project, 2)
-
-
-def test_a_test_is_run_once_for_each_release(project: pytest.Pytester) -> None:
-    project.makepyfile("""
-        import pytest
 
         @pytest.mark.ticdc(releases=["v6.5.6", "new:v8.5.4"])
-        def test_it(ticdc, request):
-            assert f"[{ticdc.release}]" in request.node.name
-    """)
-    result = run(project, "-v")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*::test_it?v6.5.6? PASSED*", "*::test_it?new:v8.5.4? PASSED*"])
-
-
-def test_one_release_may_stand_by_itself_and_on_another_marker(project: pytest.Pytester) -> None:
-    project.makepyfile("""
+        def test_each(ticdc, request):
+            assert f"[{{ticdc.release}}]" in request.node.name
+        """,
+        test_other="""
         import pytest
         pytestmark = pytest.mark.ticdc(releases="v8.5.3")
 
         @pytest.mark.ticdc(seed=3)
         def test_it(ticdc, request):
             assert (request.node.name, ticdc.release) == ("test_it[v8.5.3]", "v8.5.3")
-    """)
-    passed(project, 1)
+        """,
+    )
+    result = run(project, "-v")
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["*::test_each?v6.5.6? PASSED*", "*::test_each?new:v8.5.4? PASSED*"])
 
 
-@pytest.mark.parametrize(
-    ("marker", "words"),
-    [
-        ("'v8.5.3'", "*@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got 'v8.5.3'*"),
-        ("releases=8.5", "*@pytest.mark.ticdc: releases is 8.5; a list is expected, such as*"),
-        ("releases=[]", "*@pytest.mark.ticdc: releases is *; a list is expected, such as*"),
-        ("relase='v8.5.3'", "*unexpected keyword argument 'relase'*"),
-    ],
-)
-def test_a_marker_that_says_nothing_is_refused(project: pytest.Pytester, marker: str, words: str) -> None:
-    project.makepyfile(f"import pytest\n@pytest.mark.ticdc({marker})\ndef test_it(ticdc): pass\n")
-    run(project).stdout.fnmatch_lines([words])
+def test_a_marker_that_says_nothing_is_refused(project: pytest.Pytester) -> None:
+    words = {
+        "'v8.5.3'": "*@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got 'v8.5.3'*",
+        "releases=8.5": "*@pytest.mark.ticdc: releases is 8.5; a list is expected, such as*",
+        "releases=[]": "*@pytest.mark.ticdc: releases is *; a list is expected, such as*",
+        "relase='v8.5.3'": "*unexpected keyword argument 'relase'*",
+    }
+    for number, (marker, line) in enumerate(words.items()):
+        test = f"import pytest\n@pytest.mark.ticdc({marker})\ndef test_it(ticdc): pass\n"
+        project.makepyfile(**{f"test_{number}": test})
+        run(project, f"test_{number}.py").stdout.fnmatch_lines([line])
 
 
 def test_every_call_has_a_golden_file_of_its_own(project: pytest.Pytester) -> None:
@@ -146,12 +133,16 @@ def test_every_call_has_a_golden_file_of_its_own(project: pytest.Pytester) -> No
     ]
 
 
-@pytest.mark.parametrize("name", ["../other", "/tmp/other", "a/../../../b", ".."])
-def test_a_name_that_leads_out_of_the_golden_files_is_refused(project: pytest.Pytester, name: str) -> None:
-    project.makepyfile(f"def test_it(ticdc, ticdc_golden): ticdc_golden(ticdc.messages(), {name!r})")
-    result = run(project, "--rewrite-golden")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*UserError: the name * leads out of *golden*; expected is one such as 'after-*"])
+def test_a_name_that_leads_out_of_the_golden_files_is_refused(project: pytest.Pytester) -> None:
+    project.makepyfile("""
+        import pytest
+
+        @pytest.mark.parametrize("name", ["../other", "/tmp/other", "a/../../../b", ".."])
+        def test_it(name, ticdc, ticdc_golden):
+            with pytest.raises(Exception, match="the name .* leads out of .*golden.*; expected is one such as 'after-"):
+                ticdc_golden(ticdc.messages(), name)
+    """)
+    passed(project, 4, "--rewrite-golden")
     assert not list(project.path.rglob("*.jsonl"))
 
 
@@ -212,7 +203,6 @@ def test_files_of_a_storage_are_written_compared_and_shown_where_they_differ(pro
 
 
 def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
-    """Nothing but pytest itself is imported."""
     project.makepyfile("""
         import sys
 
@@ -223,15 +213,14 @@ def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.kafka
-def test_the_example_consumer_passes_its_tests(kafka: str, tmp_path: Path) -> None:
-    """In a directory of its own, on the Kafka that is here, its topic deleted."""
-    for path in CONSUMER.glob("*.py"):
-        shutil.copy(path, tmp_path)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TICDC_SIM_KAFKA": kafka}
-    command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, "-c", "/dev/null", "--rootdir", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    assert "19 passed" in done.stdout
+def test_the_example_consumer_passes_its_tests(
+    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the Kafka that is here, its topic deleted."""
+    for path in (ROOT / "scenarios" / "consumer").glob("*.py"):
+        shutil.copy(path, project.path)
+    monkeypatch.setenv("TICDC_SIM_KAFKA", kafka)
+    passed(project, 19)
 
 
 def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
@@ -251,19 +240,11 @@ def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
 def test_with_kafka_a_test_warns_of_nothing(
     kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a process that has imported nothing yet, where all warnings are errors."""
+    """In a process that has imported nothing yet, where all warnings are errors. What a test leaves unsent is sent before
+    its topic is deleted."""
     project.makepyfile("def test_it(ticdc_kafka): ticdc_kafka.execute('CREATE TABLE t (id INT PRIMARY KEY)')")
     monkeypatch.setenv("TICDC_SIM_KAFKA", kafka)
     project.runpytest_subprocess(*PLUGIN, "-W", "error").assert_outcomes(passed=1)
-
-
-@pytest.mark.kafka
-def test_what_a_test_leaves_unsent_is_sent_before_its_topic_is_deleted(
-    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.makepyfile("def test_it(ticdc_kafka): ticdc_kafka.execute('CREATE TABLE t (id INT PRIMARY KEY)')")
-    monkeypatch.setenv("TICDC_SIM_KAFKA", kafka)
-    run(project).assert_outcomes(passed=1)
 
 
 PAGES = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/python.md"))

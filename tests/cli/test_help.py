@@ -8,17 +8,21 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 import pytest
+from support.playing import said
 
-from simulator import limits
-from simulator.cli.command_line import commands, run
+from simulator import TiCDC, limits
+from simulator.cli.command_line import commands
 from simulator.cli.help_page import EVERYWHERE, SECTIONS
 
+pytestmark = pytest.mark.usefixtures("here")
+
 SQL = "CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n"
+RUN = ("run", "-", "--console")
 
 
 def every(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -31,82 +35,60 @@ def every(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[
 COMMANDS = dict(every(commands))
 
 
-def page(path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run([*path, "--help"]) == 0
-    return capsys.readouterr().out
-
-
-def typed(text: str, terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let standard input be a text, from a pipe or from a terminal."""
-    stdin = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")))
-    monkeypatch.setattr(stdin, "isatty", lambda: terminal)
-    monkeypatch.setattr(sys, "stdin", stdin)
-
-
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_help_fits_a_screen_of_80_columns(
-    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And says all of it: no description of a command is cut."""
-    text = page(path, capsys, monkeypatch)
-    inner = COMMANDS[path]
-
+def test_help_fits_a_screen_of_80_columns(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says all of it: no description of a command is cut. Many options come in sections: what only this command
+    has first, what all have last."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, text, _ = said(*path, "--help")
+    assert code == 0
     assert [line for line in text.splitlines() if len(line) > 80] == []
     assert "..." not in text.replace("COMMAND [ARGS]...", "")
+    inner = COMMANDS[path]
     below = inner.commands.values() if isinstance(inner, click.Group) else ()
     assert [each.name for each in below if each.get_short_help_str() not in " ".join(text.split())] == []
+    if path in (("load",), ("run",), ("diff",), ("serve",), ("verify",)):
+        titles = re.findall(r"^(\S.*):$", text, re.MULTILINE)
+        assert titles == [title for title in ("Options", *SECTIONS, EVERYWHERE) if title in titles]
+        assert titles[0] == "Options" and titles[-1] == EVERYWHERE and len(titles) > 5
+        assert max(len(part.splitlines()) for part in text.split("\n\n")) < 30
 
 
-@pytest.mark.parametrize("name", ["load", "run", "diff", "serve", "verify"])
-def test_many_options_come_in_sections(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What only this command has comes first, what all have comes last."""
-    text = page((name,), capsys, monkeypatch)
-    titles = re.findall(r"^(\S.*):$", text, re.MULTILINE)
-
-    assert titles == [title for title in ("Options", *SECTIONS, EVERYWHERE) if title in titles]
-    assert titles[0] == "Options" and titles[-1] == EVERYWHERE and len(titles) > 5
-    assert max(len(part.splitlines()) for part in text.split("\n\n")) < 30
-
-
-EXAMPLES = [
-    (path, example)
-    for path, command in COMMANDS.items()
-    for example in re.findall(r"^ *((?:.*\| )?ticdc-sim (?:.*\\\n)*.*)$", command.help or "", re.MULTILINE)
-    if "`" not in example
-]
+def test_an_example_of_a_page_is_a_command_line() -> None:
+    examples = [
+        (path, example)
+        for path, command in COMMANDS.items()
+        for example in re.findall(r"^ *((?:.*\| )?ticdc-sim (?:.*\\\n)*.*)$", command.help or "", re.MULTILINE)
+        if "`" not in example
+    ]
+    assert {path[0] for path, _ in examples} >= {"run", "diff", "load", "serve", "verify", "releases"}
+    for _, example in examples:
+        line = example.partition("| ")[2] or example
+        words = shlex.split(line.replace("\\\n", "").partition(" > ")[0])
+        assert words[0] == "ticdc-sim", example
+        COMMANDS[(words[1],)].make_context(words[1], words[2:], obj={})
 
 
-def test_commands_have_examples() -> None:
-    assert {path[0] for path, _ in EXAMPLES} >= {"run", "diff", "load", "serve", "verify", "releases"}
+# Completion
 
 
-@pytest.mark.parametrize(("path", "example"), EXAMPLES, ids=lambda value: value if isinstance(value, str) else "")
-def test_an_example_of_a_page_is_a_command_line(path: tuple[str, ...], example: str) -> None:
-    """Its command, arguments and options exist."""
-    line = example.partition("| ")[2] or example
-    words = shlex.split(line.replace("\\\n", "").partition(" > ")[0])
-    assert words[0] == "ticdc-sim"
-
-    COMMANDS[(words[1],)].make_context(words[1], words[2:], obj={})
-
-
-@pytest.mark.parametrize("shell", [pytest.param("bash", marks=pytest.mark.slow), "zsh", "fish"])
-def test_a_shell_gets_its_script_of_completion(
-    shell: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On standard output, with exit code 0."""
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_a_shell_gets_its_script_of_completion(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On standard output, with exit code 0; bash below."""
     monkeypatch.setenv("_TICDC_SIM_COMPLETE", f"{shell}_source")
+    code, out, _ = said()
+    assert (code, "_TICDC_SIM_COMPLETE" in out) == (0, True)
 
-    assert run([]) == 0
-    assert "_TICDC_SIM_COMPLETE" in capsys.readouterr().out
+
+def test_another_word_for_completion_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TICDC_SIM_COMPLETE", "tcsh_source")
+    error = "ticdc-sim: _TICDC_SIM_COMPLETE=tcsh_source: expected bash_source, zsh_source or fish_source"
+    assert said() == (2, "", [error])
 
 
 @pytest.mark.slow
 def test_the_script_completes_a_command_and_an_option() -> None:
-    """As bash does when Tab is pressed."""
+    """As bash does when Tab is pressed, which runs the command as a process."""
     script = """
         eval "$(_TICDC_SIM_COMPLETE=bash_source ticdc-sim)"
         complete -p ticdc-sim
@@ -120,108 +102,79 @@ def test_the_script_completes_a_command_and_an_option() -> None:
     assert done.stdout.splitlines()[1:] == ["releases", "--rename"]
 
 
-def test_another_word_for_completion_is_an_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("_TICDC_SIM_COMPLETE", "tcsh_source")
-
-    assert run([]) == 2
-    assert capsys.readouterr().err == (
-        "ticdc-sim: _TICDC_SIM_COMPLETE=tcsh_source: expected bash_source, zsh_source or fish_source\n"
-    )
-
-
 @pytest.mark.slow
 def test_python_runs_the_package_as_the_command() -> None:
-    """With its exit codes."""
-    called = [sys.executable, "-m", "simulator"]
-
-    assert b"ticdc-sim, version" in subprocess.run([*called, "--version"], capture_output=True, check=True).stdout
-    assert subprocess.run([*called, "verify"], capture_output=True).returncode == 2
+    done = subprocess.run([sys.executable, "-m", "simulator", "verify"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr[:31]) == (2, "ticdc-sim: nothing to verify: g")
 
 
-def test_run_reads_sql_from_a_pipe(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """As it reads a file; nothing is said of a terminal."""
-    typed(f"\ufeff{SQL}", False, monkeypatch)
-    assert run(["run", "-", "--console"]) == 0
-    piped = capsys.readouterr()
-    (tmp_path / "story.sql").write_text(SQL)
-    assert run(["run", str(tmp_path / "story.sql"), "--console"]) == 0
+# Standard input
 
-    assert capsys.readouterr().out == piped.out
-    assert "INSERT test.t id=1" in piped.out and "terminal" not in piped.err
+Typed = Callable[..., None]
 
 
-def test_run_says_that_it_reads_from_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    typed(SQL, True, monkeypatch)
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """Lets standard input be a text, from a pipe or from a terminal."""
 
-    assert run(["run", "-", "--console"]) == 0
-    assert capsys.readouterr().err.startswith("reading SQL from the terminal; Ctrl-D ends it\n")
+    def type_it(text: str, terminal: bool = False) -> None:
+        stdin = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")))
+        monkeypatch.setattr(stdin, "isatty", lambda: terminal)
+        monkeypatch.setattr(sys, "stdin", stdin)
+
+    return type_it
+
+
+def test_run_reads_sql_from_a_pipe_or_a_terminal(typed: Typed) -> None:
+    typed(f"\ufeff{SQL}")
+    piped = said(*RUN)
+    Path("story.sql").write_text(SQL)
+    assert piped[:2] == said("run", "story.sql", "--console")[:2]
+    assert (piped.code, "INSERT test.t id=1" in piped.out, "terminal" in "".join(piped.err)) == (0, True, False)
+    typed(SQL, terminal=True)
+    code, out, err = said(*RUN)
+    assert (code, out, err[0]) == (0, piped.out, "reading SQL from the terminal; Ctrl-D ends it")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("", "standard input: it has no statement"),
         ("SELECT 1;\nSELEC 2;\n", "standard input:2: SELEC 2: ERROR 1064 (42000)"),
         ("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES ('x')", "standard input:2: INSERT INTO t"),
         ("SELECT '\udcff'", "standard input is not UTF-8: "),
         ("[[step]]\nsql = 'SELECT 1'\n", "standard input:1: "),
+        ("-" * ((1 << 20) + 1), "standard input is too large: at most 1 MiB of it are read"),
     ],
+    ids=lambda value: value[:20],
 )
 def test_a_mistake_in_piped_sql_names_standard_input(
-    text: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    text: str, words: str, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the line."""
-    typed(text, False, monkeypatch)
-
-    assert run(["run", "-", "--console"]) == 2
-    assert f"ticdc-sim: {said}" in capsys.readouterr().err
-
-
-def test_piped_sql_has_a_limit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FILE_BYTES", 1 << 20)
-    typed("-" * (1 << 20) + "-", False, monkeypatch)
+    typed(text)
+    code, _, err = said(*RUN)
+    assert code == 2 and f"ticdc-sim: {words}" in "\n".join(err)
 
-    assert run(["run", "-", "--console"]) == 2
-    assert capsys.readouterr().err == "ticdc-sim: standard input is too large: at most 1 MiB of it are read\n"
 
-
-@pytest.mark.parametrize("option", [("--config", "-"), ("--ddl", "-")])
-def test_other_files_are_not_read_from_standard_input(
-    option: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("option", ["--config", "--ddl"])
+def test_other_files_are_not_read_from_standard_input(option: str, typed: Typed) -> None:
     """So that no terminal waits for what nobody types."""
-    typed(SQL, True, monkeypatch)
-    monkeypatch.chdir(tmp_path)
-
-    assert run(["diff", str(tmp_path), str(tmp_path), "--console", *option]) == 2
+    typed(SQL, terminal=True)
+    assert said("diff", ".", ".", "--console", option, "-").code == 2
     assert sys.stdin.read() == SQL
 
 
-def test_all_commands_have_the_same_default_topic(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Where no sink-uri is given; `TiCDC` has it, too."""
-    from simulator import TiCDC
-
-    schema = tmp_path / "t.sql"
-    schema.write_text("CREATE TABLE t (id INT PRIMARY KEY)")
+def test_all_commands_have_the_same_default_topic(typed: Typed) -> None:
+    Path("t.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY)")
+    load = ("load", "--preset", "bank", "--console", "--rate", "9", "--duration", "100ms")
     topics = []
-    for arguments in (
-        ["run", "-", "--console"],
-        ["shell"],
-        ["load", "--preset", "bank", "--console", "--rate", "9", "--duration", "100ms"],
-    ):
-        typed(SQL, False, monkeypatch)
-        assert run(arguments) == 0
-        topics.append(capsys.readouterr().out.partition("/")[0])
-    assert run(["explain", "row", '{"after": {"id": 1}}', "--schema", str(schema), "--json"]) == 0
-    topics += re.findall(r'"topic": "(\w+)"', capsys.readouterr().out)[:1]
+    for arguments in (RUN, ("shell",), load):
+        typed(SQL)
+        code, out, _ = said(*arguments)
+        topics += [out.partition("/")[0]] if code == 0 else []
+    out = said("explain", "row", '{"after": {"id": 1}}', "--schema", "t.sql", "--json").out
+    topics += re.findall(r'"topic": "(\w+)"', out)[:1]
     with TiCDC() as ticdc:
         ticdc.execute("CREATE DATABASE a")
         topics.append(ticdc.messages()[0].topic)

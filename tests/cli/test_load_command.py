@@ -1,4 +1,4 @@
-"""`ticdc-sim load` as users type it: plans, presets, options that do not go together, where a run ends and goes on."""
+"""`ticdc-sim load` as users type it: plans, presets, truths, where a run ends and goes on."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from typing import Any
 
 import pytest
 from support.cut_short import held
-from support.playing import assert_leads, play, state, tables_of
+from support.playing import assert_leads, play, said, state, tables_of
 from support.processes import errors, started, wait_until
 
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.consumer.records import Record, read_records
+from simulator.consumer.truth_metadata import FILE, read
 from simulator.run import library
 from simulator.sinks.kafka import connect
 from simulator.ticdc.changefeed import load as load_changefeed
 
+pytestmark = pytest.mark.usefixtures("here")
+
 OPTIONS = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 URI = f"kafka://127.0.0.1:9/load?{OPTIONS}"
 LOAD = ("load", "--master", "none", "--sink-uri", URI)
+OUTPUTS = ("--fixtures", "out", "--truth", "truth")
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 PLAN = """\
 name = "fair"
@@ -39,89 +43,60 @@ kinds = ["add-column", "drop-column", "add-index", "drop-index", "truncate"]
 """
 
 
-@pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    file = tmp_path / "plan.toml"
+@pytest.fixture(autouse=True)
+def plan(here: Path) -> Path:
+    """PLAN in the working directory."""
+    file = here / "plan.toml"
     file.write_text(PLAN)
     return file
 
 
-def assert_true(fixtures: Path, truth: Path, uri: str, toml: str = "") -> list[Record]:
+def assert_true(uri: str, toml: str = "") -> list[Record]:
     """The stream keeps the contract, and leads from nothing to the truth that was written."""
-    changefeed, records = load_changefeed(uri, toml), list(read_records(str(fixtures)))
-    partitions = {changefeed.topic: changefeed.kafka.partitions}
+    changefeed, records = load_changefeed(uri, toml), list(read_records("out"))
+    partitions, truth = {changefeed.topic: changefeed.kafka.partitions}, Path("truth")
     assert_leads(records, changefeed, partitions, tables_of(truth), {}, state(truth))
     return records
 
 
+def events_of(records: list[Record]) -> list[object]:
+    return [event for record in records for event in decode(record.key, record.value)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", library.preset_names())
-def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_path: Path) -> None:
+def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, plan: Path) -> None:
     """Its tables begin with fewer rows here, so that many of the changes are those of the mix."""
-    text = re.sub(
-        r"^rows = (\d+)",
-        lambda found: f"rows = {min(int(found[1]), 40)}",
-        library.preset_file(name).read_text("utf-8"),
-        flags=re.M,
-    )
-    text = text.replace('initial = "present"', "").replace("32KiB", "4KiB")
-    (tmp_path / "plan.toml").write_text(text)
-    (tmp_path / "changefeed.toml").write_text(BY_KEY)
+    text = library.preset_file(name).read_text("utf-8").replace('initial = "present"', "").replace("32KiB", "4KiB")
+    plan.write_text(re.sub(r"^rows = (\d+)", lambda found: f"rows = {min(int(found[1]), 40)}", text, flags=re.M))
+    Path("feed.toml").write_text(BY_KEY)
+    assert play(*LOAD, "plan.toml", "--config", "feed.toml", *OUTPUTS, "--rate", "400", "--duration", "1s") == 0
 
-    outputs = "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth"
-    assert (
-        play(
-            *LOAD,
-            tmp_path / "plan.toml",
-            "--config",
-            tmp_path / "changefeed.toml",
-            *outputs,
-            "--rate",
-            "400",
-            "--duration",
-            "1s",
-        )
-        == 0
-    )
-
-    records = assert_true(tmp_path / "out", tmp_path / "truth", URI, BY_KEY)
+    records = assert_true(URI, BY_KEY)
     assert len({record.partition for record in records if record.key is not None or record.value}) == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["canal-json&enable-tidb-extension=true", "open-protocol"])
-def test_statements_come_at_intervals(protocol: str, plan: Path, tmp_path: Path) -> None:
-    uri = f"kafka://127.0.0.1:9/load?protocol={protocol}&partition-num=2"
-
-    outputs = "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth"
-    assert play(*LOAD, plan, "--sink-uri", uri, *outputs, "--duration", "3s", "--seed", "3") == 0
-
-    records = assert_true(tmp_path / "out", tmp_path / "truth", uri)
-    events = [event for record in records for event in decode(record.key, record.value)]
-    texts = [event.query for event in events if isinstance(event, DdlEvent)]
-    assert [
-        word
-        for word in ("ADD COLUMN", "DROP COLUMN", "ADD INDEX", "DROP INDEX", "TRUNCATE")
-        if not any(word in text for text in texts)
-    ] == []
+def test_statements_come_at_intervals() -> None:
+    uri = "kafka://127.0.0.1:9/load?protocol=open-protocol&partition-num=2"
+    assert play(*LOAD, "plan.toml", "--sink-uri", uri, *OUTPUTS, "--duration", "3s", "--seed", "3") == 0
+    texts = " ".join(event.query for event in events_of(assert_true(uri)) if isinstance(event, DdlEvent))
+    words = ("ADD COLUMN", "DROP COLUMN", "ADD INDEX", "DROP INDEX", "TRUNCATE")
+    assert [word for word in words if word not in texts] == []
 
 
-def test_the_same_plan_gives_the_same_bytes_and_another_seed_others(plan: Path, tmp_path: Path) -> None:
-    given = [("one", "1"), ("two", "1"), ("three", "2")]
-    for directory, seed in given:
-        assert play(*LOAD, plan, "--fixtures", tmp_path / directory, "--seed", seed, "--duration", "1s") == 0
-
+def test_the_same_plan_gives_the_same_bytes_and_another_seed_others() -> None:
+    for directory, seed in (("one", 1), ("two", 1), ("three", 2)):
+        assert play(*LOAD, "plan.toml", "--fixtures", directory, "--seed", seed, "--duration", "500ms") == 0
     one, two, three = (
-        [(tmp_path / directory / "load" / f"{number}.jsonl").read_bytes() for number in range(2)]
-        for directory, _ in given
+        [Path(directory, "load", f"{number}.jsonl").read_bytes() for number in range(2)]
+        for directory in ("one", "two", "three")
     )
-    assert one == two
-    assert one != three
+    assert one == two != three
 
 
-def test_a_unique_text_may_come_from_a_provider(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also in an epoch that inserts no row of the table."""
-    (tmp_path / "plan.toml").write_text(
+def test_a_unique_text_may_come_from_a_provider(plan: Path) -> None:
+    plan.write_text(
         """
         [[table]]
         definition = "CREATE TABLE shop.c (id BIGINT PRIMARY KEY, email VARCHAR(120) UNIQUE)"
@@ -130,162 +105,89 @@ def test_a_unique_text_may_come_from_a_provider(tmp_path: Path, capsys: pytest.C
         columns = {email = "email"}
         """
     )
-    assert play("load", tmp_path / "plan.toml", "--console", "--duration", "1ms") == 0
-    assert "email=" in capsys.readouterr().out
+    code, out, _ = said("load", "plan.toml", "--console", "--duration", "1ms")
+    assert code == 0 and "email=" in out
 
 
-def summary_of(plan: Path, directory: Path, *arguments: object) -> dict[str, Any]:
-    """The summary of a load into `directory`/out."""
-    summary = directory / "summary.json"
-    assert play(*LOAD, plan, "--fixtures", directory / "out", "--summary", summary, *arguments) == 0
-    document: dict[str, Any] = json.loads(summary.read_text())
+def summary_of(*arguments: object) -> dict[str, Any]:
+    assert play(*LOAD, "plan.toml", "--fixtures", "out", "--summary", "s.json", *arguments) == 0
+    document: dict[str, Any] = json.loads(Path("s.json").read_text())
     return document
 
 
 @pytest.mark.slow
-def test_the_summary_and_the_report_are_written(plan: Path, tmp_path: Path) -> None:
-    summary = summary_of(plan, tmp_path, "--duration", "1s", "--report", tmp_path / "report.html")
-
-    rows = [
-        event
-        for record in read_records(str(tmp_path / "out"))
-        for event in decode(record.key, record.value)
-        if isinstance(event, RowEvent)
-    ]
+def test_the_summary_and_the_report_are_written() -> None:
+    summary = summary_of("--duration", "1s", "--report", "report.html")
+    rows = [event for event in events_of(list(read_records("out"))) if isinstance(event, RowEvent)]
     assert (summary["plan"], summary["rows"], summary["simulated_ms"]) == ("fair", len(rows), 1000)
-    assert "<title>Load: fair</title>" in (tmp_path / "report.html").read_text()
+    assert "<title>Load: fair</title>" in Path("report.html").read_text()
 
 
-def test_the_console_shows_messages(plan: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert play("load", plan, "--console", "--sink-uri", URI, "--duration", "200ms", "--rate", "100") == 0
+def test_a_rate_in_bytes_is_turned_into_rows() -> None:
+    """By what rows of the plan have, as measured; the watermarks say how much simulated time went by."""
+    assert summary_of("--duration", "2s", "--rate", "100KiB")["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
 
-    shown = capfd.readouterr().out
+
+def test_the_console_shows_messages() -> None:
+    shown = said("load", "plan.toml", "--console", "--sink-uri", URI, "--duration", "200ms", "--rate", "100").out
     assert "INSERT fair.visitor id=1 " in shown
     assert shown.rstrip().splitlines()[-1].endswith("WATERMARK")
 
 
-def test_a_plan_is_printed_as_it_is(plan: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert play("load", plan, "--print-plan") == 0
-    assert capfd.readouterr().out == PLAN
-    assert play("load", "--preset", "shop", "--print-plan") == 0
-    assert capfd.readouterr().out == library.preset_file("shop").read_text("utf-8")
+def test_a_plan_is_printed_as_it_is() -> None:
+    assert said("load", "plan.toml", "--print-plan") == (0, PLAN, [])
+    shop = library.preset_file("shop").read_text("utf-8")
+    assert said("load", "--preset", "shop", "--print-plan") == (0, shop, [])
 
 
-def watermarks(records: list[Record]) -> list[int]:
-    """Of all partitions."""
-    events = (event for record in records for event in decode(record.key, record.value))
-    return [event.ts for event in events if isinstance(event, Watermark)]
-
-
-KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (
-            (),
-            "a plan is expected, and one alone: PLAN.toml, or --preset with one of bank, documents, large-rows, shop,",
-        ),
-        (("PLAN", "--preset", "shop"), "a plan is expected, and one alone"),
-        (("--preset", "shpo", *KAFKA), "no preset 'shpo'. Did you mean 'shop'? Presets: bank, documents,"),
-        (("nowhere.toml", *KAFKA), "cannot read nowhere.toml: No such file or directory"),
-        (("PLAN",), "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or"),
-        (("PLAN", "--console", "--fixtures", "out"), "--console and --fixtures exclude each other: choose one"),
-        (
-            ("PLAN", "--console", "--master", "local[2]"),
-            "--console needs --master none: one process shows all messages",
-        ),
-        (
-            ("PLAN", "--fixtures", "out", "--fixtures-format", "parquet"),
-            "--fixtures-format parquet needs --master none",
-        ),
-        (("PLAN", "--console", "--resume"), "--resume is about Kafka and storages: --console contacts none"),
-        (("PLAN", "--console", "--driver", "confluent"), "--driver confluent is about Kafka: --console contacts none"),
-        (("PLAN", *KAFKA, "--driver", "librdkafka"), "'librdkafka' is not one of 'kafka-python', 'confluent'"),
-        (
-            ("PLAN", *KAFKA, "--driver", "confluent", "--plain-producer"),
-            "--plain-producer is about kafka-python: --driver",
-        ),
-        (("PLAN", "--fixtures", "out", "--consumer-group", "g"), "--consumer-group: a group has lag on Kafka only"),
-        (("PLAN", *KAFKA, "--until-lag", "5"), "--until-lag 5 needs --consumer-group GROUP: whose lag?"),
-        (
-            ("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "0s:1, 5s:2"),
-            "--until-lag begins with a number of rows/s and changes that itself, not with --rate '0s:1, 5s:2'",
-        ),
-        (
-            ("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "500", "--max-rate", "400"),
-            "--until-lag begins with 500 rows/s, above --max-rate 400",
-        ),
-        (("PLAN", *KAFKA, "--max-rate", "400"), "--max-rate limits the search of --until-lag N"),
-        (("PLAN", *KAFKA, "--max-rate", "0"), "--max-rate"),
-        (("PLAN", *KAFKA, "--rate", "fast"), "bad rate 'fast': 'fast' is no rate; expected rows a second (60000),"),
-        (("PLAN", *KAFKA, "--duration", "5"), "bad duration '5': expected a number and a unit"),
-        (("PLAN", *KAFKA, "--release", "v1.0.0"), "unknown TiCDC release 'v1.0.0'"),
-        (("PLAN", *KAFKA, "--summary", "no/such.json"), "--summary no/such.json: there is no directory no"),
-        (("PLAN", *KAFKA, "--report", "no/such.html"), "--report no/such.html: there is no directory no"),
-        (("PLAN", *KAFKA, "--metrics-address", "::1"), "--metrics-address ::1 needs --metrics-port PORT"),
-        (("PLAN", *KAFKA, "--truth", "plan.toml"), "--truth plan.toml is a file: give a new or empty directory"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(
-    arguments: tuple[str, ...],
-    error: str,
-    plan: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(plan.parent)
-
-    assert play("load", *(str(plan.name) if argument == "PLAN" else argument for argument in arguments)) == 2
-
-    said = capfd.readouterr().err.splitlines()
-    assert [error in line for line in said] == [True], said
-
-
-def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(
-    plan: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "find_spec", lambda name: None)
-
-    assert play(*LOAD, plan, "--driver", "confluent", "--checkpoint", plan.parent / "stands") == 2
-
-    assert capfd.readouterr().err.splitlines()[-1] == (
+    code, _, lines = said(*LOAD, "plan.toml", "--driver", "confluent", "--checkpoint", "stands")
+    assert (code, lines[-1]) == (
+        2,
         "ticdc-sim: --driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
-        "kafka-python, the default, needs nothing more"
+        "kafka-python, the default, needs nothing more",
     )
 
 
-@pytest.mark.parametrize(
-    ("definition", "config", "error"),
-    [
-        ("CREATE TABLE fair.visit (at INT)", "", "no primary key and no unique key of NOT NULL columns: fair.visit; "),
-        (
-            "CREATE TABLE fair.visit (id INT PRIMARY KEY, n INT)",
-            '[filter]\nrules = ["other.*"]\n',
-            "no table to replicate: the changefeed's filter leaves out every table of the plan",
-        ),
-    ],
-)
-def test_what_the_changefeed_refuses_is_told(
-    definition: str, config: str, error: str, plan: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    plan.write_text(f'[[table]]\ndefinition = "{definition}"\n')
-    (plan.parent / "feed.toml").write_text(config)
+# The truth of a stream that is not sent
 
-    assert (
-        play(*LOAD, plan, "--fixtures", plan.parent / "out", "--config", plan.parent / "feed.toml", "--duration", "1s")
-        == 2
-    )
-    assert error in capfd.readouterr().err
+PRESENT = PLAN.replace("rows-per", 'initial = "present"\nrows-per')
 
 
-def test_a_rate_in_bytes_is_turned_into_rows(plan: Path, tmp_path: Path) -> None:
-    """By what rows of the plan have, as measured; the watermarks say how much simulated time went by."""
-    summary = summary_of(plan, tmp_path, "--duration", "2s", "--rate", "100KiB")
+def contents(directory: str) -> dict[str, bytes]:
+    """All but what says where the stream goes."""
+    return {path.name: path.read_bytes() for path in Path(directory).iterdir() if path.name != FILE}
 
-    assert summary["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
 
+def test_a_truth_is_what_a_run_to_there_leaves(plan: Path) -> None:
+    """By the time since the start, or by the watermark; without a word of where it would be sent. What is there from
+    the start can be had, so that a consumer's tables can be filled with it."""
+    plan.write_text(PRESENT.replace("400ms", "700ms"))
+    uri = "kafka://127.0.0.1:9/load?protocol=open-protocol"
+    assert play(*LOAD, "plan.toml", "--sink-uri", uri, *OUTPUTS, "--duration", "2s") == 0
+    code, told, _ = said("load", "plan.toml", "--truth", "asked", "--at", "2s")
+    rows = len(state(Path("asked"))["fair", "visitor"])
+    assert code == 0 and told.startswith("fair.visitor") and f"{rows:,} rows" in told
+    (watermark,) = re.findall(r"\b\d{18}\b", told)
+    assert play("load", "plan.toml", "--truth", "again", "--at", watermark) == 0
+    assert contents("truth") == contents("asked") == contents("again")
+    assert rows > 50
+    about = read(Path("truth"))
+    assert (about.command, about.played, about.topics, about.watermark) == ("load", "fair", {"load": 3}, int(watermark))
+    assert play("load", "plan.toml", "--truth", "first", "--at", "0s") == 0
+    assert len(state(Path("first"))["fair", "visitor"]) == 50
+    assert about.empty == read(Path("first")).empty == ()
+
+
+def test_what_is_not_there_from_the_start_is_called_empty(plan: Path) -> None:
+    plan.write_text(PRESENT.replace("rows = 50", "rows = 0\nmix = {inserts = 1}"))
+    assert play("load", "plan.toml", "--truth", "truth", "--truth-format", "parquet", "--at", "1s") == 0
+    assert read(Path("truth")).empty == ("fair.visitor",)
+    assert len(list(Path("truth").glob("*.parquet"))) == 1
+
+
+# Runs that are stopped, each in a process of its own, which gets the signal
 
 SIGNALLED_TWICE = """
 import signal
@@ -297,11 +199,11 @@ def delivered(*given):
     signal.raise_signal(signal.SIGTERM)
 JsonLines._deliver = delivered
 """
+LEFT = (*LOAD, "plan.toml", "--fixtures", "left/out", "--truth", "left/truth")
 
 
-def load_arguments(plan: Path, directory: Path) -> tuple[object, ...]:
-    """The command that writes fixtures and truth into a directory."""
-    return (*LOAD, plan, "--fixtures", directory / "out", "--truth", directory / "truth")
+def left(pattern: str = "*") -> list[str]:
+    return sorted(path.name for path in Path("left").glob(pattern))
 
 
 @pytest.mark.slow
@@ -314,88 +216,56 @@ def load_arguments(plan: Path, directory: Path) -> tuple[object, ...]:
     ids=["twice", "once"],
 )
 def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
-    plan: Path, tmp_path: Path, first: str, signals: tuple[int, ...], words: str
+    first: str, signals: tuple[int, ...], words: str
 ) -> None:
     """Nothing is counted that was thrown away."""
-    summary, left = tmp_path / "summary.json", tmp_path / "left"
-    with started(*load_arguments(plan, left), "--summary", summary, first=first) as process:
-        wait_until(process, lambda: any(left.glob(".out*/*/*")))
+    with started(*LEFT, "--summary", "s.json", first=first) as process:
+        wait_until(process, lambda: bool(left(".out*/*/*")))
         for number in signals:
             process.send_signal(number)
         assert process.stdout is not None
-        said = [*errors(process), process.stdout.read()]
-    assert (words in said, any("row changes in" in line for line in said)) == (True, bool(signals)), said
-    assert sorted(path.name for path in left.iterdir()) == (["out", "truth"] if signals else [])
-    assert json.loads(summary.read_text())["lost"] == (
-        [] if signals else ["no fixtures were written", "no truth was written"]
-    )
+        lines = [*errors(process), process.stdout.read()]
+    assert (words in lines, any("row changes in" in line for line in lines)) == (True, bool(signals)), lines
+    assert left() == (["out", "truth"] if signals else [])
+    lost = [] if signals else ["no fixtures were written", "no truth was written"]
+    assert json.loads(Path("s.json").read_text())["lost"] == lost
     assert process.returncode == (130 if signals else 143)
 
 
 @pytest.mark.slow
-def test_what_a_killed_run_leaves_is_cleared_away_by_the_next(plan: Path, tmp_path: Path) -> None:
-    """Nothing of others, be it called alike."""
-    left, foreign = tmp_path / "left", tmp_path / "left" / ".out-archived"
-    arguments = load_arguments(plan, left)
-    foreign.mkdir(parents=True)
-    with started(*arguments) as process:
-        wait_until(process, lambda: any(left.glob(".out.*/*/*")))
+def test_what_a_killed_run_leaves_is_cleared_away_by_the_next() -> None:
+    Path("left/.out-archived").mkdir(parents=True)
+    with started(*LEFT) as process:
+        wait_until(process, lambda: bool(left(".out.*/*/*")))
         process.kill()
-    assert play(*arguments, "--duration", "1s") == 0
-    assert sorted(path.name for path in left.iterdir()) == [".out-archived", "out", "truth"]
+    assert play(*LEFT, "--duration", "1s") == 0
+    assert left() == [".out-archived", "out", "truth"]
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("command", ["load", "run"])
-def test_a_topic_that_has_messages_is_told(
-    command: str, plan: Path, kafka: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """As a changefeed's would, those of the run come behind them."""
-    (tmp_path / "story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
-    arguments = (
-        ["load", plan, "--duration", "1s", "--checkpoint", tmp_path / "c"]
-        if command == "load"
-        else ["run", tmp_path / "story.sql"]
-    )
-    told = []
-    for _ in range(2):
-        uri = f"kafka://{kafka}/{command}-again?{OPTIONS}"
-        assert play(*arguments, "--master", "none", "--sink-uri", uri) == 0
-        told.append([line for line in capfd.readouterr().err.splitlines() if line.startswith("warning: ")])
-    assert told[0] == []
-    assert re.fullmatch(
-        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come after them; verify "
-        "and a consumer see both: name another topic for this run alone",
-        told[1][0],
-    )
-
-
-@pytest.mark.kafka
-def test_a_run_that_was_stopped_goes_on_and_another_one_is_refused(
-    plan: Path, kafka: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_was_stopped_goes_on_and_another_one_is_refused(plan: Path, kafka: str) -> None:
     """From the first row to the truth at the end; what comes twice lies behind the watermark that was repeated."""
-    uri, checkpoint = f"kafka://{kafka}/load-resumed?{OPTIONS}", tmp_path / "stands"
+    uri = f"kafka://{kafka}/load-resumed?{OPTIONS}"
     plan.write_text(PLAN.partition("[[ddl]]")[0])
-    arguments = ["load", str(plan), "--master", "none", "--sink-uri", uri, "--checkpoint", str(checkpoint)]
-    assert play(*arguments, "--resume") == 2
-    assert f"nothing to --resume: there is no {checkpoint}/checkpoint.json" in capfd.readouterr().err
+    arguments = ("load", "plan.toml", "--master", "none", "--sink-uri", uri, "--checkpoint", "stands")
+    assert "nothing to --resume: there is no stands/checkpoint.json" in said(*arguments, "--resume").err[-1]
 
     with started(*arguments, "--rate", "200") as process:
         wait_until(process, lambda: len(held(kafka, "load-resumed")) > 100)
         os.killpg(process.pid, signal.SIGINT)
-        said = errors(process)
-        assert (process.returncode, said[-2:]) == (130, ["ended early: interrupted", "ticdc-sim: interrupted"])
+        lines = errors(process)
+        assert (process.returncode, lines[-2:]) == (130, ["ended early: interrupted", "ticdc-sim: interrupted"])
 
-    assert play(*arguments, "--rate", "200", "--duration", "1s") == 2
-    assert "--resume goes on with it" in capfd.readouterr().err
-    assert play(*arguments, "--resume", "--rate", "300", "--seed", "5") == 2
+    goes_on = ("--rate", "200", "--duration", "1s")
+    assert "--resume goes on with it" in said(*arguments, *goes_on).err[-1]
+    other = said(*arguments, "--resume", "--rate", "300", "--seed", "5")
     assert (
         "is of another run: --seed was 0, now it is 5, --rate was 200 rows/s, now it is 300 rows/s; --resume takes "
         "what that run was given"
-    ) in capfd.readouterr().err
-    assert play(*arguments, "--resume", "--rate", "200", "--duration", "1s", "--truth", tmp_path / "truth") == 0
-    assert not checkpoint.exists()
+    ) in other.err[-1]
+    assert (other.code, play(*arguments, "--resume", *goes_on, "--truth", "truth")) == (2, 0)
+    assert not Path("stands").exists()
     changefeed, records = load_changefeed(uri), held(kafka, "load-resumed")
-    assert_leads(records, changefeed, {"load-resumed": 2}, tables_of(tmp_path / "truth"), {}, state(tmp_path / "truth"))
-    assert [count for count in Counter(watermarks(records)).values() if count > 2] == [4]
+    assert_leads(records, changefeed, {"load-resumed": 2}, tables_of(Path("truth")), {}, state(Path("truth")))
+    watermarks = Counter(event.ts for event in events_of(records) if isinstance(event, Watermark))
+    assert [count for count in watermarks.values() if count > 2] == [4]

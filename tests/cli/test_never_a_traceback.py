@@ -19,8 +19,8 @@ from simulator.cli import run
 from simulator.engines import in_process
 
 URI = "kafka://h:1/t?protocol=canal-json"
-BATCHES, FEW = 6, 3
-"""Batches that are tried with `--everything`, and without."""
+BATCHES = 6
+"""Those after the first one are tried with `--everything` alone."""
 
 RUNS = 1000
 """Runs of a batch."""
@@ -91,14 +91,11 @@ def wrong(code: object, out: str, err: str) -> str:
     return "" if "Traceback" not in err else "a traceback"
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(BATCHES if metafunc.config.getoption("--everything") else FEW))
-
-
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long(reason="a further batch")) for seed in range(1, BATCHES))]
+)
 def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -> None:
-    """Thousands: good ones of every command with one or two arguments or files damaged."""
     ends = ((line, *folder.run(line)) for line in bad(seed, RUNS))
     found = [(what, line, err[-2000:]) for line, code, out, err in ends if (what := wrong(code, out, err))]
     assert found[:3] == []
@@ -108,7 +105,7 @@ def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -
 @pytest.mark.slow
 def test_every_command_line_that_is_damaged_here_was_good(folder: Folder) -> None:
     """Each does what it is for, or ends where Java, or a broker, would be needed."""
-    for line in good(0, 300):
+    for line in good(0, 100):
         code, _, err = folder.run(line)
         needs = "no Java found" in err or "no broker is running" in err
         assert (code, needs) in ((0, False), (2, True)), (line.arguments, err)
@@ -117,116 +114,104 @@ def test_every_command_line_that_is_damaged_here_was_good(folder: Folder) -> Non
 # What is known to go wrong, told at its place
 
 ROW = ("explain", "row", '{"after": {"id": 1}}', "--schema", "s.sql")
-FEED = (*ROW, "--config", "feed.toml")
 DIFF = ("diff", "before", "after", "--sink-uri", "kafka://h:1/t?protocol=canal-json", "--fixtures", "out")
-RUN = ("run", "scenario.toml", "--fixtures", "out")
 TABLE = "CREATE TABLE t (id int PRIMARY KEY, name varchar(20));"
 FILES = {"s.sql": TABLE, "before/shop.t-schema.sql": TABLE, "after/shop.t-schema.sql": TABLE}
 STEPS = '[[step]]\nsnapshot = "before"\n[[step]]\nsnapshot = "after"\n'
 DEEP, LONG = "[" * 10_000, "9" * 5000
 
 
-def row(text: str) -> tuple[str, ...]:
-    return ("explain", "row", text, "--schema", "s.sql")
+def line(*arguments: str) -> Line:
+    return Line(arguments, FILES)
 
 
-def address(netloc: str) -> tuple[str, ...]:
-    return (*ROW, "--sink-uri", f"kafka://{netloc}/t?protocol=open-protocol")
+def row(text: str) -> Line:
+    return line("explain", "row", text, "--schema", "s.sql")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "files", "words"),
-    [
-        (row('{"a":' * 10_000), {}, "the row is not JSON: it is nested too deeply"),
-        (row('{"after": {"id": %s}}' % LONG), {}, "the row is not JSON: a number has more than 4300 digits"),
-        (row('{"after": {"id": 1, "name": "\\ud800"}}'), {}, r"column 'name': '\ud800' is half a character"),
-        (
-            row('{"after": {"id": 1}, "commit_ts": 9223372036854775808}'),
-            {},
-            "commit_ts: 9223372036854775808 is not an integer from 1 to 9223372036854775807",
-        ),
-        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT {'(' * 9_000}"}, "the statement is nested too deeply"),
-        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT {'(' * 10_000}"}, "nested too deeply: at most 10,000 levels"),
-        (ROW, {"s.sql": f"CREATE TABLE t (id int DEFAULT 0x{'f' * 5000})"}, "column 'id': invalid default"),
-        (ROW, {"s.sql": "CREATE TABLE t (id int COMMENT 'x)"}, "line 1, column 32: what ' opens here is not closed"),
-        (ROW, {"s.sql": "CREATE TABLE t (id int) --/* x"}, "this comment has no '*/'"),
-        (
-            ("explain", "ddl", f"alter table t add b int default {'(' * 10_000}1"),
-            {},
-            "the statement is nested too deeply",
-        ),
-        (
-            ("explain", "ddl", f"alter table t add b bit(8) default b'{'1' * 20000}'", "--schema", "s.sql"),
-            {},
-            "[types:1067] Invalid default value for 'b'",
-        ),
-        (FEED, {"feed.toml": f"a = {DEEP}"}, "feed.toml is not TOML: it is nested too deeply"),
-        (FEED, {"feed.toml": f"{'a.' * 10_000}a = 1"}, "feed.toml is not TOML: it is nested too deeply"),
-        (FEED, {"feed.toml": f"a = {LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
-        (FEED, {"feed.toml": f"a = 0x{LONG}"}, "feed.toml is not TOML: a number has more than 4300 digits"),
-        (FEED, {"feed.toml": "\ud800"}, "feed.toml is not UTF-8"),
-        (
-            ("explain", "ddl", "drop table t", "--config", "feed.toml"),
-            {"feed.toml": '[filter]\nrules = ["@\\u0000"]'},
-            "cannot open filter file",
-        ),
-        ((*ROW, "--sink-uri", f"{URI}&max-message-bytes={LONG}"), {}, "value out of range"),
-        (
-            FEED,
-            {
-                "feed.toml": f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 10_000}{')' * 10_000}']"
-            },
-            "expression nests too deeply",
-        ),
-        (address("[::1"), {}, "[CDC:ErrSinkURIInvalid] sink uri invalid 'kafka://[::1/t': Invalid IPv6 URL"),
-        (address("h:99999"), {}, "port '99999' of 'h:99999' is none: 1 to 65535 are"),
-        (address("h:1,g:x"), {}, "port 'x' of 'g:x' is none"),
-        (("inspect", "kafka://[::1/t"), {}, "Invalid IPv6 URL"),
-        (("inspect", "kafka://127.0.0.1:99999/t"), {}, "port '99999' of '127.0.0.1:99999' is none"),
-        (("inspect", "x", "--limit", "99999999999999999999"), {}, "Invalid value for '--limit'"),
-        (
-            ("broker", "start", "--port", "99999"),
-            {},
-            "Invalid value for '--port': 99999 is not in the range 1<=x<=65535",
-        ),
-        (("broker", "start", "--port", "-1"), {}, "Invalid value for '--port': -1 is not in the range"),
-        ((*ROW, "--use", "\udcff"), {}, r"--use '\udcff' is not UTF-8"),
-        (("inspect", "a\0b"), {}, r"the argument 'a\x00b' holds what no argument can hold"),
-        (("inspect", "a\ud800b"), {}, r"the argument 'a\ud800b' holds what no argument can hold"),
-        ((*DIFF, "--start-ts", LONG), {}, "is not a TSO"),
-        ((*DIFF, "--start-ts", "²"), {}, "start-ts '²' is neither a TSO nor a time"),
-        ((*DIFF, "--start-ts", "9999-12-31"), {}, "the run would end after the last TSO there is"),
-        ((*DIFF, "--over", f"{LONG}d"), {}, "a TSO has room for 407226d in all"),
-        ((*DIFF, "--over", "400000d", "--start-ts", "2200-01-01"), {}, "the run would end after the last TSO there is"),
-        (DIFF, {"before/metadata": f"Pos: {LONG}\n"}, "before/metadata: Pos 9999"),
-        (RUN, {"scenario.toml": f"seed = {LONG}\n{STEPS}"}, "scenario.toml is not TOML: a number has more than"),
-        (RUN, {"scenario.toml": f'sink-uri = "{URI}"\n{STEPS}'.replace('"after"', r'"a\u0000"')}, "no such directory"),
-        (RUN, {"scenario.toml": f'sink-uri = "{URI}"\nconfig = "\\u0000"\n{STEPS}'}, r"cannot read \x00: no file can"),
-        (("inspect", "fixtures"), {"fixtures/t/0.jsonl": DEEP}, "fixtures/t/0.jsonl, line 1: it is nested too deeply"),
-        (
-            ("inspect", "fixtures"),
-            {"fixtures/t/0.jsonl": '{"offset": %s}' % LONG},
-            "line 1: a number has more than 4300",
-        ),
-        *(
-            (
-                (command, "fixtures"),
-                {"fixtures/t/0.jsonl": '{"offset": 9223372036854775808, "timestamp": 0, "key": null, "value": null}'},
-                "line 1: offset 9223372036854775808 is not an integer of 64 bits",
-            )
-            for command in ("inspect", "verify")
-        ),
-        (("serve", "--port", "0", "--host", "192.0.2.1"), {}, "192.0.2.1:0 cannot be listened on"),
-        (("serve", "--port", "0", "--host", "a..b"), {}, "a..b:0 cannot be listened on"),
-    ],
-)
-def test_what_is_known_to_go_wrong_is_told_in_one_line(
-    folder: Folder, arguments: tuple[str, ...], files: dict[str, str], words: str
-) -> None:
-    """Where it is found, with what would be accepted."""
-    code, out, err = folder.run(Line(arguments, FILES | files))
-    message = [line for line in err.splitlines() if not line.endswith(" …")]
-    assert wrong(code, out, err) == "" and [words in line for line in message] == [True], err[:2000]
+def schema(text: str) -> Line:
+    return Line(ROW, {"s.sql": text})
+
+
+def feed(text: str) -> Line:
+    return Line((*ROW, "--config", "feed.toml"), FILES | {"feed.toml": text})
+
+
+def address(netloc: str) -> Line:
+    return line(*ROW, "--sink-uri", f"kafka://{netloc}/t?protocol=open-protocol")
+
+
+def scenario(text: str) -> Line:
+    return Line(("run", "scenario.toml", "--fixtures", "out"), FILES | {"scenario.toml": text})
+
+
+def record(command: str, text: str) -> Line:
+    return Line((command, "fixtures"), {"fixtures/t/0.jsonl": text})
+
+
+DDL = ("explain", "ddl", "drop table t")
+BITS = f"alter table t add b bit(8) default b'{'1' * 20000}'"
+OFFSET = '{"offset": 9223372036854775808, "timestamp": 0, "key": null, "value": null}'
+KNOWN = [
+    (row('{"a":' * 10_000), "the row is not JSON: it is nested too deeply"),
+    (row('{"after": {"id": %s}}' % LONG), "the row is not JSON: a number has more than 4300 digits"),
+    (row('{"after": {"id": 1, "name": "\\ud800"}}'), r"column 'name': '\ud800' is half a character"),
+    (
+        row('{"after": {"id": 1}, "commit_ts": 9223372036854775808}'),
+        "commit_ts: 9223372036854775808 is not an integer from 1 to 9223372036854775807",
+    ),
+    (schema(f"CREATE TABLE t (id int DEFAULT {'(' * 9_000}"), "the statement is nested too deeply"),
+    (schema(f"CREATE TABLE t (id int DEFAULT {'(' * 10_000}"), "nested too deeply: at most 10,000 levels"),
+    (schema(f"CREATE TABLE t (id int DEFAULT 0x{'f' * 5000})"), "column 'id': invalid default"),
+    (schema("CREATE TABLE t (id int COMMENT 'x)"), "line 1, column 32: what ' opens here is not closed"),
+    (schema("CREATE TABLE t (id int) --/* x"), "this comment has no '*/'"),
+    (line(*DDL[:2], f"alter table t add b int default {'(' * 10_000}1"), "the statement is nested too deeply"),
+    (line(*DDL[:2], BITS, "--schema", "s.sql"), "[types:1067] Invalid default value for 'b'"),
+    (Line((*DDL, "--config", "f.toml"), {"f.toml": '[filter]\nrules = ["@\\u0000"]'}), "cannot open filter file"),
+    (feed(f"a = {DEEP}"), "feed.toml is not TOML: it is nested too deeply"),
+    (feed(f"{'a.' * 10_000}a = 1"), "feed.toml is not TOML: it is nested too deeply"),
+    (feed(f"a = {LONG}"), "feed.toml is not TOML: a number has more than 4300 digits"),
+    (feed(f"a = 0x{LONG}"), "feed.toml is not TOML: a number has more than 4300 digits"),
+    (feed("\ud800"), "feed.toml is not UTF-8"),
+    (
+        feed(f"[[filter.event-filters]]\nmatcher = ['*.*']\nignore-sql = ['{'(' * 10_000}{')' * 10_000}']"),
+        "expression nests too deeply",
+    ),
+    (line(*ROW, "--sink-uri", f"{URI}&max-message-bytes={LONG}"), "value out of range"),
+    (address("[::1"), "[CDC:ErrSinkURIInvalid] sink uri invalid 'kafka://[::1/t': Invalid IPv6 URL"),
+    (address("h:99999"), "port '99999' of 'h:99999' is none: 1 to 65535 are"),
+    (address("h:1,g:x"), "port 'x' of 'g:x' is none"),
+    (line("inspect", "kafka://[::1/t"), "Invalid IPv6 URL"),
+    (line("inspect", "kafka://127.0.0.1:99999/t"), "port '99999' of '127.0.0.1:99999' is none"),
+    (line("inspect", "x", "--limit", "99999999999999999999"), "Invalid value for '--limit'"),
+    (line("broker", "start", "--port", "99999"), "Invalid value for '--port': 99999 is not in the range 1<=x<=65535"),
+    (line("broker", "start", "--port", "-1"), "Invalid value for '--port': -1 is not in the range"),
+    (line(*ROW, "--use", "\udcff"), r"--use '\udcff' is not UTF-8"),
+    (line("inspect", "a\0b"), r"the argument 'a\x00b' holds what no argument can hold"),
+    (line("inspect", "a\ud800b"), r"the argument 'a\ud800b' holds what no argument can hold"),
+    (line(*DIFF, "--start-ts", LONG), "is not a TSO"),
+    (line(*DIFF, "--start-ts", "²"), "start-ts '²' is neither a TSO nor a time"),
+    (line(*DIFF, "--start-ts", "9999-12-31"), "the run would end after the last TSO there is"),
+    (line(*DIFF, "--over", f"{LONG}d"), "a TSO has room for 407226d in all"),
+    (line(*DIFF, "--over", "400000d", "--start-ts", "2200-01-01"), "the run would end after the last TSO there is"),
+    (Line(DIFF, FILES | {"before/metadata": f"Pos: {LONG}\n"}), "before/metadata: Pos 9999"),
+    (scenario(f"seed = {LONG}\n{STEPS}"), "scenario.toml is not TOML: a number has more than"),
+    (scenario(f'sink-uri = "{URI}"\n{STEPS}'.replace('"after"', r'"a\u0000"')), "no such directory"),
+    (scenario(f'sink-uri = "{URI}"\nconfig = "\\u0000"\n{STEPS}'), r"cannot read \x00: no file can"),
+    (record("inspect", DEEP), "fixtures/t/0.jsonl, line 1: it is nested too deeply"),
+    (record("inspect", '{"offset": %s}' % LONG), "line 1: a number has more than 4300"),
+    (record("inspect", OFFSET), "line 1: offset 9223372036854775808 is not an integer of 64 bits"),
+    (record("verify", OFFSET), "line 1: offset 9223372036854775808 is not an integer of 64 bits"),
+    (line("serve", "--port", "0", "--host", "192.0.2.1"), "192.0.2.1:0 cannot be listened on"),
+    (line("serve", "--port", "0", "--host", "a..b"), "a..b:0 cannot be listened on"),
+]
+
+
+@pytest.mark.parametrize(("known", "words"), KNOWN, ids=[words for _, words in KNOWN])
+def test_what_is_known_to_go_wrong_is_told_in_one_line(folder: Folder, known: Line, words: str) -> None:
+    code, out, err = folder.run(known)
+    message = [said for said in err.splitlines() if not said.endswith(" …")]
+    assert wrong(code, out, err) == "" and [words in said for said in message] == [True], err[:2000]
 
 
 def test_a_directory_that_was_deleted_is_told(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
-"""What a command imports: it answers at once where it does not wait for libraries that it has no use for."""
+"""What a command imports: it answers at once where it does not wait for libraries that it has no use for. And a signal
+ends it quietly from its first import on. Each needs a process that has imported nothing yet."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,28 +13,27 @@ import pytest
 
 from simulator.cli.command_line import commands
 
-SLOW = {"duckdb", "fsspec", "kafka", "numpy", "pandas", "pyarrow", "pyspark", "rich", "sqlglot"}
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("here")]
+
+SLOW = {"duckdb", "fsspec", "kafka", "numpy", "pandas", "prompt_toolkit", "pyarrow", "pyspark", "rich", "sqlglot"}
 """Libraries that take longer than Python itself."""
 
 IMPORTED = """
 import contextlib, io, sys
 from simulator.cli import run
-with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-    for line in sys.stdin.read().splitlines():
+for line in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert run(line.split("\\t")) == 0, line
-        sys.__stderr__.write(f"{line.split()}: {sorted(SLOW & sys.modules.keys())}\\n")
+    print(*SLOW & sys.modules.keys())
 """.replace("SLOW", repr(SLOW))
 
 
 def imported(*lines: tuple[str, ...]) -> list[set[str]]:
     """The slow libraries that are there after each of those commands, all run by one new process."""
-    text = "\n".join("\t".join(line) for line in lines)
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED], input=text, capture_output=True, text=True, timeout=60, check=False
-    )
+    command = [sys.executable, "-c", IMPORTED, *map("\t".join, lines)]
+    done = subprocess.run(command, input="SELECT 1;", capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    found = [line.rpartition(": ")[2] for line in done.stderr.splitlines()]
-    return [{name for name in SLOW if f"'{name}'" in line} for line in found]
+    return [set(line.split()) for line in done.stdout.splitlines()]
 
 
 def every(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -41,61 +42,84 @@ def every(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str,
     return [path, *(deep for name, inner in below for deep in every(inner, (*path, name)))]
 
 
-@pytest.mark.slow
-def test_help_imports_no_library_but_the_one_that_prints_it() -> None:
+def test_help_and_releases_import_no_library_but_the_one_that_prints() -> None:
     asked = [(*path, "--help") for path in every(commands)]
     assert len(asked) > 12
-    assert imported(*asked) == [set()] * len(asked)
+    releases = [("releases", "v8.5.3", "--json"), ("releases", "v6.5.6", "v8.5.3", "--json")]
+    assert imported(*asked, *releases) == [set()] * len(asked) + [{"rich"}] * 2
 
 
-@pytest.mark.slow
-def test_a_table_of_releases_needs_nothing_to_compute_with() -> None:
-    assert imported(("releases", "v8.5.3", "--json"), ("releases", "v6.5.6", "v8.5.3", "--json")) == [{"rich"}] * 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "asked",
-    [("ddl", "ALTER TABLE item ADD price INT"), ("table", "item"), ("row", '{"after": {"id": 1, "name": "a"}}')],
-    ids=lambda asked: str(asked[0]),
-)
-def test_what_is_explained_is_computed_by_arrow_alone(asked: tuple[str, ...], tmp_path: Path) -> None:
-    """Without pandas, which pyarrow would import by itself, and without what sends and shows."""
-    schema = tmp_path / "item.sql"
-    schema.write_text("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20))")
-    [found] = imported(("explain", *asked, "--schema", str(schema), "--json"))
-    assert found == {"numpy", "pyarrow", "sqlglot"}
-
-
-@pytest.mark.slow
-def test_a_run_in_process_needs_no_spark(tmp_path: Path) -> None:
-    """Nor does one that takes place there as its snapshots are small. And neither needs pandas, or what only other
-    outputs, other places and expressions ask for."""
-    for name in ("before", "after"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "shop.item-schema.sql").write_text("CREATE TABLE item (id INT PRIMARY KEY)")
-        (tmp_path / name / "shop.item.csv").write_text("1\n2\n" if name == "after" else "1\n")
+def test_small_things_are_computed_by_arrow_alone() -> None:
+    """A stream is read, a row, a table and a statement are explained, and small snapshots are compared without pandas,
+    which pyarrow would import by itself, without Spark, and without what only other outputs, other places and
+    expressions ask for."""
+    Path("stream/shop").mkdir(parents=True)
+    Path("stream/shop/0.jsonl").write_text("")
+    for name, rows in (("before", "1\n"), ("after", "1\n2\n")):
+        Path(name).mkdir()
+        Path(name, "shop.item-schema.sql").write_text("CREATE TABLE item (id INT PRIMARY KEY)")
+        Path(name, "shop.item.csv").write_text(rows)
+    schema = ("--schema", "before/shop.item-schema.sql", "--json")
     uri = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
-    exports = (str(tmp_path / "before"), str(tmp_path / "after"))
-    run = ("diff", *exports, "--sink-uri", uri, "--fixtures")
-    named, chosen = imported((*run, str(tmp_path / "one"), "--master", "none"), (*run, str(tmp_path / "two")))
+    diff = ("diff", "before", "after", "--sink-uri", uri, "--fixtures")
+    read, *explained, named, chosen = imported(
+        ("inspect", "stream"),
+        ("explain", "ddl", "ALTER TABLE item ADD price INT", *schema),
+        ("explain", "table", "item", *schema),
+        ("explain", "row", '{"after": {"id": 1}}', *schema),
+        (*diff, "one", "--master", "none"),
+        (*diff, "two"),
+    )
+    assert read <= {"numpy", "pyarrow"}
+    assert explained == [{"numpy", "pyarrow", "sqlglot"}] * 3
     assert named == chosen == {"numpy", "pyarrow", "rich", "sqlglot"}
 
 
-@pytest.mark.slow
-def test_a_stream_is_read_without_pandas(tmp_path: Path) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "0.jsonl").write_text("")
-    [found] = imported(("inspect", str(tmp_path)))
-    assert found <= {"numpy", "pyarrow"}
+def test_a_shell_in_a_pipe_imports_no_prompt() -> None:
+    assert {"prompt_toolkit", "pyspark", "kafka"}.isdisjoint(*imported(("shell",)))
 
 
-@pytest.mark.slow
-def test_who_asks_for_pandas_still_gets_it() -> None:
-    """Also from pyarrow, which looked for it in vain before."""
+def test_who_asks_gets_what_is_not_imported_by_itself() -> None:
+    """From Python: `simulator.TiCDC`; and pandas from pyarrow, which looked for it in vain before."""
     text = (
-        "from simulator.columns.without_pandas import without_pandas; without_pandas(); import sys, pyarrow as pa; "
-        "assert 'pandas' not in sys.modules; print(pa.table({'a': [1, 2]}).to_pandas()['a'].sum())"
+        "import simulator, sys; assert 'pyarrow' not in sys.modules; "
+        "from simulator.columns.without_pandas import without_pandas; without_pandas(); import pyarrow as pa; "
+        "assert 'pandas' not in sys.modules; print(pa.table({'a': [1, 2]}).to_pandas()['a'].sum()); "
+        "print(simulator.TiCDC.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout == "3\n"
+    assert done.stdout == "3\nTiCDC\n"
+
+
+INTERRUPTED = """
+import os, sys
+module, number = sys.argv[1], int(sys.argv[2])
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            os.kill(os.getpid(), number)
+
+sys.meta_path.insert(0, Finder())
+from simulator.cli import main
+sys.argv = ["ticdc-sim", "run", "bank", "--console"]
+main()
+"""
+"""`ticdc-sim run bank --console`, which gets a signal when it imports a module."""
+
+
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("simulator.cli.command_line", signal.SIGINT),
+        ("click", signal.SIGTERM),
+        ("simulator.cli.tree", signal.SIGINT),
+        ("simulator.run", signal.SIGINT),
+        ("simulator.run", signal.SIGTERM),
+    ],
+)
+def test_a_signal_during_imports_ends_it_without_a_traceback(module: str, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, module, str(int(number))]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (128 + number, "")
+    assert ended.stderr in ("", "ticdc-sim: interrupted\n", "ticdc-sim: stopped by SIGTERM\n")

@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-from simulator.cli import run
+from support.playing import said
 
 PLAN = """
 rows-per-second = 100
@@ -17,6 +16,7 @@ definition = "CREATE TABLE shop.t (id INT PRIMARY KEY)"
 rows = 2
 mix = {inserts = 1}
 """
+KAFKA = "kafka://h:1/t?protocol=canal-json"
 LOAD = "load plan.toml --console --duration 1ms"
 RUN = "run s.sql --console"
 CONFIGURED = f"{RUN} --config feed.toml"
@@ -67,10 +67,7 @@ def content(folder: Path) -> dict[str, bytes]:
         ("diff before before --console --ddl s.sql --summary s.sql", "is a file of statements of this command"),
         ("diff before before --fixtures out --truth before", "--truth before is a snapshot of this command"),
         ("diff before before --fixtures before", "--fixtures before is a snapshot of this command"),
-        (
-            "diff before before --sink-uri kafka://h:1/t?protocol=canal-json --checkpoint before",
-            "--checkpoint before is a snapshot",
-        ),
+        (f"diff before before --sink-uri {KAFKA} --checkpoint before", "--checkpoint before is a snapshot"),
         ("diff before before --sink-uri file://{cwd}/before?protocol=csv", "is a snapshot of this command"),
         ("run play.toml --fixtures .", "holds the scenario"),
         ("verify before --report before/test.t.csv", "lies in SOURCE, before, and would become a part of it"),
@@ -87,84 +84,31 @@ def content(folder: Path) -> dict[str, bytes]:
         ("serve --config feed.toml --data feed.toml", "--data feed.toml is --config of this command"),
     ],
 )
-def test_no_input_is_overwritten_not_even_by_force(
-    line: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_input_is_overwritten_not_even_by_force(line: str, says: str, folder: Path) -> None:
     before = content(folder)
     arguments = line.format(here=folder.name, cwd=folder).split()
     for force in ([], ["--force"])[: 1 if arguments[0] == "serve" else 2]:
-        assert run([*arguments, *force]) == 2
-        (message,) = [said for said in capsys.readouterr().err.splitlines() if said.startswith("ticdc-sim: ")]
-        assert says in message
+        code, _, lines = said(*arguments, *force)
+        assert (code, [says in line for line in lines if line.startswith("ticdc-sim: ")]) == (2, [True]), lines
     assert content(folder) == before
 
 
 @pytest.mark.parametrize("line", [f"{LOAD} --summary", f"{LOAD} --report", f"{RUN} --summary"])
-def test_a_file_of_somebody_else_is_replaced_by_force_only(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_somebody_else_is_replaced_by_force_only(line: str) -> None:
     arguments = line.split()
-    assert run([*arguments, "notes.txt"]) == 2
-    assert "notes.txt is a file that ticdc-sim did not write: give another name, or --force" in capsys.readouterr().err
+    refused = said(*arguments, "notes.txt")
+    assert refused.code == 2
+    assert "notes.txt is a file that ticdc-sim did not write: give another name, or --force" in refused.err[-1]
     assert Path("notes.txt").read_text() == "mine"
-
-    assert run([*arguments, "notes.txt", "--force"]) == 0
-    assert run([*arguments, "notes.txt"]) == 0, "it wrote this one itself"
-    assert run([*arguments, "empty"]) == 0
-    assert run([*arguments, "new"]) == 0
+    for more in (["notes.txt", "--force"], ["notes.txt"], ["empty"], ["new"]):  # the second is a file of its own
+        assert said(*arguments, *more).code == 0, more
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (f"{LOAD} --summary x --report ./x", "--summary and --report are both x"),
-        (f"{LOAD} --summary notes.txt --report notes.txt --force", "--summary and --report are both notes.txt"),
-        ("run s.sql --fixtures out --truth out", "--fixtures and --truth are both out"),
-        ("run s.sql --fixtures out --truth out/truth", "--truth lies in the directory of --fixtures"),
-        ("run s.sql --fixtures out/fixtures --truth out", "--fixtures lies in the directory of --truth"),
-        ("serve --fixtures x --data x", "--fixtures and --data are both x"),
-    ],
-)
-def test_two_outputs_have_two_places(line: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = content(folder)
-    assert run(line.split()) == 2
-    assert says in capsys.readouterr().err and content(folder) == before
-
-
-def test_a_directory_of_data_is_not_one_of_somebody_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["serve", "--data", "before"]) == 2
-    assert "--data before holds something else (metadata)" in capsys.readouterr().err
-    assert sorted(os.listdir("before")) == ["metadata", "test.t-schema.sql", "test.t.csv"]
-
-
-def test_a_dash_is_standard_output_for_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dash_is_standard_output_for_json() -> None:
     """Tables for people go to standard error then; a file of that name is `./-`."""
     for command in ("run s.sql --fixtures out", "load plan.toml --fixtures load --master none --duration 1s"):
-        assert run([*command.split(), "--summary", "-"]) == 0
-        told = capsys.readouterr()
-        assert json.loads(told.out)["messages"] > 0 and " row change" in told.err
+        code, out, err = said(*command.split(), "--summary", "-")
+        assert code == 0 and json.loads(out)["messages"] > 0 and " row change" in "".join(err)
     assert not Path("-").exists()
-    assert run(["run", "s.sql", "--fixtures", "out", "--summary", "./-"]) == 0
+    assert said("run", "s.sql", "--fixtures", "out", "--summary", "./-").code == 0
     assert json.loads(Path("-").read_text())["rows"] == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (
-            f"{LOAD} --report -",
-            "Invalid value for '--report': - is standard input or output, which cannot be used here",
-        ),
-        ("verify before --report -", "Invalid value for '--report': - is standard"),
-        ("run s.sql --fixtures -", "Invalid value for '--fixtures': - is standard"),
-        ("run s.sql --console --truth -", "Invalid value for '--truth': - is standard"),
-        ("run s.sql --sink-uri kafka://h:1/t?protocol=canal-json --checkpoint -", "Invalid value for '--checkpoint'"),
-        ("serve --data -", "Invalid value for '--data': - is standard"),
-        ("diff before -", "Invalid value for 'AFTER': - is standard"),
-        (f"{RUN} --summary -", "--console and --summary - both write to standard output"),
-    ],
-)
-def test_a_dash_is_never_the_name_of_a_file(
-    line: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = content(folder)
-    assert run(line.split()) == 2
-    assert says in capsys.readouterr().err and content(folder) == before

@@ -65,7 +65,6 @@ def shown(found: Verification, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_what_is_right_says_so_first_and_what_that_means(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line is enough for who does not want more."""
     assert FOUND.verdict == RIGHT
     assert shown(FOUND, capsys).splitlines()[0] == (
         "RIGHT: 6 row changes in 2 partitions keep the contract, complete up to watermark 455000619746590720 "
@@ -74,7 +73,6 @@ def test_what_is_right_says_so_first_and_what_that_means(capsys: pytest.CaptureF
 
 
 def test_what_is_wrong_is_named_counted_and_shown_by_example(capsys: pytest.CaptureFixture[str]) -> None:
-    """All is counted, and what is not shown is said to be there."""
     lines = shown(BAD, capsys).splitlines()
 
     assert BAD.verdict == WRONG
@@ -88,7 +86,6 @@ def test_what_is_wrong_is_named_counted_and_shown_by_example(capsys: pytest.Capt
 
 
 def test_a_stream_that_goes_on_is_neither_right_nor_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    """It says up to where it is complete, and what is expected."""
     found = replace(FOUND, wanted=TS + (1000 << 18))
 
     assert found.verdict == UNFINISHED
@@ -99,7 +96,6 @@ def test_a_stream_that_goes_on_is_neither_right_nor_wrong(capsys: pytest.Capture
 
 
 def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both may be asked for in one verification."""
     theirs = TableCompared("bank.account", 4, 3, missing=1, of="mine")
     found = replace(BAD, against="mine", compared=(*FOUND.compared, theirs), failures=(replace(LOST, of="mine"),))
     lines = shown(found, capsys).splitlines()
@@ -110,7 +106,6 @@ def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys
 
 
 def test_programs_get_all_of_it() -> None:
-    """As JSON can say it, with a version."""
     told = json.loads(json.dumps(document(BAD)))
 
     assert (told["version"], told["verdict"], told["rows"], told["wrong"]) == (1, "wrong", 6, 14)
@@ -131,7 +126,6 @@ def test_programs_get_all_of_it() -> None:
 
 
 def test_the_page_needs_nothing_but_plotly_beside_it_and_takes_everything_for_text(tmp_path: Path) -> None:
-    """Summary, watermarks and lag by partition, what is wrong."""
     from simulator.cli.verify import report
 
     report.write(replace(BAD, compared=(TableCompared("bank.account", 4, 3, missing=1),)), tmp_path / "r.html")
@@ -145,7 +139,6 @@ def test_the_page_needs_nothing_but_plotly_beside_it_and_takes_everything_for_te
 
 
 def test_a_page_of_tables_alone_has_no_charts(tmp_path: Path) -> None:
-    """And not the library for them, either."""
     from simulator.cli.verify import report
 
     found = replace(

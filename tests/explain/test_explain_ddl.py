@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.playing import said
 
-from simulator.cli import run
 from simulator.explain.ddl import DdlExplained, ddl_lines, explain_statements
 from simulator.explain.schema_files import catalog_from_files
 from simulator.explain.table import TableExplained, explain_table
@@ -54,7 +54,8 @@ def explained(
 
 
 def outcome(text: str, release: str = "v8.5.3", architecture: str = "classic", config: str = CONFIG) -> tuple[str, str]:
-    (job,) = explained(text, release, architecture, config=config).jobs
+    known = None if "mysql." in text else KNOWN
+    (job,) = explained(text, release, architecture, known, config).jobs
     return job.outcome, job.why
 
 
@@ -74,13 +75,11 @@ def test_a_statement_that_is_sent_has_a_message_of_each_protocol() -> None:
     assert [column["name"] for column in after] == [*(column["name"] for column in before), "c"]
 
 
-def test_max_message_bytes_of_the_changefeed_does_not_concern_messages_of_other_protocols() -> None:
+def test_messages_of_other_protocols_are_those_of_their_own_changefeed() -> None:
+    """max-message-bytes does not concern them; before 5.4, Canal-JSON has its statements in every partition."""
     uri = "kafka://127.0.0.1:9092/main?protocol=open-protocol&max-message-bytes=300"
     (job,) = explained("alter table ORDERS add c int", uri=uri).jobs
     assert [len(message.value) > 300 for message in job.events[0].messages] == [False, False, True]
-
-
-def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:
     (job,) = explained("drop table loose", "v5.3.0", config="").jobs
     assert [message.partitions for message in job.events[0].messages] == [(0, 1), (0, 1)]
 
@@ -91,6 +90,7 @@ def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:
         ("alter table orders add c int", "send", "rule shop.* of filter.rules"),
         ("alter table orders cache", "discard", "AlterCacheTable (57) is not in the allow-list of TiCDC v8.5.3"),
         ("create table secret1 (a int primary key)", "discard", "rule !shop.secret* of filter.rules"),
+        ("create table mysql.x (a int)", "discard", "mysql is a system schema, which TiCDC never replicates"),
         ("create database other", "discard", "the rules have no tables of database other"),
         ("alter database shop charset latin1", "send", "the rules have tables of database Shop"),
         ("alter table orders drop column note", "ignore", "filter.event-filters[1] with matcher Shop.Orders"),
@@ -103,19 +103,6 @@ def test_the_rule_that_decides_is_named(text: str, decision: str, why: str) -> N
     assert outcome(text) == (decision, why)
 
 
-def test_system_schemas_are_never_replicated() -> None:
-    (job,) = explained("create table mysql.x (a int)", known=None).jobs
-    assert (job.outcome, job.why) == ("discard", "mysql is a system schema, which TiCDC never replicates")
-
-
-def test_losing_the_last_valid_index_stops_the_changefeed_in_some_releases() -> None:
-    text = "alter table only_unique drop index a"
-    decision, why = outcome(text)
-    assert decision == "error" and "An eligible table become ineligible after DDL" in why
-    assert outcome(text, "v6.5.3", config="")[0] == outcome(text, "v8.5.7", "new")[0] == "ineligible"
-    assert outcome(text, config="force-replicate = true")[0] == "send"
-
-
 def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
     known = catalog_from_files([("s.sql", SCHEMA + "CREATE TABLE hidden.t (a INT PRIMARY KEY);")], "shop")
     (job,) = explained("rename table hidden.t to shop.t", known=known).jobs
@@ -126,29 +113,6 @@ def test_the_last_renamed_table_without_a_valid_index_is_named() -> None:
     """TiDB's job has the last one, and TiCDC checks no other."""
     text = "rename table orders to o2, loose to l2"
     assert outcome(text, config="") == ("ineligible", "Shop.l2 has no valid index, and force-replicate is off")
-
-
-DISCARDS_RENAMES = "[[filter.event-filters]]\nmatcher = ['{}']\nignore-event = ['rename table']\n"
-
-
-@pytest.mark.parametrize(
-    ("matcher", "text", "decisions"),
-    [
-        ("*.*", "rename table orders to o2", ("discard", "ignore")),
-        ("*.Orders", "rename table orders to o2", ("error", "ignore")),
-        ("*.o2", "rename table orders to o2", ("send", "send")),
-        ("*.[o-pO-P]*", "rename table orders to o2, only_unique to p2", ("discard", "ignore")),
-        ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
-    ],
-)
-def test_event_filters_of_some_releases_discard_a_rename_before_its_rule(
-    matcher: str, text: str, decisions: tuple[str, str]
-) -> None:
-    """So a table enters whose old name alone is ignored (tiflow v6.5.4, v7.5.0 cdc/puller/ddl_puller.go)."""
-    config = DISCARDS_RENAMES.format(matcher)
-    assert tuple(outcome(text, release, config=config)[0] for release in ("v7.5.0", "v8.5.3")) == decisions
-    if decisions[0] == "error":
-        assert "CDC:ErrSyncRenameTableFailed" in outcome(text, "v7.5.0", config=config)[1]
 
 
 def test_a_renamed_table_goes_to_the_topic_of_its_old_name() -> None:
@@ -224,173 +188,80 @@ def test_a_table_without_a_primary_key_has_a_unique_key_for_handle_or_none() -> 
 
 
 @pytest.fixture(name="schema")
-def _schema(tmp_path: Path) -> str:
+def _schema(tmp_path: Path) -> tuple[str, ...]:
+    """The options that name the tables of SCHEMA."""
     path = tmp_path / "schema.sql"
     path.write_text(SCHEMA, "utf-8")
-    return str(path)
+    return "--schema", str(path), "--use", "shop"
 
 
-def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """What a command prints as JSON."""
-    assert run([*arguments, "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+def document(what: str, *arguments: str) -> Any:
+    """What `explain` prints as JSON."""
+    code, out, err = said("explain", what, *arguments, "--json")
+    assert (code, err) == (0, [])
+    return json.loads(out)
 
 
-def test_programs_read_json(capsys: pytest.CaptureFixture[str], schema: str) -> None:
-    found = document(capsys, "explain", "ddl", "truncate orders", "--schema", schema, "--use", "shop")
+def test_programs_read_json(schema: tuple[str, ...]) -> None:
+    """One statement is one document, after any USE, and without a catalog."""
+    found = document("ddl", "truncate orders", *schema)
     assert set(found) == {"statement", "release", "architecture", "jobs", "notes", "schema_changes"}
     (job,) = found["jobs"]
     assert (job["type_code"], job["outcome"]) == (11, "send")
     message = job["events"][0]["messages"][0]
     assert bytes.fromhex(message["value"]["hex"]).decode() == message["value"]["text"]
-    assert document(capsys, "explain", "table", "shop.orders", "--schema", schema)["handle"] == "clustered primary key"
+    assert document("table", "shop.orders", *schema)["handle"] == "clustered primary key"
+    assert document("ddl", "USE hidden; DROP TABLE IF EXISTS x;", *schema)["jobs"] == []
+    assert document("ddl", "USE d; DROP TABLE x")["jobs"][0]["schema"] == "d"
+    two = document("ddl", "DROP TABLE x; CREATE INDEX i ON y (a)")
+    assert [found["jobs"][0]["type_code"] for found in two] == [4, 7]
 
 
-def test_people_read_lines(capsys: pytest.CaptureFixture[str], schema: str) -> None:
-    assert run(["explain", "ddl", "drop table a.b", "--release", "v8.5.7", "--architecture", "new"]) == 0
-    assert "TiCDC v8.5.7 (new)" in capsys.readouterr().out
-    assert run(["explain", "table", "orders", "--schema", schema, "--use", "shop"]) == 0
-    assert "handle key   id, of the clustered primary key" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["ddl", "drop table"], "[parser:1064] line 1, column 11: the end of the statement is not expected here"),
-        (["ddl", "select 1"], "SELECT is not DDL"),
-        (["ddl", "alter table t force"], "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification"),
-        (["ddl", "alter table nope add a int", "--schema", "SCHEMA"], "[schema:1146] Table 'test.nope' doesn't exist"),
-        (["ddl", "drop table a; select 1"], "statement 2 of 2: SELECT is not DDL"),
-        (["ddl", "drop table a", "--release", "v9.9.9"], "unknown TiCDC release 'v9.9.9'"),
-        (["ddl", "drop table a", "--schema", "nope.sql"], "cannot read nope.sql: No such file or directory"),
-        (["ddl", "drop table a", "--config", "nope.toml"], "cannot read nope.toml: No such file or directory"),
-        (["ddl", "drop table a", "--use", ""], "[planner:1046] No database selected"),
-        (["table", "shop.nope", "--schema", "SCHEMA"], "no table 'shop.nope'"),
-        (["table", "shop.orders"], "explain table needs --schema FILE.sql"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(
-    arguments: list[str], said: str, schema: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["explain", *(schema if argument == "SCHEMA" else argument for argument in arguments)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"ticdc-sim: {said}")
-
-
-def test_a_mistake_in_a_schema_file_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "bad.sql"
-    path.write_text("CREATE TABLE t (a INT, a INT);", "utf-8")
-    assert run(["explain", "ddl", "drop table t", "--schema", str(path)]) == 2
-    assert str(path) in capsys.readouterr().err
+def test_people_read_lines(schema: tuple[str, ...]) -> None:
+    dropped = said("explain", "ddl", "drop table a.b", "--release", "v8.5.7", "--architecture", "new")
+    assert (dropped.code, "TiCDC v8.5.7 (new)" in dropped.out) == (0, True)
+    assert "handle key   id, of the clustered primary key" in said("explain", "table", "orders", *schema).out
 
 
 @pytest.mark.parametrize(
-    ("expression", "code"),
-    [("id > > 1", "CDC:ErrInvalidFilterExpression"), ("nope > 1", "CDC:ErrExpressionColumnNotFound")],
-)
-@pytest.mark.parametrize("command", [("ddl", "DROP TABLE shop.Orders"), ("table", "shop.Orders")])
-def test_an_expression_that_does_not_fit_its_table_is_rejected_like_ticdc(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    schema: str,
-    command: tuple[str, str],
-    expression: str,
-    code: str,
-) -> None:
-    config = tmp_path / "changefeed.toml"
-    config.write_text(
-        f"[filter]\nevent-filters = [{{matcher = ['Shop.Orders'], ignore-insert-value-expr = '{expression}'}}]\n"
-    )
-    assert run(["explain", *command, "--schema", schema, "--config", str(config)]) == 2
-    assert code in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("release", "statement", "said"),
+    ("release", "statement", "rows"),
     [
         ("v8.5.3", "alter table t add column a int", "later rows of its own table"),
         ("v8.5.3", "create database d", "later rows of all tables"),
         ("v6.5.1", "alter table t add column a int", "later rows of all tables"),
     ],
 )
-def test_a_statement_names_the_rows_it_holds_back(
-    release: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_statement_names_the_rows_it_holds_back(release: str, statement: str, rows: str) -> None:
     """Since 6.5.2 and 7.0 these are the rows of one table, before of all tables."""
-    assert run(["explain", "ddl", statement, "--release", release]) == 0
-    assert f"holds back   {said}" in capsys.readouterr().out
+    assert f"holds back   {rows}" in said("explain", "ddl", statement, "--release", release).out
 
 
-def asked(tmp_path: Path, text: str, *options: str) -> int:
-    """Exit code of `explain ddl` with the tables of SCHEMA."""
-    (tmp_path / "schema.sql").write_text(SCHEMA)
-    return run(["explain", "ddl", text, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", *options])
-
-
-def test_several_statements_are_explained_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_statements_are_explained_in_order(schema: tuple[str, ...]) -> None:
     """USE is executed; CREATE TABLE is a job of its own."""
-    text = (
-        "ALTER TABLE orders ADD COLUMN c INT; ALTER TABLE orders ADD INDEX (c); USE hidden;"
-        " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a"
+    statements = (
+        "ALTER TABLE orders ADD COLUMN c INT",
+        "ALTER TABLE orders ADD INDEX (c)",
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "CREATE TABLE b LIKE a",
     )
-    assert asked(tmp_path, text, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    text = "{}; {}; USE hidden; {}; {}".format(*statements)
+    found = document("ddl", text, *schema)
     assert [(job["type_code"], job["schema"], job["table"]) for document in found for job in document["jobs"]] == [
         (5, "Shop", "Orders"),
         (7, "Shop", "Orders"),
         (3, "hidden", "a"),
         (3, "hidden", "b"),
     ]
-    assert [document["statement"] for document in found][0] == "ALTER TABLE orders ADD COLUMN c INT"
-    assert asked(tmp_path, text) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if line.startswith("statement ")] == [
-        "statement 1 of 4: ALTER TABLE orders ADD COLUMN c INT",
-        "statement 2 of 4: ALTER TABLE orders ADD INDEX (c)",
-        "statement 3 of 4: CREATE TABLE a (id INT PRIMARY KEY)",
-        "statement 4 of 4: CREATE TABLE b LIKE a",
-    ]
+    assert found[0]["statement"] == statements[0]
+    lines = said("explain", "ddl", text, *schema).out.splitlines()
+    wanted = [f"statement {number} of 4: {statement}" for number, statement in enumerate(statements, 1)]
+    assert [line for line in lines if line.startswith("statement ")] == wanted
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_rejected_statement_has_its_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
-) -> None:
+def test_a_rejected_statement_has_its_number(schema: tuple[str, ...]) -> None:
     text = "ALTER TABLE orders DROP COLUMN note; ALTER TABLE orders DROP COLUMN note; DROP TABLE orders"
-    assert asked(tmp_path, text, *options) == 2
-    said = capsys.readouterr()
-    assert said.err == "ticdc-sim: [ddl:1091] statement 2 of 3: Can't DROP 'note'; check that column/key exists\n"
-    assert len(json.loads(said.out)) == 1 if options else "statement 1 of 3" in said.out and "2 of" not in said.out
-
-
-def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """This holds after any USE, and without a catalog."""
-    assert asked(tmp_path, "USE hidden; DROP TABLE IF EXISTS x;", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["jobs"] == []
-    assert run(["explain", "ddl", "USE d; DROP TABLE x", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["jobs"][0]["schema"] == "d"
-    assert run(["explain", "ddl", "DROP TABLE x; CREATE INDEX i ON y (a)", "--json"]) == 0
-    assert [document["jobs"][0]["type_code"] for document in json.loads(capsys.readouterr().out)] == [4, 7]
-
-
-@pytest.mark.parametrize(
-    ("statement", "code"),
-    [
-        ("CREATE TABLE t (a DATETIME DEFAULT '99999999999999')", "ddl:1067"),
-        ("CREATE TABLE t (a TIMESTAMP DEFAULT '1900-01-01')", "ddl:1067"),
-        ("ALTER TABLE t ADD COLUMN a DATE DEFAULT '9999999999999999999'", "ddl:1067"),
-        ("ALTER TABLE t MODIFY COLUMN a YEAR DEFAULT 1800", "types:1067"),
-        ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
-    ],
-)
-def test_an_invalid_default_is_rejected_without_tables(
-    capsys: pytest.CaptureFixture[str], statement: str, code: str
-) -> None:
-    """The definition itself is wrong."""
-    assert run(["explain", "ddl", statement]) == 2
-    alone = capsys.readouterr()
-    assert (alone.out, alone.err.splitlines()) == (
-        "",
-        [f"ticdc-sim: [{code}] Invalid default value for '{'b' if 'CHANGE' in statement else 'a'}'"],
-    )
+    error = "ticdc-sim: [ddl:1091] statement 2 of 3: Can't DROP 'note'; check that column/key exists"
+    code, out, err = said("explain", "ddl", text, *schema)
+    assert (code, err, "statement 1 of 3" in out, "2 of" in out) == (2, [error], True, False)
+    code, out, err = said("explain", "ddl", text, *schema, "--json")
+    assert (code, err, len(json.loads(out))) == (2, [error], 1)

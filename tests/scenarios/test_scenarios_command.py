@@ -12,8 +12,8 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from support.playing import said
 
-from simulator.cli import run
 from simulator.run.library import LIBRARY, shipped
 
 ROOT = Path(__file__).parent.parent.parent
@@ -21,7 +21,6 @@ EVERY = shipped().values()
 
 
 def test_every_scenario_says_what_it_is_for() -> None:
-    """Its story, and what right and wrong consumers make of it; it is meant for releases that there are."""
     for scenario in EVERY:
         about = scenario.about
         assert all((about.title, about.story, about.consumer, about.wrong)), scenario.name
@@ -29,7 +28,6 @@ def test_every_scenario_says_what_it_is_for() -> None:
 
 
 def test_the_documentation_lists_every_scenario() -> None:
-    """By name, with title and releases."""
     page = (ROOT / "docs" / "library.md").read_text("utf-8")
 
     assert re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE) == [
@@ -54,7 +52,9 @@ def built(kind: str, source: Path, directory: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["wheel", "editable"])
+@pytest.mark.parametrize(
+    "kind", ["wheel", pytest.param("editable", marks=pytest.mark.long(reason="another way to install it"))]
+)
 def test_an_installed_package_has_every_scenario_and_what_it_reads(kind: str, tmp_path: Path) -> None:
     """A wheel of a source distribution, and an editable install."""
     source = tmp_path / "checkout"
@@ -80,42 +80,16 @@ def test_an_installed_package_has_every_scenario_and_what_it_reads(kind: str, tm
         assert shipped_files == {path.relative_to(library) for path in Path(library).glob(pattern)} != set()
 
 
-def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """With their titles; for programs with all that they say."""
-    assert run(["scenarios"]) == 0
-    said = capsys.readouterr().out
-    assert [scenario.name for scenario in EVERY if scenario.name not in said] == []
+def test_scenarios_are_listed() -> None:
+    listed = said("scenarios").out
+    assert [scenario.name for scenario in EVERY if scenario.name not in listed] == []
 
-    assert run(["scenarios", "--json"]) == 0
-    found = {told["name"]: told for told in json.loads(capsys.readouterr().out)["scenarios"]}
+    found = {told["name"]: told for told in json.loads(said("scenarios", "--json").out)["scenarios"]}
     assert found["delete-shape"]["releases"][0] == "v5.3.0" and found["delete-shape"]["legal"] is True
     assert found["delete-shape"]["threads"] == ["docs PR#7898", "flink-cdc PR#3788", "tiflow#8159"]
 
 
-def test_a_scenario_is_shown_with_its_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """As it may be copied and changed."""
-    assert run(["scenarios", "delete-shape"]) == 0
-
-    said = capsys.readouterr().out
-    assert said.splitlines()[0].rstrip() == "delete-shape: What a DELETE looks like"
-    assert "A right consumer: Takes the deleted row" in said and "CREATE TABLE item (id INT PRIMARY KEY" in said
-
-
-@pytest.mark.parametrize("command", ["scenarios", "run"])
-def test_a_name_that_is_none_is_the_users_mistake(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was meant is said."""
-    assert run([command, "delete-shap"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "ticdc-sim: no scenario 'delete-shap'. Did you mean 'delete-shape'? `ticdc-sim scenarios` lists them"
-    )
-
-
-def test_what_a_scenario_says_of_itself_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every mistake, with its line."""
-    file = tmp_path / "mine.toml"
-    file.write_text('about.titel = "x"\nabout.releases = ["v8.5.99"]\nabout.legal = 1\n[[step]]\nsql = "SELECT 1"\n')
-
-    assert run(["run", str(file), "--console"]) == 2
-    said = capsys.readouterr().err
-    assert "unknown key 'titel'. Did you mean 'title'?" in said
-    assert "releases: " in said and "legal: expected true or false, got 1" in said
+def test_a_scenario_is_shown_with_its_file() -> None:
+    shown = said("scenarios", "delete-shape").out
+    assert shown.splitlines()[0].rstrip() == "delete-shape: What a DELETE looks like"
+    assert "A right consumer: Takes the deleted row" in shown and "CREATE TABLE item (id INT PRIMARY KEY" in shown

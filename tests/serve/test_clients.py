@@ -5,6 +5,7 @@ The fixture `shop` verifies their messages.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import io
@@ -13,8 +14,9 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import mysql.connector
 import pymysql
@@ -47,20 +49,18 @@ def shop(tmp_path: Path) -> Iterator[ServedDatabase]:
 DAY = datetime.date(1990, 1, 2)
 
 
-def test_pymysql(shop: ServedDatabase) -> None:
-    client = pymysql.connect(host=shop.host, port=shop.port, user=shop.user, database=shop.name)
-    with client, client.cursor() as cursor:
+def test_pymysql(shop: ServedDatabase, connect: Callable[..., Any]) -> None:
+    client = connect(shop.port, database=shop.name, autocommit=None)
+    with client.cursor() as cursor:
         cursor.execute(
             "CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, price DECIMAL(8,2), day DATE, b BLOB, UNIQUE (day))"
         )
-        cursor.executemany(
-            "INSERT INTO item (price, day, b) VALUES (%s, %s, %s)",
-            [(decimal.Decimal("2.50"), DAY, b"\x00\xff'\\"), (None, None, None)],
-        )
+        values = (decimal.Decimal("2.50"), DAY, b"\x00\xff'\\")
+        cursor.executemany("INSERT INTO item (price, day, b) VALUES (%s, %s, %s)", [values, (None, None, None)])
         assert cursor.lastrowid == 1
         client.commit()
         cursor.execute("SELECT * FROM item ORDER BY id")
-        assert cursor.fetchall() == ((1, decimal.Decimal("2.50"), DAY, b"\x00\xff'\\"), (2, None, None, None))
+        assert cursor.fetchall() == ((1, *values), (2, None, None, None))
         assert cursor.execute("UPDATE item SET price = 2.5 WHERE id = 1") == 0
         with pytest.raises(pymysql.err.IntegrityError) as failure:
             cursor.execute("INSERT INTO item (day) VALUES (%s)", (DAY,))
@@ -69,69 +69,33 @@ def test_pymysql(shop: ServedDatabase) -> None:
         client.commit()
 
 
-def test_found_rows_counts_what_matches(shop: ServedDatabase) -> None:
-    client = pymysql.connect(
-        host=shop.host,
-        port=shop.port,
-        user=shop.user,
-        database=shop.name,
-        client_flag=pymysql.constants.CLIENT.FOUND_ROWS | pymysql.constants.CLIENT.MULTI_STATEMENTS,
-    )
-    with client, client.cursor() as cursor:
+def test_found_rows_counts_what_matches(shop: ServedDatabase, connect: Callable[..., Any]) -> None:
+    flags = pymysql.constants.CLIENT.FOUND_ROWS | pymysql.constants.CLIENT.MULTI_STATEMENTS
+    with connect(shop.port, database=shop.name, client_flag=flags).cursor() as cursor:
         cursor.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT); INSERT INTO t VALUES (1, 1), (2, 2); SELECT 7")
         assert [cursor.nextset(), cursor.nextset()] == [True, True]
         assert cursor.fetchall() == ((7,),)
         assert cursor.execute("UPDATE t SET n = 1") == 2
-        client.commit()
 
 
-@pytest.mark.slow  # the driver starts a process
-def test_mysql_connector_prepares_statements(shop: ServedDatabase) -> None:
-    client = mysql.connector.connect(
-        host=shop.host, port=shop.port, user=shop.user, database=shop.name, use_pure=True, autocommit=True
-    )
-    cursor = client.cursor()
-    cursor.execute(
-        "CREATE TABLE v (id INT PRIMARY KEY, n BIGINT UNSIGNED, d DOUBLE, c DECIMAL(9,3), t DATETIME(6), s TEXT)"
-    )
-    prepared = client.cursor(prepared=True)
-    at = datetime.datetime(2024, 2, 29, 1, 2, 3, 456789)
-    values = (1, 2**63, -1.5, decimal.Decimal("-3.125"), at, "ä'\\")
-    prepared.execute("INSERT INTO v VALUES (%s, %s, %s, %s, %s, %s)", values)
-    prepared.execute("INSERT INTO v VALUES (%s, %s, %s, %s, %s, %s)", (2, None, None, None, None, None))
-    prepared.execute("SELECT * FROM v WHERE id <= %s ORDER BY id", (2,))
-    assert prepared.fetchall() == [values, (2, None, None, None, None, None)]
-    with pytest.raises(mysql.connector.errors.DatabaseError) as failure:
-        prepared.execute("INSERT INTO v (id, c) VALUES (%s, %s)", (3, "x"))
-    assert failure.value.errno == 1366
-    client.close()
-
-
-def test_load_data_local(shop: ServedDatabase, tmp_path: Path) -> None:
-    client = pymysql.connect(
-        host=shop.host, port=shop.port, user=shop.user, database=shop.name, autocommit=True, local_infile=True
-    )
+def test_load_data_local(shop: ServedDatabase, connect: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "items.csv"
-    with client, client.cursor() as cursor:
+    load = f"LOAD DATA LOCAL INFILE '{file}'"
+    client = connect(shop.port, database=shop.name, local_infile=True)
+    with client.cursor() as cursor:
         cursor.execute("CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(8,2), at DATE NOT NULL)")
         file.write_bytes(b"1\tpen\t2.5\t2024-01-02\n2\t\\N\ta\\\tb\t2024-01-03\n3\n1\tink\t1\t2024-01-04\n")
-        assert cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' INTO TABLE item") == 3
+        assert cursor.execute(f"{load} INTO TABLE item") == 3
         cursor.execute("SHOW WARNINGS")
         assert {row[1] for row in cursor.fetchall()} == {1062, 1366}
         file.write_text('name;id\n"a ""b""; c";7;x\n"d\\ne";8\nNULL;1\n', "utf-8")
         cursor.execute(
-            f"LOAD DATA LOCAL INFILE '{file}' REPLACE INTO TABLE item CHARACTER SET utf8mb4"
+            f"{load} REPLACE INTO TABLE item CHARACTER SET utf8mb4"
             " FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\"' LINES TERMINATED BY '\\n' IGNORE 1 LINES"
             " (name, @number) SET id = @number * 10, price = LENGTH(@number), at = '2024-05-06'"
         )
-        for sql, number in (
-            ("INTO TABLE nowhere", 1146),
-            ("INTO TABLE item (x)", 1054),
-            ("INTO TABLE item FIELDS ENCLOSED BY '--'", 1083),
-        ):
-            with pytest.raises(pymysql.MySQLError) as failure:
-                cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' {sql}")
-            assert failure.value.args[0] == number
+    wrong = {"nowhere": 1146, "item (x)": 1054, "item FIELDS ENCLOSED BY '--'": 1083}
+    assert {place: client.error(f"{load} INTO TABLE {place}")[0] for place in wrong} == wrong
     rows = {row["id"]: (row["name"], row["price"], row["at"]) for row in shop.rows("item")}
     assert rows.pop(3)[:2] == (None, None)
     assert rows == {
@@ -143,24 +107,49 @@ def test_load_data_local(shop: ServedDatabase, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.slow  # the driver starts a process
-@pytest.mark.parametrize("size", [1, 1000, 5_000_000])
-def test_mysql_connector_compresses(shop: ServedDatabase, size: int) -> None:
-    client = mysql.connector.connect(
-        host=shop.host,
-        port=shop.port,
-        user=shop.user,
-        database=shop.name,
-        use_pure=True,
-        autocommit=True,
-        compress=True,
-    )
-    cursor = client.cursor()
-    cursor.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGTEXT)")
-    cursor.execute("INSERT INTO document VALUES (1, %s)", ("ä" * (size // 2 + 1),))
-    cursor.execute("SELECT content, CHAR_LENGTH(content) FROM document")
-    assert cursor.fetchall() == [("ä" * (size // 2 + 1), size // 2 + 1)]
-    client.close()
+def connector(shop: ServedDatabase, **options: Any) -> Any:
+    """MySQL's own driver, which starts a process."""
+    server = {"host": shop.host, "port": shop.port, "user": shop.user, "database": shop.name}
+    return mysql.connector.connect(**server, use_pure=True, autocommit=True, **options)
+
+
+@pytest.mark.slow
+def test_mysql_connector_prepares_statements(shop: ServedDatabase) -> None:
+    """Long data and a changed user among them."""
+    with contextlib.closing(connector(shop)) as client:
+        plain, prepared = client.cursor(), client.cursor(prepared=True)
+        plain.execute(
+            "CREATE TABLE v (id INT PRIMARY KEY, n BIGINT UNSIGNED, d DOUBLE, c DECIMAL(9,3), t DATETIME(6), s LONGBLOB)"
+        )
+        at, content = datetime.datetime(2024, 2, 29, 1, 2, 3, 456789), bytes(range(256)) * 1000
+        insert, values = (
+            "INSERT INTO v VALUES (%s, %s, %s, %s, %s, %s)",
+            (1, 2**63, -1.5, decimal.Decimal("-3.125"), at),
+        )
+        prepared.execute(insert, (*values, "ä'\\"))
+        prepared.execute(insert, (2, None, None, None, None, io.BytesIO(content)))
+        prepared.execute("SELECT * FROM v WHERE id <= %s ORDER BY id", (2,))
+        assert prepared.fetchall() == [(*values, "ä'\\".encode()), (2, None, None, None, None, content)]
+        with pytest.raises(mysql.connector.errors.DatabaseError) as failure:
+            prepared.execute("INSERT INTO v (id, c) VALUES (%s, %s)", (3, "x"))
+        assert failure.value.errno == 1366
+        for statement in ("SET @a = 7", "BEGIN", "DELETE FROM v"):
+            plain.execute(statement)
+        client.cmd_change_user("root", "", shop.name)
+        plain = client.cursor()
+        plain.execute("SELECT @a, COUNT(*) FROM v")
+        assert plain.fetchall() == [(None, 2)]
+
+
+@pytest.mark.slow
+def test_mysql_connector_compresses(shop: ServedDatabase) -> None:
+    with contextlib.closing(connector(shop, compress=True)) as client:
+        cursor = client.cursor()
+        cursor.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGTEXT)")
+        for size in (1, 501, 2_500_001):
+            cursor.execute("REPLACE INTO document VALUES (1, %s)", ("ä" * size,))
+            cursor.execute("SELECT content, CHAR_LENGTH(content) FROM document")
+            assert cursor.fetchall() == [("ä" * size, size)]
 
 
 class Base(DeclarativeBase):
@@ -410,25 +399,3 @@ def test_liquibase(shop: ServedDatabase, jdbc_client: JavaProcess, tmp_path: Pat
     assert [(row["name"], row["email"]) for row in shop.rows("account")] == [("ann", "a@b"), ("bob", "none")]
     assert shop.rows("payment") == [{"id": 7, "account_id": 2, "sum": "1.50"}]
     assert [row["ID"] for row in shop.rows("DATABASECHANGELOG")] == ["1", "2", "3", "4"]
-
-
-@pytest.mark.slow
-def test_long_data_and_a_changed_user(shop: ServedDatabase) -> None:
-    client = mysql.connector.connect(
-        host=shop.host, port=shop.port, user=shop.user, database=shop.name, use_pure=True, autocommit=True
-    )
-    plain = client.cursor()
-    plain.execute("CREATE TABLE document (id INT PRIMARY KEY, content LONGBLOB)")
-    content = bytes(range(256)) * 1000
-    prepared = client.cursor(prepared=True)
-    prepared.execute("INSERT INTO document VALUES (%s, %s)", (1, io.BytesIO(content)))  # type: ignore[arg-type]
-    prepared.execute("SELECT content FROM document WHERE id = %s", (1,))
-    assert prepared.fetchall() == [(content,)]
-    plain.execute("SET @a = 7")
-    plain.execute("BEGIN")
-    plain.execute("DELETE FROM document")
-    client.cmd_change_user("root", "", shop.name)
-    plain = client.cursor()
-    plain.execute("SELECT @a, COUNT(*) FROM document")
-    assert plain.fetchall() == [(None, 1)]
-    client.close()

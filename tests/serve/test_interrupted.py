@@ -1,13 +1,9 @@
-"""A statement that runs for long: KILL and SIGTERM end it, whoever has sent it."""
+"""A statement that is interrupted ends once, and leaves its connection and its thread as they were."""
 
 from __future__ import annotations
 
 import cProfile
-import os
-import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,70 +17,15 @@ from simulator.api.server import ServedDatabase
 from simulator.errors import SqlError
 from simulator.serve.running_statement import RunningStatement
 
-MAIN = "from simulator.cli import main; main()"
-LONG = "SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.id + b.id + c.id + d.id = -1"
+Connect = Callable[..., Any]
 INTERRUPTED = 1317
 
 
-def connect(port: int, database: str = "test") -> Any:
-    return pymysql.connect(host="127.0.0.1", port=port, user="root", database=database, autocommit=True)
-
-
-def error_of(client: Any, statement: str, numbers: list[int]) -> None:
+def note_error(client: Any, statement: str, numbers: list[int]) -> None:
     try:
-        client.query(statement)
+        client.run(statement)
     except pymysql.MySQLError as error:
         numbers.append(error.args[0])
-
-
-def started(client: Any, statement: str, numbers: list[int], seconds: float = 1) -> threading.Thread:
-    thread = threading.Thread(target=error_of, args=(client, statement, numbers))
-    thread.start()
-    time.sleep(seconds)
-    return thread
-
-
-@pytest.mark.slow
-def test_kill_and_sigterm_end_a_statement_that_runs() -> None:
-    command = [sys.executable, "-c", MAIN, "serve", "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
-    clients: list[Any] = []
-    try:
-        assert server.stdout is not None
-        port = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
-        assert port is not None
-        clients += [connect(int(port[1])), connect(int(port[1]))]
-        busy, other = clients
-        busy.query("CREATE TABLE n (id INT PRIMARY KEY)")
-        busy.query(f"INSERT INTO n VALUES {', '.join(f'({number})' for number in range(1000))}")
-        numbers: list[int] = []
-        running = started(busy, LONG, numbers)
-        other.query(f"KILL QUERY {busy.thread_id()}")
-        running.join(10)
-        assert numbers == [INTERRUPTED]
-        assert busy.query("SELECT 1") == 1
-        assert "add-partitions: partitions: expected a whole number from 1 to 10,000" in refused(
-            busy, "CALL ticdc.fault('add-partitions', 'partitions=100000000')"
-        )
-        last = [started(client, LONG, numbers) for client in (busy, other)]
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(15) == 0
-        for thread in last:
-            thread.join(10)
-        assert "stopped; everything up to" in server.stdout.read()
-    finally:
-        server.kill()
-        server.communicate()
-        for client in clients:
-            client.close()
-
-
-def refused(client: Any, statement: str) -> str:
-    try:
-        client.query(statement)
-    except pymysql.MySQLError as error:
-        return str(error)
-    return ""
 
 
 @contextmanager
@@ -107,37 +48,38 @@ def profiled() -> None:
         assert cProfile.Profile().runcall(lambda: 5) == 5
 
 
-def test_a_program_that_serves_can_be_profiled(ticdc_server: ServedDatabase) -> None:
-    with connect(ticdc_server.port, ticdc_server.name) as client:
-        client.query("SELECT 1")
+def test_a_program_that_serves_can_be_profiled(ticdc_server: ServedDatabase, connect: Connect) -> None:
+    connect(ticdc_server.port).run("SELECT 1")
     profiled()
 
 
-def test_kill_query_leaves_the_connection(ticdc_server: ServedDatabase) -> None:
-    client, other = (connect(ticdc_server.port, ticdc_server.name) for _ in range(2))
+def test_kill_query_leaves_the_connection(ticdc_server: ServedDatabase, connect: Connect) -> None:
+    client, other = (connect(ticdc_server.port, database=ticdc_server.name) for _ in range(2))
     numbers: list[int] = []
-    with client, other:
-        other.query(f"KILL QUERY {client.thread_id()}")
-        assert client.query("SELECT 1") == 1
-        other.query("SELECT GET_LOCK('held', 1)")
-        waiting = started(client, "SELECT GET_LOCK('held', 30)", numbers, 0.2)
-        other.query(f"KILL QUERY {client.thread_id()}")
-        waiting.join(10)
-        assert numbers == [INTERRUPTED]
-        stop = threading.Event()
-        killing = threading.Thread(target=killed_again, args=(other, client.thread_id(), stop))
-        killing.start()
-        for _ in range(100):
-            error_of(client, "SELECT 1 + 1", numbers)
-        stop.set()
-        killing.join()
-        assert set(numbers) <= {INTERRUPTED}
-        assert client.query("SELECT 1") == 1
+    kill = f"KILL QUERY {client.thread_id()}"
+    other.run(kill)
+    assert client.run("SELECT 1") == ((1,),)
+    other.run("SELECT GET_LOCK('held', 1)")
+    waiting = threading.Thread(target=note_error, args=(client, "SELECT GET_LOCK('held', 30)", numbers))
+    waiting.start()
+    waiting.join(0.2)
+    other.run(kill)
+    waiting.join(10)
+    assert numbers == [INTERRUPTED]
+    stop = threading.Event()
 
+    def kill_again() -> None:
+        while not stop.is_set():
+            other.run(kill)
 
-def killed_again(client: Any, number: int, stop: threading.Event) -> None:
-    while not stop.is_set():
-        client.query(f"KILL QUERY {number}")
+    killing = threading.Thread(target=kill_again)
+    killing.start()
+    for _ in range(100):
+        note_error(client, "SELECT 1 + 1", numbers)
+    stop.set()
+    killing.join()
+    assert set(numbers) <= {INTERRUPTED}
+    assert client.run("SELECT 1") == ((1,),)
 
 
 def ends(running: RunningStatement) -> None:

@@ -1,104 +1,134 @@
-"""A server that is killed in the middle of concurrent writers loses and doubles nothing that it acknowledged."""
+"""`ticdc-sim serve` as a process that is killed or stopped: what it acknowledged is there, and what runs for long ends."""
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pymysql
 import pytest
 
+Connect = Callable[..., Any]
+Start = Callable[..., tuple["subprocess.Popen[bytes]", int]]
 MAIN = "from simulator.cli import main; main()"
 WRITERS = 4
+LONG = "SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.id + b.id + c.id + d.id = -1"
+INTERRUPTED = 1317
+
+pytestmark = pytest.mark.slow
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(name="said")
+def _said(tmp_path: Path) -> Path:
+    """What the newest server writes."""
+    return tmp_path / "said.txt"
 
 
-def start(directory: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", MAIN, "serve", "--port", str(port), "--data", str(directory / "data"), *options]
-    with (directory / "said.txt").open("wb") as said:
-        server = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
-    deadline = time.monotonic() + 60
-    while b"MySQL clients" not in (directory / "said.txt").read_bytes():
-        assert server.poll() is None and time.monotonic() < deadline, (directory / "said.txt").read_text()
-        time.sleep(0.05)
-    return server
+@pytest.fixture(name="start")
+def _start(said: Path) -> Iterator[Start]:
+    """Starts servers, and says on which port."""
+    with ExitStack() as servers:
+
+        def started(*options: str) -> tuple[subprocess.Popen[bytes], int]:
+            command = [sys.executable, "-c", MAIN, "serve", "--port", "0", *options]
+            with said.open("wb") as output:
+                server = servers.enter_context(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT))
+            servers.callback(server.kill)
+            while not (port := re.search(r"MySQL clients: 127\.0\.0\.1:(\d+)", said.read_text())):
+                assert server.poll() is None, said.read_text()
+                time.sleep(0.05)
+            return server, int(port[1])
+
+        yield started
 
 
-def connect(port: int) -> Any:
-    return pymysql.connect(host="127.0.0.1", port=port, user="root", database="test", autocommit=True)
-
-
-def write(port: int, writer: int, acknowledged: list[int]) -> None:
+def write(client: Any, writer: int, acknowledged: list[int]) -> None:
     """Insert a row and change another in one transaction, again and again, until the server is gone."""
-    client = connect(port)
     number = writer
     try:
-        with client.cursor() as cursor:
-            while True:
-                number += WRITERS
-                cursor.execute("BEGIN")
-                cursor.execute("INSERT INTO entry VALUES (%s, %s)", (number, writer))
-                cursor.execute("UPDATE total SET n = n + 1 WHERE writer = %s", (writer,))
-                cursor.execute("COMMIT")
-                acknowledged.append(number)
+        while True:
+            number += WRITERS
+            client.run("BEGIN", f"INSERT INTO entry VALUES ({number}, {writer})")
+            client.run(f"UPDATE total SET n = n + 1 WHERE writer = {writer}", "COMMIT")
+            acknowledged.append(number)
     except (pymysql.MySQLError, OSError):
         pass
-    finally:
-        client.close()
 
 
-@pytest.mark.slow
-def test_kill_minus_nine_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    port = free_port()
-    server = start(tmp_path, port, "--console")
+def test_kill_minus_nine_loses_and_doubles_nothing(tmp_path: Path, said: Path, start: Start, connect: Connect) -> None:
+    options = ("--console", "--data", str(tmp_path / "data"))
+    server, port = start(*options)
     client = connect(port)
-    with client, client.cursor() as cursor:
-        cursor.execute("CREATE TABLE entry (id INT PRIMARY KEY, writer INT)")
-        cursor.execute("CREATE TABLE total (writer INT PRIMARY KEY, n INT)")
-        cursor.execute("INSERT INTO total VALUES (0, 0), (1, 0), (2, 0), (3, 0)")
+    client.run("CREATE TABLE entry (id INT PRIMARY KEY, writer INT)")
+    client.run("CREATE TABLE total (writer INT PRIMARY KEY, n INT)")
+    client.run("INSERT INTO total VALUES (0, 0), (1, 0), (2, 0), (3, 0)")
     acknowledged: list[int] = []
-    writers = [threading.Thread(target=write, args=(port, writer, acknowledged)) for writer in range(WRITERS)]
+    writers = [threading.Thread(target=write, args=(connect(port), writer, acknowledged)) for writer in range(WRITERS)]
     for thread in writers:
         thread.start()
     while len(acknowledged) < 60:
         time.sleep(0.02)
-    os.kill(server.pid, signal.SIGKILL)
+    server.kill()
     server.wait()
     for thread in writers:
         thread.join()
-    before = (tmp_path / "said.txt").read_text()
+    before = said.read_text()
 
-    server = start(tmp_path, port, "--console", "--resume")
+    server, port = start(*options, "--resume")
     client = connect(port)
-    with client, client.cursor() as cursor:
-        cursor.execute("SELECT id, writer FROM entry ORDER BY id")
-        rows = cursor.fetchall()
-        cursor.execute("SELECT SUM(n) FROM total")
-        ((total,),) = cursor.fetchall()
+    ids = [id for (id,) in client.run("SELECT id FROM entry ORDER BY id")]
+    ((total,),) = client.run("SELECT SUM(n) FROM total")
     server.terminate()
     server.wait(30)
 
-    ids = [id for id, _ in rows]
     assert set(acknowledged) <= set(ids)
     assert len(set(ids)) == len(ids) == total <= len(acknowledged) + WRITERS
-    sent = [
-        re.findall(r"(\d+) \S+ INSERT test\.entry id=(\d+)", said)
-        for said in (before, (tmp_path / "said.txt").read_text())
-    ]
-    assert {int(id) for said in sent for _, id in said} == set(ids), "each row is sent by one server or the other"
+    inserts = re.compile(r"(\d+) \S+ INSERT test\.entry id=(\d+)")
+    sent = [*inserts.findall(before), *inserts.findall(said.read_text())]
+    assert {int(id) for _, id in sent} == set(ids), "each row is sent by one server or the other"
     commit_ts: dict[str, str] = {}
-    for ts, id in [*sent[0], *sent[1]]:
+    for ts, id in sent:
         assert commit_ts.setdefault(id, ts) == ts, "a row that comes again has its commit-ts"
+
+
+def test_kill_and_sigterm_end_a_statement_that_runs(said: Path, start: Start, connect: Connect) -> None:
+    server, port = start()
+    busy, other = connect(port), connect(port)
+    busy.run("CREATE TABLE n (id INT PRIMARY KEY)")
+    busy.run(f"INSERT INTO n VALUES {', '.join(f'({number})' for number in range(1000))}")
+    numbers: list[int] = []
+    running = computing(busy, numbers)
+    other.run(f"KILL QUERY {busy.thread_id()}")
+    running.join(10)
+    assert numbers == [INTERRUPTED]
+    assert busy.run("SELECT 1") == ((1,),)
+    _, text = busy.error("CALL ticdc.fault('add-partitions', 'partitions=100000000')")
+    assert "add-partitions: partitions: expected a whole number from 1 to 10,000" in text
+    last = [computing(client, numbers) for client in (busy, other)]
+    server.terminate()
+    assert server.wait(15) == 0
+    for thread in last:
+        thread.join(10)
+    assert "stopped; everything up to" in said.read_text()
+
+
+def computing(client: Any, numbers: list[int]) -> threading.Thread:
+    """A thread in which a client computes for long, which notes the number of the error at its end."""
+
+    def compute() -> None:
+        try:
+            client.run(LONG)
+        except pymysql.MySQLError as error:
+            numbers.append(error.args[0])
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    time.sleep(1)
+    return thread

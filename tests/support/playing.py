@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulator import cli
 from simulator.columns import row_image
@@ -26,6 +28,23 @@ State = dict[tuple[str, str], list[bytes]]
 def play(*arguments: object) -> int:
     """Exit code of `ticdc-sim` with those arguments."""
     return cli.run([str(argument) for argument in arguments])
+
+
+class Said(NamedTuple):
+    """How a command ended and what it wrote: the lines of standard error are those that are no progress."""
+
+    code: int
+    out: str
+    err: list[str]
+
+
+def said(*arguments: object) -> Said:
+    """Exit code and output of `ticdc-sim` with those arguments."""
+    streams = [TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+        code = play(*arguments)
+    out, err = (stream.detach().getvalue().decode() for stream in streams)
+    return Said(code, out, [line for line in err.split("\n") if line and not line.endswith(" …")])
 
 
 def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
