@@ -18,6 +18,27 @@ from simulator.tidb.sql_engine.storage.state import CommittedTransaction, Failed
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""
 
+DUMPLING = """/*!40014 SET FOREIGN_KEY_CHECKS=0*/;
+/*!40101 SET NAMES binary*/;
+CREATE TABLE `orders` (
+  `id` bigint NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,
+  `doc` json DEFAULT NULL,
+  `city` varchar(20) GENERATED ALWAYS AS (json_unquote(json_extract(`doc`, _utf8mb4'$.c(it'))) VIRTUAL,
+  `at` datetime(3) DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  `v` vector(3) DEFAULT NULL COMMENT 'a; b, c) /* d */ -- e',
+  PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */,
+  KEY `fx` ((lower(`city`)),`at` DESC) /*!80000 INVISIBLE */,
+  UNIQUE KEY `uk` (`city`(10)) /*T![global_index] GLOBAL */ COMMENT 'it''s',
+  VECTOR INDEX `vi`((VEC_COSINE_DISTANCE(`v`))),
+  KEY `last` (`at`),
+  CONSTRAINT `fk` FOREIGN KEY (`id`) REFERENCES `other`.`t` (`x`) ON DELETE CASCADE /* FOREIGN KEY INVALID */,
+  CONSTRAINT `c` CHECK ((`id` > 0)) /*!80016 NOT ENFORCED */
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci /*T![auto_rand_base] AUTO_RANDOM_BASE=30001 */ \
+COMMENT='of; shop' /*T![placement] PLACEMENT POLICY=`p` */ /*T![ttl] TTL=`at` + INTERVAL 3 MONTH */ \
+/*T![ttl] TTL_ENABLE='ON' */ /*T![ttl] TTL_JOB_INTERVAL='1h' */ /* CACHED ON */ /*T![not_known_yet] ANYTHING (1 */;
+"""
+"""A table as Dumpling writes it, with most that a definition may have."""
+
 
 def cases(text: str) -> list[tuple[str, ...]]:
     """Return the rows of a table: a line each, with `=>` between its cells. A line that begins with `=>` goes on with the

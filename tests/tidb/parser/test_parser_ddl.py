@@ -311,9 +311,3 @@ def test_a_whole_table_is_read_by_the_reader_of_tables() -> None:
         "CREATE TABLE t AS SELECT 1",
     ):
         assert isinstance(parse_ddl(text), syntax.CreateTable)
-
-
-@pytest.mark.slow
-def test_nesting_without_end_is_refused_like_any_other_mistake() -> None:
-    """Nothing but DdlError is raised, however deep the parentheses go."""
-    refused(f"CREATE TABLE t (a INT CHECK {'(' * 50_000}")

@@ -108,6 +108,9 @@ SHOWN = cases(r"""
     SELECT id FROM item WHERE ci = 'a' COLLATE utf8mb4_bin => (none)
     SELECT id FROM item HAVING id > 2 => 3
     SELECT name FROM item GROUP BY name => nut; bolt; Nut
+    (SELECT id FROM item LIMIT 2) LIMIT 1 => 1
+    SELECT DISTINCT *, sale.item FROM sale WHERE id = 1 => 1,1,10,2020-01-01,1
+    SELECT SQL_NO_CACHE id FROM item USE INDEX (k) WHERE id > 2 FOR UPDATE NOWAIT => 3
     SELECT COUNT(*) FROM sale WHERE day BETWEEN '2020-01-01' AND '2020-01-01' => 1
 """)
 
@@ -220,6 +223,9 @@ NOT_COMPUTED = cases("""
     SELECT (WITH RECURSIVE x AS (SELECT n AS m UNION SELECT m FROM x) SELECT SUM(m) FROM x) FROM sale => RECURSIVE
     SELECT n + (SELECT 0.00) FROM sale => arithmetic with a subquery
     SELECT SLEEP(-1) => SLEEP
+    SELECT item.id FROM item, sale AS OF TIMESTAMP '2020-01-01' => AS OF TIMESTAMP
+    SELECT 1 INTO OUTFILE 'x' => INTO OUTFILE
+    SELECT NEXTVAL(s) => NEXTVAL
 """)
 
 

@@ -123,7 +123,7 @@ def test_an_error_has_mysqls_number(script: str, number: str) -> None:
 
 def test_user_variables_keep_values_for_later_statements() -> None:
     """Headers of dumps rely on this."""
-    outcome = played("SET @old = @@sql_mode, sql_mode = ''; SET @n = 2 + 3; SET sql_mode = @old; SELECT @n")
+    outcome = played("SET @old = @@sql_mode, sql_mode = ''; SET @N = 2 + 3; SET sql_mode = @old; SELECT @n")
     assert outcome.upstream.session.sql_mode == in_test().session.sql_mode
     assert shown("SELECT @n", outcome.upstream) == "5"
 
