@@ -88,7 +88,7 @@ PARTITIONS = cases("""
 def test_rows_are_dropped_with_their_partitions(spec: str, left: str) -> None:
     """Remaining rows are in the partitions of the new definition."""
     upstream = played(f"ALTER TABLE part {spec}", items()).upstream
-    assert " ".join(sorted((row[0] or "" for row in rows_in(upstream, "part")), key=int)) or "(none)" == left
+    assert (" ".join(sorted((row[0] or "" for row in rows_in(upstream, "part")), key=int)) or "(none)") == left
 
 
 UNFIT = cases("""
