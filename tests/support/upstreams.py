@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from simulator.errors import DdlError, SqlError
+from simulator.nesting import allow_deep_nesting
 from simulator.releases import V8_5, Release
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.parser.script import split_script
@@ -14,6 +15,8 @@ from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement, StatementOutcome, Upstream
+
+allow_deep_nesting()  # before a test begins: Hypothesis lets none change the limit
 
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""
