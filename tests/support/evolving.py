@@ -69,13 +69,13 @@ def table_after(*texts: str, name: str = "t") -> Table:
     return table
 
 
-def refusal(*texts: str) -> tuple[str, str]:
+def refusal(*texts: str) -> str:
     """Code and text of the error that the last statement raises; the ones before must apply."""
     start = after(*texts[:-1])
     try:
         after(texts[-1], start=start)
     except DdlError as error:
-        return error.code, error.text
+        return f"{error.code} {error.text}"
     raise AssertionError(f"{texts[-1]} applies")
 
 

@@ -1,37 +1,64 @@
-"""A scripted upstream for tests: statements as text, rows as tuples."""
+"""A scripted upstream for tests: statements, rows, errors and tables of cases as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import pyarrow as pa
-
-from simulator.releases import V8_5
+from simulator.errors import DdlError, SqlError
+from simulator.nesting import allow_deep_nesting
+from simulator.releases import V8_5, Release
 from simulator.tidb.ddl.catalog import object_key
-from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.execute import execute, new_upstream
-from simulator.tidb.sql_engine.storage.auto_ids import counters_after
-from simulator.tidb.sql_engine.storage.state import (
-    CommittedTransaction,
-    FailedStatement,
-    StatementOutcome,
-    StoredRows,
-    Upstream,
-)
+from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement, StatementOutcome, Upstream
+
+allow_deep_nesting()  # before a test begins: Hypothesis lets none change the limit
 
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""
 
+DUMPLING = """/*!40014 SET FOREIGN_KEY_CHECKS=0*/;
+/*!40101 SET NAMES binary*/;
+CREATE TABLE `orders` (
+  `id` bigint NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,
+  `doc` json DEFAULT NULL,
+  `city` varchar(20) GENERATED ALWAYS AS (json_unquote(json_extract(`doc`, _utf8mb4'$.c(it'))) VIRTUAL,
+  `at` datetime(3) DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  `v` vector(3) DEFAULT NULL COMMENT 'a; b, c) /* d */ -- e',
+  PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */,
+  KEY `fx` ((lower(`city`)),`at` DESC) /*!80000 INVISIBLE */,
+  UNIQUE KEY `uk` (`city`(10)) /*T![global_index] GLOBAL */ COMMENT 'it''s',
+  VECTOR INDEX `vi`((VEC_COSINE_DISTANCE(`v`))),
+  KEY `last` (`at`),
+  CONSTRAINT `fk` FOREIGN KEY (`id`) REFERENCES `other`.`t` (`x`) ON DELETE CASCADE /* FOREIGN KEY INVALID */,
+  CONSTRAINT `c` CHECK ((`id` > 0)) /*!80016 NOT ENFORCED */
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci /*T![auto_rand_base] AUTO_RANDOM_BASE=30001 */ \
+COMMENT='of; shop' /*T![placement] PLACEMENT POLICY=`p` */ /*T![ttl] TTL=`at` + INTERVAL 3 MONTH */ \
+/*T![ttl] TTL_ENABLE='ON' */ /*T![ttl] TTL_JOB_INTERVAL='1h' */ /* CACHED ON */ /*T![not_known_yet] ANYTHING (1 */;
+"""
+"""A table as Dumpling writes it, with most that a definition may have."""
+
+
+def cases(text: str) -> list[tuple[str, ...]]:
+    """Return the rows of a table: a line each, with `=>` between its cells. A line that begins with `=>` goes on with the
+    one above; ¶ is a line break, ␀ a NUL."""
+    lines = re.sub(r"\n\s*=> ", " => ", text.strip("\n")).splitlines()
+    return [tuple(line.strip().replace("¶", "\n").replace("␀", "\0").split(" => ")) for line in lines]
+
+
+def in_test(release: Release = V8_5) -> Upstream:
+    """Return a new upstream whose session is in database `test`."""
+    new = new_upstream(release)
+    return replace(new, session=replace(new.session, database="test"))
+
 
 def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> StatementOutcome:
     """Execute a script in database `test`. Return the state after it, all events and the last result."""
-    if upstream is None:
-        new = new_upstream(V8_5)
-        upstream = replace(new, session=replace(new.session, database="test"))
-    outcome = StatementOutcome(upstream)
+    outcome = StatementOutcome(upstream or in_test())
     for part in split_script(text):
         statement = parse_sql(part.text, outcome.upstream.session.sql_mode)
         if statement is not None:
@@ -51,22 +78,39 @@ def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> FailedStatem
     return found
 
 
-def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]], ids: Sequence[int] = ()) -> Upstream:
-    """Return the upstream with these rows (TiDB text of visible columns) in a table of `test`.
+def refused(text: str, upstream: Upstream | None = None) -> str:
+    """Return number and text of the error that a script meets; empty if there is none."""
+    try:
+        played(text, upstream)
+    except (SqlError, DdlError) as error:
+        return f"{error_number(error)} {error.text}"
+    return ""
 
-    Their `_tidb_rowid`s count from 1.
-    """
-    table = upstream.catalog.tables[object_key("test", name)]
-    names = [column.name for column in visible_columns(table)]
-    cells = pa.table(
-        {
-            column: pa.array([None if row[place] is None else str(row[place]).encode() for row in rows], pa.binary())
-            for place, column in enumerate(names)
-        }
-    )
-    numbers = pa.array(ids or range(1, len(rows) + 1), pa.int64())
-    stored = StoredRows(table, cells, numbers, counters_after(table, len(rows), len(rows)))
-    return replace(upstream, rows={**upstream.rows, object_key("test", name): stored})
+
+def refusal_number(text: str, upstream: Upstream | None = None) -> int:
+    """Return the number of the error that a script meets; 0 if there is none."""
+    return int(refused(text, upstream).partition(" ")[0] or 0)
+
+
+def selected(text: str, upstream: Upstream | None = None) -> list[tuple[str | None, ...]]:
+    """Return the rows of the last statement of a script."""
+    result = played(text, upstream).result
+    assert result is not None, text
+    columns = [
+        [None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column.to_pylist()]
+        for column in result.rows.columns
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def as_text(rows: Iterable[Iterable[str | None]]) -> str:
+    """Return rows as one text: `1,x; 2,NULL`."""
+    return "; ".join(",".join("NULL" if cell is None else cell for cell in row) for row in rows) or "(none)"
+
+
+def shown(text: str, upstream: Upstream | None = None) -> str:
+    """Return the rows of the last statement of a script as one text."""
+    return as_text(selected(text, upstream))
 
 
 def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[str | None, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.evolving import after, created, refusal, shape, table_after
+from support.evolving import after, created, shape, table_after
+from support.upstreams import cases
 
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
@@ -12,91 +13,99 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
 
+ALTERED = cases("""
+    ADD COLUMN d INT NOT NULL DEFAULT 4 => (a INT, b VARCHAR(20), c INT, d INT NOT NULL DEFAULT 4, KEY k (b))
+    ADD d INT FIRST => (d INT, a INT, b VARCHAR(20), c INT, KEY k (b))
+    ADD d INT AFTER A => (a INT, d INT, b VARCHAR(20), c INT, KEY k (b))
+    ADD (d INT, e INT, KEY (a)) => (a INT, b VARCHAR(20), c INT, d INT, e INT, KEY k (b), KEY (a))
+    ADD d INT FIRST, ADD e INT AFTER b, ADD f INT AFTER b
+        => (d INT, a INT, b VARCHAR(20), f INT, e INT, c INT, KEY k (b))
+    ADD IF NOT EXISTS a BIGINT => (a INT, b VARCHAR(20), c INT, KEY k (b))
+    ADD g INT AS (a + c) => (a INT, b VARCHAR(20), c INT, g INT AS (a + c), KEY k (b))
+    DROP COLUMN c => (a INT, b VARCHAR(20), KEY k (b))
+    DROP b => (a INT, c INT)
+    DROP IF EXISTS x => (a INT, b VARCHAR(20), c INT, KEY k (b))
+    ADD d INT DEFAULT 3, DROP a, ADD e INT DEFAULT 4, DROP c
+        => (b VARCHAR(20), d INT DEFAULT 3, e INT DEFAULT 4, KEY k (b))
+    MODIFY a BIGINT NOT NULL => (a BIGINT NOT NULL, b VARCHAR(20), c INT, KEY k (b))
+    MODIFY c INT FIRST => (c INT, a INT, b VARCHAR(20), KEY k (b))
+    MODIFY c INT AFTER a => (a INT, c INT, b VARCHAR(20), KEY k (b))
+    CHANGE b B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y'
+        => (a INT, B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y', c INT, KEY k (B2))
+    RENAME COLUMN b TO z => (a INT, z VARCHAR(20), c INT, KEY k (z))
+    RENAME COLUMN b TO z, ADD e INT => (a INT, z VARCHAR(20), c INT, e INT, KEY k (z))
+    ALTER a SET DEFAULT 7 => (a INT DEFAULT 7, b VARCHAR(20), c INT, KEY k (b))
+    ADD UNIQUE u (a, c) => (a INT, b VARCHAR(20), c INT, KEY k (b), UNIQUE u (a, c))
+    ADD KEY (b), ADD KEY ((a + 1)) => (a INT, b VARCHAR(20), c INT, KEY k (b), KEY (b), KEY ((a + 1)))
+    ADD PRIMARY KEY (a) => (a INT NOT NULL, b VARCHAR(20), c INT, KEY k (b), PRIMARY KEY (a) NONCLUSTERED)
+    DROP KEY k => (a INT, b VARCHAR(20), c INT)
+    RENAME INDEX k TO k2 => (a INT, b VARCHAR(20), c INT, KEY k2 (b))
+    ALTER INDEX k INVISIBLE => (a INT, b VARCHAR(20), c INT, KEY k (b) INVISIBLE)
+    COMMENT = 'it''s' => (a INT, b VARCHAR(20), c INT, KEY k (b)) COMMENT 'it''s'
+    ENGINE = InnoDB => (a INT, b VARCHAR(20), c INT, KEY k (b))
+    PARTITION BY HASH (a) PARTITIONS 2 => (a INT, b VARCHAR(20), c INT, KEY k (b)) PARTITION BY HASH (a) PARTITIONS 2
+""")
+UNCHANGED = [
+    "ALTER TABLE t SET TIFLASH REPLICA 1",
+    "ALTER TABLE t ATTRIBUTES 'merge_option=deny'",
+    "ALTER TABLE t PLACEMENT POLICY = p",
+    "ALTER TABLE t ENABLE KEYS",
+    "ALTER TABLE t ADD CHECK (a > 1)",
+    "CREATE PLACEMENT POLICY p FOLLOWERS=4",
+    "LOCK TABLES t READ",
+    "ALTER TABLE t AUTO_INCREMENT = 100",
+    "ALTER TABLE t ALGORITHM = INSTANT",
+]
 
-@pytest.mark.parametrize(
-    ("specs", "expected"),
-    [
-        ("ADD COLUMN d INT NOT NULL DEFAULT 4", "(a INT, b VARCHAR(20), c INT, d INT NOT NULL DEFAULT 4, KEY k (b))"),
-        ("ADD d INT FIRST", "(d INT, a INT, b VARCHAR(20), c INT, KEY k (b))"),
-        ("ADD d INT AFTER A", "(a INT, d INT, b VARCHAR(20), c INT, KEY k (b))"),
-        ("ADD (d INT, e INT, KEY (a))", "(a INT, b VARCHAR(20), c INT, d INT, e INT, KEY k (b), KEY (a))"),
-        (
-            "ADD d INT FIRST, ADD e INT AFTER b, ADD f INT AFTER b",
-            "(d INT, a INT, b VARCHAR(20), f INT, e INT, c INT, KEY k (b))",
-        ),
-        ("ADD IF NOT EXISTS a BIGINT", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
-        ("ADD g INT AS (a + c)", "(a INT, b VARCHAR(20), c INT, g INT AS (a + c), KEY k (b))"),
-        ("DROP COLUMN c", "(a INT, b VARCHAR(20), KEY k (b))"),
-        ("DROP b", "(a INT, c INT)"),
-        ("DROP IF EXISTS x", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
-        (
-            "ADD d INT DEFAULT 3, DROP a, ADD e INT DEFAULT 4, DROP c",
-            "(b VARCHAR(20), d INT DEFAULT 3, e INT DEFAULT 4, KEY k (b))",
-        ),
-        ("MODIFY a BIGINT NOT NULL", "(a BIGINT NOT NULL, b VARCHAR(20), c INT, KEY k (b))"),
-        ("MODIFY c INT FIRST", "(c INT, a INT, b VARCHAR(20), KEY k (b))"),
-        ("MODIFY c INT AFTER a", "(a INT, c INT, b VARCHAR(20), KEY k (b))"),
-        (
-            "CHANGE b B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y'",
-            "(a INT, B2 VARCHAR(30) DEFAULT 'x' COMMENT 'y', c INT, KEY k (B2))",
-        ),
-        ("RENAME COLUMN b TO z", "(a INT, z VARCHAR(20), c INT, KEY k (z))"),
-        ("RENAME COLUMN b TO z, ADD e INT", "(a INT, z VARCHAR(20), c INT, e INT, KEY k (z))"),
-        ("ALTER a SET DEFAULT 7", "(a INT DEFAULT 7, b VARCHAR(20), c INT, KEY k (b))"),
-        ("ADD UNIQUE u (a, c)", "(a INT, b VARCHAR(20), c INT, KEY k (b), UNIQUE u (a, c))"),
-        ("ADD KEY (b), ADD KEY ((a + 1))", "(a INT, b VARCHAR(20), c INT, KEY k (b), KEY (b), KEY ((a + 1)))"),
-        ("ADD PRIMARY KEY (a)", "(a INT NOT NULL, b VARCHAR(20), c INT, KEY k (b), PRIMARY KEY (a) NONCLUSTERED)"),
-        ("DROP KEY k", "(a INT, b VARCHAR(20), c INT)"),
-        ("RENAME INDEX k TO k2", "(a INT, b VARCHAR(20), c INT, KEY k2 (b))"),
-        ("ALTER INDEX k INVISIBLE", "(a INT, b VARCHAR(20), c INT, KEY k (b) INVISIBLE)"),
-        ("COMMENT = 'it''s'", "(a INT, b VARCHAR(20), c INT, KEY k (b)) COMMENT 'it''s'"),
-        ("ENGINE = InnoDB", "(a INT, b VARCHAR(20), c INT, KEY k (b))"),
-        (
-            "PARTITION BY HASH (a) PARTITIONS 2",
-            "(a INT, b VARCHAR(20), c INT, KEY k (b)) PARTITION BY HASH (a) PARTITIONS 2",
-        ),
-    ],
-)
+
+@pytest.mark.parametrize(("specs", "expected"), ALTERED)
 def test_alter_table_gives_the_same_table_as_create_table(specs: str, expected: str) -> None:
     """Only origin defaults differ."""
     assert shape(created(expected)) == shape(table_after(T, f"ALTER TABLE t {specs}"))
 
 
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        ("d INT", None),
-        ("d INT NOT NULL", "0"),
-        ("d INT DEFAULT 5", "5"),
-        ("d DECIMAL(8,2) NOT NULL", "0.00"),
-        ("d DECIMAL(8,2) DEFAULT 1.5", "1.50"),
-        ("d VARCHAR(5) NOT NULL", ""),
-        ("d CHAR(3) DEFAULT 'x'", "x"),
-        ("d BINARY(2) NOT NULL", "\0\0"),
-        ("d ENUM('x','y') NOT NULL", "x"),
-        ("d SET('x','y') NOT NULL", ""),
-        ("d DATE NOT NULL", "0000-00-00"),
-        ("d DATETIME(2) NOT NULL", "0000-00-00 00:00:00.00"),
-        ("d TIME NOT NULL", "00:00:00"),
-        ("d BIT(4) DEFAULT b'101'", "5"),
-        ("d JSON NOT NULL", "null"),
-        ("d TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3)", "2020-02-20 02:20:20.123"),
-        ("d DATETIME DEFAULT NOW()", "2020-02-20 02:20:20"),
-        ("d YEAR NOT NULL", "0"),
-        ("d TEXT NOT NULL", ""),
-        ("d INT AS (a) VIRTUAL", None),
-        ("d DOUBLE NOT NULL", "0.0"),
-        ("d DOUBLE DEFAULT 1.50", "1.5"),
-        ("d FLOAT DEFAULT '1e20'", "1.0E20"),
-        ("d FLOAT(5,2) DEFAULT 2.345", "2.35"),
-        ("d DOUBLE DEFAULT 100", "100.0"),
-        ("d FLOAT DEFAULT -0.1", "-0.1"),
-        ("d DOUBLE DEFAULT 0.00001", "1.0E-5"),
-    ],
-)
-def test_existing_rows_have_the_origin_default_of_a_new_column(column: str, expected: str | None) -> None:
+@pytest.mark.parametrize("text", UNCHANGED)
+def test_options_without_effect_on_rows_leave_the_table_unchanged(text: str) -> None:
+    """These are replicas, placement, attributes, checks and counters."""
+    assert after(T).tables == after(T, text).tables
+
+
+ORIGINS = cases("""
+    d INT => (none)
+    d INT NOT NULL => 0
+    d INT DEFAULT 5 => 5
+    d DECIMAL(8,2) NOT NULL => 0.00
+    d DECIMAL(8,2) DEFAULT 1.5 => 1.50
+    d VARCHAR(5) NOT NULL => (empty)
+    d CHAR(3) DEFAULT 'x' => x
+    d BINARY(2) NOT NULL => ␀␀
+    d ENUM('x','y') NOT NULL => x
+    d SET('x','y') NOT NULL => (empty)
+    d DATE NOT NULL => 0000-00-00
+    d DATETIME(2) NOT NULL => 0000-00-00 00:00:00.00
+    d TIME NOT NULL => 00:00:00
+    d BIT(4) DEFAULT b'101' => 5
+    d JSON NOT NULL => null
+    d TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3) => 2020-02-20 02:20:20.123
+    d DATETIME DEFAULT NOW() => 2020-02-20 02:20:20
+    d YEAR NOT NULL => 0
+    d TEXT NOT NULL => (empty)
+    d INT AS (a) VIRTUAL => (none)
+    d DOUBLE NOT NULL => 0.0
+    d DOUBLE DEFAULT 1.50 => 1.5
+    d FLOAT DEFAULT '1e20' => 1.0E20
+    d FLOAT(5,2) DEFAULT 2.345 => 2.35
+    d DOUBLE DEFAULT 100 => 100.0
+    d FLOAT DEFAULT -0.1 => -0.1
+    d DOUBLE DEFAULT 0.00001 => 1.0E-5
+""")
+
+
+@pytest.mark.parametrize(("column", "expected"), ORIGINS)
+def test_existing_rows_have_the_origin_default_of_a_new_column(column: str, expected: str) -> None:
     """It is the default, NULL, or the zero value of the type; CURRENT_TIMESTAMP is the time of the statement."""
-    assert expected == table_after(T, f"ALTER TABLE t ADD {column}").columns[-1].origin_default
+    wanted = {"(none)": None, "(empty)": ""}.get(expected, expected)
+    assert wanted == table_after(T, f"ALTER TABLE t ADD {column}").columns[-1].origin_default
 
 
 def test_a_new_default_is_for_new_rows_only() -> None:
@@ -132,13 +141,6 @@ def test_flags_follow_from_the_new_table() -> None:
     before = table_after(T)
     changed = table_after(T, "ALTER TABLE t MODIFY a BIGINT UNSIGNED NOT NULL, ADD UNIQUE (c)")
     assert (65, 193 & ~64, 65 | 16) == (flags(before, V8_5)["a"], flags(changed, V8_5)["a"], flags(changed, V8_5)["c"])
-
-
-def test_a_statement_changes_all_or_nothing() -> None:
-    """An error in the last spec leaves the catalog unchanged."""
-    start = after(T)
-    assert ("ddl:1091", "Can't DROP 'x'; check that column/key exists") == refusal(T, "ALTER TABLE t ADD d INT, DROP x")
-    assert start == after(T)
 
 
 def test_rename_table_can_swap_names() -> None:
@@ -216,29 +218,27 @@ P = (
 )
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("ADD PARTITION (PARTITION p3 VALUES LESS THAN MAXVALUE)", ["p0", "p1", "p2", "p3"]),
-        ("ADD PARTITION IF NOT EXISTS (PARTITION P1 VALUES LESS THAN (99))", ["p0", "p1", "p2"]),
-        ("DROP PARTITION p1, P0", ["p2"]),
-        ("DROP PARTITION IF EXISTS p9", ["p0", "p1", "p2"]),
-        ("TRUNCATE PARTITION p1", ["p0", "p1", "p2"]),
-        ("REORGANIZE PARTITION p0, p1 INTO (PARTITION q VALUES LESS THAN (20))", ["q", "p2"]),
-        (
-            "REORGANIZE PARTITION p1 INTO (PARTITION q VALUES LESS THAN (15), PARTITION r VALUES LESS THAN (20))",
-            ["p0", "q", "r", "p2"],
-        ),
-        ("PARTITION BY HASH (b) PARTITIONS 2", ["p0", "p1"]),
-        ("REMOVE PARTITIONING", []),
-        ("FIRST PARTITION LESS THAN (20)", ["p1", "p2"]),
-        ("LAST PARTITION LESS THAN (50)", ["p0", "p1", "p2", "P_LT_40", "P_LT_50"]),
-    ],
-)
-def test_specs_on_partitions_change_the_partitions(spec: str, expected: list[str]) -> None:
+PARTITIONS = cases("""
+    ADD PARTITION (PARTITION p3 VALUES LESS THAN MAXVALUE) => p0 p1 p2 p3
+    ADD PARTITION IF NOT EXISTS (PARTITION P1 VALUES LESS THAN (99)) => p0 p1 p2
+    DROP PARTITION p1, P0 => p2
+    DROP PARTITION IF EXISTS p9 => p0 p1 p2
+    TRUNCATE PARTITION p1 => p0 p1 p2
+    REORGANIZE PARTITION p0, p1 INTO (PARTITION q VALUES LESS THAN (20)) => q p2
+    REORGANIZE PARTITION p1 INTO (PARTITION q VALUES LESS THAN (15), PARTITION r VALUES LESS THAN (20)) => p0 q r p2
+    PARTITION BY HASH (b) PARTITIONS 2 => p0 p1
+    REMOVE PARTITIONING => (none)
+    FIRST PARTITION LESS THAN (20) => p1 p2
+    LAST PARTITION LESS THAN (50) => p0 p1 p2 P_LT_40 P_LT_50
+""")
+
+
+@pytest.mark.parametrize(("spec", "expected"), PARTITIONS)
+def test_specs_on_partitions_change_the_partitions(spec: str, expected: str) -> None:
     """Names of partitions ignore case; the order is kept."""
     partitioning = table_after(P, f"ALTER TABLE t {spec}").partitioning
-    assert expected == [partition.name for partition in partitioning.partitions] if partitioning else not expected
+    found = [partition.name for partition in partitioning.partitions] if partitioning else ["(none)"]
+    assert expected == " ".join(found)
 
 
 @pytest.mark.parametrize(("spec", "expected"), [("ADD PARTITION PARTITIONS 2", 6), ("COALESCE PARTITION 3", 1)])
@@ -261,30 +261,6 @@ def test_views_and_sequences_share_names_with_tables() -> None:
         "DROP SEQUENCE s",
     )
     assert (0, 0, 1) == (len(state.views), len(state.sequences), len(state.tables))
-    assert ("schema:1050", "Table 'test.t' already exists") == refusal(T, "CREATE VIEW t AS SELECT 1")
-    assert ("ddl:1347", "'test.t' is not VIEW") == refusal(T, "DROP VIEW t")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ALTER TABLE t SET TIFLASH REPLICA 1",
-        "ALTER TABLE t ATTRIBUTES 'merge_option=deny'",
-        "ALTER TABLE t CHECK",
-        "ALTER TABLE t PLACEMENT POLICY = p",
-        "ALTER TABLE t ENABLE KEYS",
-        "ALTER TABLE t ADD CHECK (a > 1)",
-        "CREATE PLACEMENT POLICY p FOLLOWERS=4",
-        "LOCK TABLES t READ",
-        "ALTER TABLE t AUTO_INCREMENT = 100",
-        "ALTER TABLE t ALGORITHM = INSTANT",
-    ],
-)
-def test_options_without_effect_on_rows_leave_the_table_unchanged(text: str) -> None:
-    """These are replicas, placement, attributes, checks and counters."""
-    if text.endswith("CHECK"):
-        return
-    assert after(T).tables == after(T, text).tables
 
 
 def test_a_catalog_of_tables_has_their_databases() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from support.evolving import behind
+from hypothesis import given
+from support.evolving import after
 from support.random_tables import RandomTable, tables
 
 from simulator.run.plan.versions import same
@@ -12,19 +12,8 @@ from simulator.tidb.ddl.catalog import build_catalog
 from simulator.tidb.ddl.create_table_text import TextStyle, create_table_text
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.show_create import create_statement, show_create
-from simulator.tidb.model.table import Table
-from simulator.tidb.parser.ddl import parse_ddl
 
 
-def altered(before: Table, text: str) -> Table:
-    statement = parse_ddl(text)
-    assert statement is not None
-    after = behind(statement, text, build_catalog([before]), before.schema).table(before.schema, before.name)
-    assert after is not None
-    return after
-
-
-@settings(deadline=None)
 @given(made=tables())
 def test_show_create_of_any_table_gives_the_same_table(made: RandomTable) -> None:
     assert same(create_table(create_statement(made.table), made.table.schema), made.table)
@@ -67,6 +56,9 @@ def test_show_create_returns_the_original_text_until_a_statement_changes_the_tab
     table = create_table(text, "shop")
     assert show_create(table) == text
 
-    added = altered(table, "ALTER TABLE t ADD COLUMN b ENUM('x','y') NOT NULL DEFAULT 'y'")
+    added = after(
+        "ALTER TABLE shop.t ADD COLUMN b ENUM('x','y') NOT NULL DEFAULT 'y'", start=build_catalog([table])
+    ).table("shop", "t")
+    assert added is not None
     assert "/* the key */" not in show_create(added)
     assert same(create_table(show_create(added), "shop"), added)

@@ -1,16 +1,11 @@
-"""INSERT and REPLACE: inserted and replaced rows, and TiDB's errors for duplicate keys."""
+"""INSERT and REPLACE: the rows they write, the values they take from defaults, and TiDB's errors."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.upstreams import changes, played, rows_in
+from support.upstreams import cases, changes, played, refused, rows_in, shown
 
-from simulator.errors import SqlError
-from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
+from simulator.tidb.sql_engine.storage.state import Upstream
 
 ITEMS = played("""
     CREATE TABLE t (id INT PRIMARY KEY, a INT DEFAULT 7, u VARCHAR(10), UNIQUE KEY uk (u));
@@ -19,260 +14,136 @@ ITEMS = played("""
     INSERT INTO heap VALUES (1, 1), (2, NULL), (3, NULL);
     CREATE TABLE parted (a INT PRIMARY KEY, b INT) PARTITION BY RANGE (a) (
         PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20));
+    CREATE TABLE one (id INT PRIMARY KEY, a INT); INSERT INTO one VALUES (1, 1);
+    CREATE TABLE s (id INT PRIMARY KEY, a INT, n DECIMAL(5,2), x VARCHAR(9));
+    INSERT INTO s VALUES (1, 7, 1.50, 'one'), (2, NULL, 2.50, 'two');
+    CREATE TABLE checked (a INT NOT NULL, b INT, c INT NOT NULL);
+    CREATE TABLE made (a INT, b INT AS (a * 2) STORED NOT NULL, c INT AS (a + 1), d TINYINT AS (a) STORED);
     CREATE VIEW v AS SELECT 1;
 """).upstream
 
 
-def after(text: str, upstream: Upstream = ITEMS) -> list[str]:
-    """Return the net changes of one transaction; none if it has none."""
+def after(text: str, upstream: Upstream = ITEMS) -> str:
+    """The net changes of one transaction; `(none)` if it has none."""
     found = changes(played(text, upstream))
     assert len(found) < 2
-    return found[0] if found else []
+    return "; ".join(found[0]) if found else "(none)"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("INSERT INTO t VALUES (5, 1, 'a'), (4, 1, NULL)", ["+t 4,1,NULL", "+t 5,1,a"]),
-        ("INSERT INTO t (u, id) VALUES ('a', 4)", ["+t 4,7,a"]),
-        ("INSERT INTO t SET id = 4, a = 1 + 1", ["+t 4,2,NULL"]),
-        ("INSERT INTO t VALUES (4, DEFAULT, 'a'), (5, 1, DEFAULT)", ["+t 4,7,a", "+t 5,1,NULL"]),
-        ("INSERT INTO heap () VALUES (), ()", ["+heap NULL,NULL", "+heap NULL,NULL"]),
-        ("INSERT INTO parted VALUES (15, 1), (5, 1)", ["+parted/0 5,1", "+parted/1 15,1"]),
-        ("INSERT INTO parted PARTITION (p1) VALUES (15, 1)", ["+parted/1 15,1"]),
-    ],
-)
-def test_new_rows_are_inserted(text: str, expected: list[str]) -> None:
-    assert after(text) == expected
+WRITTEN = cases("""
+    INSERT INTO t VALUES (5, 1, 'a'), (4, 1, NULL) => +t 4,1,NULL; +t 5,1,a
+    INSERT INTO t (u, id) VALUES ('a', 4) => +t 4,7,a
+    INSERT INTO t SET id = 4, a = 1 + 1 => +t 4,2,NULL
+    INSERT INTO t VALUES (4, DEFAULT, 'a'), (5, 1, DEFAULT) => +t 4,7,a; +t 5,1,NULL
+    INSERT INTO heap () VALUES (), () => +heap NULL,NULL; +heap NULL,NULL
+    INSERT INTO parted VALUES (15, 1), (5, 1) => +parted/0 5,1; +parted/1 15,1
+    INSERT INTO parted PARTITION (p1) VALUES (15, 1) => +parted/1 15,1
+    INSERT INTO made (a) VALUES (3) => +made 3,6,3
+    INSERT INTO made (a, b) VALUES (3, DEFAULT) => +made 3,6,3
+    REPLACE INTO t VALUES (1, 11, 'x') => t 1,10,x > 1,11,x
+    REPLACE INTO t VALUES (1, 10, 'x') => (none)
+    REPLACE INTO t VALUES (1, 10, 'y') => t 1,10,x > 1,10,y; -t 2,20,y
+    REPLACE INTO t VALUES (4, 1, 'y') => -t 2,20,y; +t 4,1,y
+    REPLACE INTO t VALUES (4, 1, 'a'), (4, 2, 'b') => +t 4,2,b
+    REPLACE INTO t VALUES (1, 1, 'z'), (1, 10, 'x') => t 1,10,x > 1,10,x
+    REPLACE INTO t VALUES (4, 1, 'x'), (1, 2, 'y'), (5, 3, 'x') => t 1,10,x > 1,2,y; -t 2,20,y; +t 5,3,x
+    REPLACE INTO heap VALUES (5, 1) => -heap 1,1; +heap 5,1
+    REPLACE INTO one VALUES (2, 1), (1, 5), (2, 2), (1, 1) => one 1,1 > 1,1; +one 2,2
+    INSERT INTO t VALUES (1, 5, 'q') ON DUPLICATE KEY UPDATE a = a + VALUES(a) => t 1,10,x > 1,15,x
+    INSERT INTO t VALUES (1, 5, 'y') ON DUPLICATE KEY UPDATE a = 0 => t 1,10,x > 1,0,x
+    INSERT INTO t VALUES (9, 5, 'y') ON DUPLICATE KEY UPDATE a = 0 => t 2,20,y > 2,0,y
+    INSERT INTO t VALUES (1, 5, 'q') ON DUPLICATE KEY UPDATE a = 10 => (none)
+    INSERT INTO t VALUES (1, 1, NULL), (1, 1, NULL), (4, 1, NULL), (4, 1, NULL) ON DUPLICATE KEY UPDATE a = a + 1
+        => t 1,10,x > 1,12,x; +t 4,2,NULL
+    INSERT INTO t VALUES (1, 1, NULL) ON DUPLICATE KEY UPDATE id = 9 => -t 1,10,x; +t 9,10,x
+    INSERT INTO t VALUES (1, 1, NULL), (9, 1, NULL), (1, 1, NULL) ON DUPLICATE KEY UPDATE id = 9 - 5 * (id = 9)
+        => t 1,10,x > 1,1,NULL; +t 4,10,x
+    INSERT INTO t VALUES (1, 1, NULL) ON DUPLICATE KEY UPDATE a = a + 1, u = a => t 1,10,x > 1,11,11
+    INSERT INTO t VALUES (1, 1, NULL) ON DUPLICATE KEY UPDATE a = DEFAULT => t 1,10,x > 1,7,x
+    INSERT INTO t SELECT s.id, s.a, NULL FROM s ON DUPLICATE KEY UPDATE u = s.x, a = n * 2
+        => t 1,10,x > 1,3,one; t 2,20,y > 2,5,two
+    INSERT INTO t SELECT id, 5, NULL FROM s k WHERE id = 1 ON DUPLICATE KEY UPDATE u = CONCAT(t.u, k.x)
+        => t 1,10,x > 1,10,xone
+    INSERT INTO t SELECT id, SUM(a) m, NULL FROM s GROUP BY id ON DUPLICATE KEY UPDATE t.a = m
+        => t 1,10,x > 1,7,x; t 2,20,y > 2,NULL,y
+    INSERT INTO t SELECT * FROM (SELECT id, a, x FROM s) q ON DUPLICATE KEY UPDATE t.a = t.a + q.id
+        => t 1,10,x > 1,11,x; t 2,20,y > 2,22,y
+    INSERT INTO t SELECT id, a, x FROM s ON DUPLICATE KEY UPDATE u = VALUES(u)
+        => t 1,10,x > 1,10,one; t 2,20,y > 2,20,two
+""")
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("INSERT INTO t VALUES (4, 1, 'a'), (1, 1, 'b')", "1062 (23000): Duplicate entry '1' for key 't.PRIMARY'"),
-        ("INSERT INTO t VALUES (4, 1, 'a'), (1, 1, 'y')", "1062 (23000): Duplicate entry '1' for key 't.PRIMARY'"),
-        ("INSERT INTO t VALUES (4, 1, 'y'), (1, 1, 'b')", "1062 (23000): Duplicate entry 'y' for key 't.uk'"),
-        ("INSERT INTO t VALUES (4, 1, 'a'), (5, 1, 'a ')", "1062 (23000): Duplicate entry 'a ' for key 't.uk'"),
-        ("INSERT INTO heap VALUES (9, 1)", "1062 (23000): Duplicate entry '1' for key 'heap.b'"),
-        ("INSERT INTO t VALUES (4, 1)", "1136 (21S01): Column count doesn't match value count at row 1"),
-        ("INSERT INTO t VALUES (4, 1, 'a'), (5)", "1136 (21S01): Column count doesn't match value count at row 2"),
-        ("INSERT INTO t (id) VALUES ()", "1136 (21S01): Column count doesn't match value count at row 1"),
-        ("INSERT INTO t (id, no) VALUES (4, 1)", "1054 (42S22): Unknown column 'no' in 'field list'"),
-        ("INSERT INTO t (id, ID) VALUES (4, 1)", "1110 (42000): Column 'id' specified twice"),
-        (
-            "INSERT INTO t (id) VALUES (4) ON DUPLICATE KEY UPDATE no = 1",
-            "1054 (42S22): Unknown column 'no' in 'field list'",
-        ),
-        ("INSERT INTO no VALUES (1)", "1146 (42S02): Table 'test.no' doesn't exist"),
-        ("INSERT INTO v VALUES (1)", "1105 (HY000): insert into view v is not supported now"),
-        ("REPLACE INTO v VALUES (1)", "1105 (HY000): replace into view v is not supported now"),
-        ("INSERT INTO parted VALUES (1, 1), (20, 1)", "1526 (HY000): Table has no partition for value 20"),
-        (
-            "INSERT INTO parted PARTITION (p1) VALUES (1, 1)",
-            "1748 (HY000): Found a row not matching the given partition set",
-        ),
-        ("INSERT INTO parted PARTITION (p7) VALUES (1, 1)", "1735 (HY000): Unknown partition 'p7' in table 'parted'"),
-    ],
-)
-def test_a_refused_statement_has_tidbs_error(text: str, error: str) -> None:
-    with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
-        played(text, ITEMS)
+@pytest.mark.parametrize(("statement", "expected"), WRITTEN)
+def test_rows_are_inserted_replaced_and_changed(statement: str, expected: str) -> None:
+    """Names in ON DUPLICATE KEY UPDATE: pkg/planner/core/planbuilder.go, buildSelectPlanOfInsert."""
+    assert after(statement) == expected
 
 
-def test_a_statement_that_fails_leaves_its_transaction_as_it_was() -> None:
-    begun = played("BEGIN; INSERT INTO t VALUES (4, 1, 'a')", ITEMS).upstream
-    with pytest.raises(SqlError):
-        played("INSERT INTO t VALUES (5, 1, 'b'), (1, 1, 'c')", begun)
-
-    assert after("COMMIT", begun) == ["+t 4,1,a"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "warnings"),
-    [
-        ("(1, 1, 'a'), (4, 1, 'b')", ["+t 4,1,b"], ["1062 Duplicate entry '1' for key 't.PRIMARY'"]),
-        (
-            "(4, 1, 'a'), (4, 2, 'b'), (5, 3, 'b')",
-            ["+t 4,1,a", "+t 5,3,b"],
-            ["1062 Duplicate entry '4' for key 't.PRIMARY'"],
-        ),
-        (
-            "(4, 1, 'a'), (4, 2, 'b'), (5, 3, 'a')",
-            ["+t 4,1,a"],
-            ["1062 Duplicate entry '4' for key 't.PRIMARY'", "1062 Duplicate entry 'a' for key 't.uk'"],
-        ),
-        ("(9, 1, NULL), (8, 1, NULL)", ["+t 8,1,NULL", "+t 9,1,NULL"], []),
-    ],
-)
-def test_ignore_leaves_out_rows_with_existing_keys(text: str, expected: list[str], warnings: list[str]) -> None:
-    outcome = played(f"INSERT IGNORE INTO t VALUES {text}", ITEMS)
-
-    assert (changes(outcome), list(outcome.warnings)) == ([expected], warnings)
-
-
-def test_ignore_leaves_out_rows_that_fit_no_partition() -> None:
-    outcome = played("INSERT IGNORE INTO parted VALUES (1, 1), (20, 1), (2, 1)", ITEMS)
-
-    assert changes(outcome) == [["+parted/0 1,1", "+parted/0 2,1"]]
-    assert outcome.warnings == ("1526 Table has no partition for value 20",)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("(1, 11, 'x')", ["t 1,10,x > 1,11,x"]),
-        ("(1, 10, 'x')", []),
-        ("(1, 10, 'y')", ["t 1,10,x > 1,10,y", "-t 2,20,y"]),
-        ("(4, 1, 'y')", ["-t 2,20,y", "+t 4,1,y"]),
-        ("(4, 1, 'a'), (4, 2, 'b')", ["+t 4,2,b"]),
-        ("(1, 1, 'z'), (1, 10, 'x')", ["t 1,10,x > 1,10,x"]),
-        ("(4, 1, 'x'), (1, 2, 'y'), (5, 3, 'x')", ["t 1,10,x > 1,2,y", "-t 2,20,y", "+t 5,3,x"]),
-    ],
-)
-def test_replace_deletes_every_conflicting_row(text: str, expected: list[str]) -> None:
-    assert after(f"REPLACE INTO t VALUES {text}") == expected
+REFUSED = cases("""
+    INSERT INTO t VALUES (4, 1, 'a'), (1, 1, 'b') => 1062 Duplicate entry '1' for key 't.PRIMARY'
+    INSERT INTO t VALUES (4, 1, 'a'), (1, 1, 'y') => 1062 Duplicate entry '1' for key 't.PRIMARY'
+    INSERT INTO t VALUES (4, 1, 'y'), (1, 1, 'b') => 1062 Duplicate entry 'y' for key 't.uk'
+    INSERT INTO t VALUES (4, 1, 'a'), (5, 1, 'a ') => 1062 Duplicate entry 'a ' for key 't.uk'
+    INSERT INTO heap VALUES (9, 1) => 1062 Duplicate entry '1' for key 'heap.b'
+    INSERT INTO t VALUES (4, 1) => 1136 Column count doesn't match value count at row 1
+    INSERT INTO t VALUES (4, 1, 'a'), (5) => 1136 Column count doesn't match value count at row 2
+    INSERT INTO t (id) VALUES () => 1136 Column count doesn't match value count at row 1
+    INSERT INTO t (id, no) VALUES (4, 1) => 1054 Unknown column 'no' in 'field list'
+    INSERT INTO t (id, ID) VALUES (4, 1) => 1110 Column 'id' specified twice
+    INSERT INTO t (id) VALUES (4) ON DUPLICATE KEY UPDATE no = 1 => 1054 Unknown column 'no' in 'field list'
+    INSERT INTO no VALUES (1) => 1146 Table 'test.no' doesn't exist
+    INSERT INTO v VALUES (1) => 1105 insert into view v is not supported now
+    REPLACE INTO v VALUES (1) => 1105 replace into view v is not supported now
+    INSERT INTO parted VALUES (1, 1), (20, 1) => 1526 Table has no partition for value 20
+    INSERT INTO parted PARTITION (p1) VALUES (1, 1) => 1748 Found a row not matching the given partition set
+    INSERT INTO parted PARTITION (p7) VALUES (1, 1) => 1735 Unknown partition 'p7' in table 'parted'
+    INSERT INTO t SELECT id, a, x FROM s ON DUPLICATE KEY UPDATE a = a + 1 => 1052 Column 'a' in field list is ambiguous
+    INSERT INTO t SELECT id, SUM(a), NULL FROM s GROUP BY id ON DUPLICATE KEY UPDATE a = s.a
+        => 1054 Unknown column 's.a' in 'field list'
+    INSERT INTO t SELECT id, a FROM s ON DUPLICATE KEY UPDATE u = s.x
+        => 1136 Column count doesn't match value count at row 1
+    INSERT INTO t VALUES (1, 1, 'q') ON DUPLICATE KEY UPDATE u = 'y' => 1062 Duplicate entry 'y' for key 't.uk'
+    INSERT INTO made (b) VALUES (1) => 3105
+    INSERT INTO made (a, c) VALUES (1, 1), ('x', 2) => 3105
+    INSERT INTO made (a) VALUES (NULL) => 1048
+    INSERT INTO made (a) VALUES (300) => 1264
+    INSERT INTO made (a) VALUES (300), ('x') => 1264
+    INSERT INTO checked (b, a) VALUES (1, 'x'), ('x', 1) => 1366 Incorrect int value: 'x' for column 'a' at row 1
+    INSERT INTO checked (b, a) VALUES ('x', NULL) => 1366 Incorrect int value: 'x' for column 'b' at row 1
+    INSERT INTO checked (c, a) VALUES (NULL, NULL) => 1048 Column 'a' cannot be null
+    INSERT INTO checked (b, a) VALUES (1, NULL) => 1048 Column 'a' cannot be null
+    INSERT INTO checked (b, a) VALUES (1, 1) => 1364 Field 'c' doesn't have a default value
+    INSERT INTO checked (a, c) VALUES (1, DEFAULT) => 1364 Field 'c' doesn't have a default value
+    INSERT INTO t VALUES (1, 1, 'a') AS new ON DUPLICATE KEY UPDATE a = new.a => 1064
+""")
 
 
-def test_replace_into_a_table_without_a_unique_key_adds_rows() -> None:
-    table = played("CREATE TABLE free (a INT, b INT); INSERT INTO free VALUES (1, 1)").upstream
-
-    outcome = played("REPLACE INTO free VALUES (1, 1), (2, 2)", table)
-
-    assert (rows_in(outcome.upstream, "free"), outcome.affected) == ([("1", "1"), ("1", "1"), ("2", "2")], 2)
-
-
-def test_replace_gives_a_table_without_a_clustered_key_a_new_row() -> None:
-    outcome = played("REPLACE INTO heap VALUES (5, 1)", ITEMS)
-
-    assert changes(outcome) == [["-heap 1,1", "+heap 5,1"]]
-    assert outcome.upstream.rows["test", "heap"].row_ids.to_pylist() == [2, 3, 4]
+@pytest.mark.parametrize(("statement", "error"), REFUSED)
+def test_the_error_is_tidbs_for_the_first_row_and_column(statement: str, error: str) -> None:
+    """pkg/executor/insert_common.go: given values first, then NULLs and missing values in table order. A row alias is not
+    accepted yet: tidb PR 67920 adds it in a later release."""
+    found = refused(statement, ITEMS)
+    assert error in (found, found.partition(" ")[0])
 
 
-def test_replace_of_one_key_keeps_the_last_of_equal_rows() -> None:
-    table = played("CREATE TABLE one (id INT PRIMARY KEY, a INT); INSERT INTO one VALUES (1, 1)").upstream
-
-    assert after("REPLACE INTO one VALUES (2, 1), (1, 5), (2, 2), (1, 1)", table) == ["one 1,1 > 1,1", "+one 2,2"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("SET a = b + a, b = a + 1", ["+n 1,NULL,NULL,x,0"]),
-        ("(a, b) VALUES (1, a + 1), (a, 2)", ["+n 1,1,2,x,0", "+n 2,NULL,2,x,0"]),
-        ("(c, d) VALUES (CONCAT(c, 'y'), d + 1)", ["+n 1,NULL,NULL,xy,1"]),
-        ("(d, a) VALUES (d, id), (7, d)", ["+n 1,0,NULL,x,0", "+n 2,7,NULL,x,7"]),
-        ("(a) VALUES (VALUES(b))", ["+n 1,NULL,NULL,x,0"]),
-    ],
-)
-def test_a_value_names_columns_of_its_row(text: str, expected: list[str]) -> None:
-    """A column that the row has not set yet is its default, or the zero of a column without one (pkg/executor/
-    insert_common.go, setValueForRefColumn)."""
-    table = played(
-        "SET sql_mode = ''; CREATE TABLE n (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, c VARCHAR(9)"
-        " DEFAULT 'x', d INT NOT NULL)"
-    ).upstream
-
-    assert after(f"INSERT INTO n {text}", table) == expected
+IGNORED = cases("""
+    INTO t VALUES (1, 1, 'a'), (4, 1, 'b') => +t 4,1,b => 1062 Duplicate entry '1' for key 't.PRIMARY'
+    INTO t VALUES (4, 1, 'a'), (4, 2, 'b'), (5, 3, 'b') => +t 4,1,a; +t 5,3,b
+        => 1062 Duplicate entry '4' for key 't.PRIMARY'
+    INTO t VALUES (4, 1, 'a'), (4, 2, 'b'), (5, 3, 'a') => +t 4,1,a
+        => 1062 Duplicate entry '4' for key 't.PRIMARY'; 1062 Duplicate entry 'a' for key 't.uk'
+    INTO t VALUES (9, 1, NULL), (8, 1, NULL) => +t 8,1,NULL; +t 9,1,NULL => (none)
+    INTO parted VALUES (1, 1), (20, 1), (2, 1)
+        => +parted/0 1,1; +parted/0 2,1 => 1526 Table has no partition for value 20
+    INTO t VALUES (1, 1, 'q') ON DUPLICATE KEY UPDATE u = 'y' => (none) => 1062 Duplicate entry 'y' for key 't.uk'
+""")
 
 
-QUERIES = """
-    CREATE TABLE s (id INT PRIMARY KEY, a INT, n DECIMAL(5,2), x VARCHAR(9));
-    INSERT INTO s VALUES (1, 7, 1.50, 'one'), (2, NULL, 2.50, 'two');
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "SELECT s.id, s.a, NULL FROM s ON DUPLICATE KEY UPDATE u = s.x, a = n * 2",
-            ["t 1,10,x > 1,3,one", "t 2,20,y > 2,5,two"],
-        ),
-        (
-            "SELECT id, 5, NULL FROM s k WHERE id = 1 ON DUPLICATE KEY UPDATE u = CONCAT(t.u, k.x)",
-            ["t 1,10,x > 1,10,xone"],
-        ),
-        (
-            "SELECT id, SUM(a) m, NULL FROM s GROUP BY id ON DUPLICATE KEY UPDATE t.a = m",
-            ["t 1,10,x > 1,7,x", "t 2,20,y > 2,NULL,y"],
-        ),
-        (
-            "SELECT * FROM (SELECT id, a, x FROM s) q ON DUPLICATE KEY UPDATE t.a = t.a + q.id",
-            ["t 1,10,x > 1,11,x", "t 2,20,y > 2,22,y"],
-        ),
-        (
-            "SELECT id, a, x FROM s ON DUPLICATE KEY UPDATE u = VALUES(u)",
-            ["t 1,10,x > 1,10,one", "t 2,20,y > 2,20,two"],
-        ),
-    ],
-)
-def test_on_duplicate_key_names_columns_of_the_query(text: str, expected: list[str]) -> None:
-    """pkg/planner/core/planbuilder.go, buildSelectPlanOfInsert."""
-    assert after(f"INSERT INTO t {text}", played(QUERIES, ITEMS).upstream) == expected
-
-
-def test_a_row_alias_is_not_accepted_yet() -> None:
-    """tidb PR 67920 adds it in a later release."""
-    with pytest.raises(SqlError, match="^ERROR 1064"):
-        played("INSERT INTO t VALUES (1, 1, 'a') AS new ON DUPLICATE KEY UPDATE a = new.a", ITEMS)
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        (
-            "SELECT id, a, x FROM s ON DUPLICATE KEY UPDATE a = a + 1",
-            "1052 (23000): Column 'a' in field list is ambiguous",
-        ),
-        (
-            "SELECT id, SUM(a), NULL FROM s GROUP BY id ON DUPLICATE KEY UPDATE a = s.a",
-            "1054 (42S22): Unknown column 's.a' in 'field list'",
-        ),
-        (
-            "SELECT id, a FROM s ON DUPLICATE KEY UPDATE u = s.x",
-            "1136 (21S01): Column count doesn't match value count at row 1",
-        ),
-    ],
-)
-def test_on_duplicate_key_refuses_unknown_names(text: str, error: str) -> None:
-    with pytest.raises(SqlError, match=f"^{re.escape(f'ERROR {error}')}$"):
-        played(f"INSERT INTO t {text}", played(QUERIES, ITEMS).upstream)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("(1, 5, 'q') ON DUPLICATE KEY UPDATE a = a + VALUES(a)", ["t 1,10,x > 1,15,x"]),
-        ("(1, 5, 'y') ON DUPLICATE KEY UPDATE a = 0", ["t 1,10,x > 1,0,x"]),
-        ("(9, 5, 'y') ON DUPLICATE KEY UPDATE a = 0", ["t 2,20,y > 2,0,y"]),
-        ("(1, 5, 'q') ON DUPLICATE KEY UPDATE a = 10", []),
-        (
-            "(1, 1, NULL), (1, 1, NULL), (4, 1, NULL), (4, 1, NULL) ON DUPLICATE KEY UPDATE a = a + 1",
-            ["t 1,10,x > 1,12,x", "+t 4,2,NULL"],
-        ),
-        ("(1, 1, NULL) ON DUPLICATE KEY UPDATE id = 9", ["-t 1,10,x", "+t 9,10,x"]),
-        (
-            "(1, 1, NULL), (9, 1, NULL), (1, 1, NULL) ON DUPLICATE KEY UPDATE id = 9 - 5 * (id = 9)",
-            ["t 1,10,x > 1,1,NULL", "+t 4,10,x"],
-        ),
-        ("(1, 1, NULL) ON DUPLICATE KEY UPDATE a = a + 1, u = a", ["t 1,10,x > 1,11,11"]),
-        ("(1, 1, NULL) ON DUPLICATE KEY UPDATE a = DEFAULT", ["t 1,10,x > 1,7,x"]),
-    ],
-)
-def test_on_duplicate_key_changes_the_first_conflicting_row(text: str, expected: list[str]) -> None:
-    found = after(f"INSERT INTO t VALUES {text}")
-
-    assert found == [change for change in expected if change != "t 1,10,x > 1,10,x"]
-
-
-def test_on_duplicate_key_may_not_conflict_with_another_row() -> None:
-    text = "INSERT INTO t VALUES (1, 1, 'q') ON DUPLICATE KEY UPDATE u = 'y'"
-    with pytest.raises(SqlError, match="1062 .*Duplicate entry 'y' for key 't.uk'"):
-        played(text, ITEMS)
-
-    outcome = played(text.replace("INSERT", "INSERT IGNORE"), ITEMS)
-
-    assert (changes(outcome), outcome.warnings) == ([], ("1062 Duplicate entry 'y' for key 't.uk'",))
+@pytest.mark.parametrize(("text", "expected", "warnings"), IGNORED)
+def test_ignore_leaves_out_rows_that_do_not_fit(text: str, expected: str, warnings: str) -> None:
+    outcome = played(f"INSERT IGNORE {text}", ITEMS)
+    found = changes(outcome) or [["(none)"]]
+    assert (["; ".join(rows) for rows in found], "; ".join(outcome.warnings) or "(none)") == ([expected], warnings)
 
 
 def test_affected_rows_count_as_mysql_counts_them() -> None:
@@ -280,41 +151,109 @@ def test_affected_rows_count_as_mysql_counts_them() -> None:
     assert played("REPLACE INTO t VALUES (1, 1, 'y')", ITEMS).affected == 3
 
 
-def test_last_insert_id_is_the_first_generated_id() -> None:
-    outcome = played("CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, v INT); INSERT INTO a (v) VALUES (1), (2)")
-
-    assert outcome.upstream.session.last_insert_id == 1
-    assert rows_in(played("INSERT INTO a (v) VALUES (3)", outcome.upstream).upstream, "a")[-1] == ("3", "3")
-
-
-ROW = st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6), st.integers(0, 2))
-KEYED = played("CREATE TABLE k (id INT PRIMARY KEY, u INT, a INT, UNIQUE KEY (u))").upstream
+def test_replace_into_a_table_without_a_unique_key_adds_rows() -> None:
+    outcome = played(
+        "CREATE TABLE free (a INT, b INT); REPLACE INTO free VALUES (1, 1); REPLACE INTO free VALUES (1, 1), (2, 2)"
+    )
+    assert (rows_in(outcome.upstream, "free"), outcome.affected) == ([("1", "1"), ("1", "1"), ("2", "2")], 2)
 
 
-VERBS = st.sampled_from(["INSERT IGNORE", "REPLACE", "INSERT"])
+OWN = cases("""
+    SET a = b + a, b = a + 1 => +n 1,NULL,NULL,x,0
+    (a, b) VALUES (1, a + 1), (a, 2) => +n 1,1,2,x,0; +n 2,NULL,2,x,0
+    (c, d) VALUES (CONCAT(c, 'y'), d + 1) => +n 1,NULL,NULL,xy,1
+    (d, a) VALUES (d, id), (7, d) => +n 1,0,NULL,x,0; +n 2,7,NULL,x,7
+    (a) VALUES (VALUES(b)) => +n 1,NULL,NULL,x,0
+""")
 
 
-@pytest.mark.slow
-@given(VERBS, st.lists(ROW, max_size=5), st.lists(ROW, min_size=1, max_size=8))
-@settings(max_examples=40)
-def test_rows_of_one_statement_equal_those_of_single_statements(
-    verb: str, there: list[tuple[int, int | None, int]], rows: list[tuple[int, int | None, int]]
-) -> None:
-    behind = " ON DUPLICATE KEY UPDATE a = a + VALUES(a) + 1" if verb == "INSERT" else ""
-    started = one_by_one("INSERT IGNORE", there, "", KEYED).upstream
-    separate = one_by_one(verb, rows, behind, played("BEGIN", started).upstream)
-    together = played(f"{verb} INTO k VALUES {', '.join(map(shown, rows))}{behind}", started)
-
-    assert rows_in(together.upstream, "k") == rows_in(separate.upstream, "k")
-    assert (changes(together) or [[]])[0] == after("COMMIT", separate.upstream)
+@pytest.mark.parametrize(("text", "expected"), OWN)
+def test_a_value_names_columns_of_its_row(text: str, expected: str) -> None:
+    """A column that the row has not set yet is its default, or the zero of a column without one (pkg/executor/
+    insert_common.go, setValueForRefColumn)."""
+    table = played(
+        "SET sql_mode = ''; CREATE TABLE n (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, c VARCHAR(9)"
+        " DEFAULT 'x', d INT NOT NULL)"
+    ).upstream
+    assert after(f"INSERT INTO n {text}", table) == expected
 
 
-def one_by_one(verb: str, rows: list[tuple[int, int | None, int]], behind: str, upstream: Upstream) -> StatementOutcome:
-    outcome = StatementOutcome(upstream)
-    for row in rows:
-        outcome = played(f"{verb} INTO k VALUES {shown(row)}{behind}", outcome.upstream)
-    return outcome
+CONFLICTS = cases("""
+    a INT PRIMARY KEY => 1 => 1 => '1' for key 't.PRIMARY'
+    a INT PRIMARY KEY => 1 => -1 => (none)
+    a INT, b CHAR(1), PRIMARY KEY (a, b) => 6, 'c' => 6, 'c' => '6-c' for key 't.PRIMARY'
+    a INT, PRIMARY KEY (a) NONCLUSTERED => 6 => 6 => '6' for key 't.PRIMARY'
+    a INT, UNIQUE KEY Other (a) => 6 => 6 => '6' for key 't.Other'
+    a INT, UNIQUE KEY (a) => NULL => NULL => (none)
+    a INT, b INT, UNIQUE KEY (a, b) => 1, NULL => 1, NULL => (none)
+    a VARCHAR(9) PRIMARY KEY => 'x' => 'x  ' => 'x  ' for key 't.PRIMARY'
+    a VARBINARY(9) PRIMARY KEY => 'x' => 'x  ' => (none)
+    a VARCHAR(9) COLLATE utf8mb4_0900_bin PRIMARY KEY => 'x' => 'x ' => (none)
+    a VARCHAR(9) PRIMARY KEY => 'x' => 'X' => (none)
+    a VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY => 'Straße' => 'STRAsE' => 'STRAsE' for key 't.PRIMARY'
+    a VARCHAR(9) COLLATE utf8mb4_0900_ai_ci, UNIQUE KEY (a) => 'é' => 'E' => 'E' for key 't.a'
+    a VARCHAR(9), UNIQUE KEY (a(2)) => 'äöx' => 'äöy' => 'äö
+    a VARCHAR(9), b INT, UNIQUE KEY (a(2), b) => 'äöx', 1 => 'äöy', 2 => (none)
+    a INT, b INT AS (a DIV 10) VIRTUAL, UNIQUE KEY (b) => 11, DEFAULT => 12, DEFAULT => '1' for key 't.b'
+    a VARCHAR(9), UNIQUE KEY ((lower(a))) => 'AB' => 'ab' => 'ab' for key 't.expression_index'
+    a INT, b INT, c INT, UNIQUE KEY z (c), UNIQUE KEY y (b), PRIMARY KEY (a) => 1, 2, 3 => 1, 2, 3 => '1' for key 't.PRIMARY'
+    a INT, b INT, c INT, UNIQUE KEY z (c), UNIQUE KEY y (b), PRIMARY KEY (a) => 1, 2, 3 => 4, 2, 3 => '3' for key 't.z'
+""")
 
 
-def shown(row: tuple[int, int | None, int]) -> str:
-    return f"({', '.join('NULL' if cell is None else str(cell) for cell in row)})"
+@pytest.mark.parametrize(("definition", "one", "other", "entry"), CONFLICTS)
+def test_rows_conflict_if_a_key_is_equal_in_tidb(definition: str, one: str, other: str, entry: str) -> None:
+    """The handle is checked first, then indexes in their order."""
+    found = refused(f"CREATE TABLE t ({definition}); INSERT INTO t VALUES ({one}); INSERT INTO t VALUES ({other})")
+    assert (found.removeprefix("1062 Duplicate entry ") or "(none)").startswith(entry)
+
+
+def test_rows_of_a_partitioned_table_lie_by_partitions() -> None:
+    script = (
+        "CREATE TABLE h (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 2; INSERT INTO h VALUES (4), (3), (2), (1)"
+    )
+    assert rows_in(played(script).upstream, "h") == [("2",), ("4",), ("1",), ("3",)]
+
+
+def test_missing_columns_take_their_defaults() -> None:
+    upstream = played(
+        "CREATE TABLE d (a INT, b INT DEFAULT 5, c TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3), d DATETIME DEFAULT "
+        "CURRENT_TIMESTAMP, e ENUM('x','y') NOT NULL, f DOUBLE DEFAULT 1, g VARCHAR(20) DEFAULT (DATE_FORMAT(NOW(), '%Y-%m-%d')), "
+        "h YEAR NOT NULL); SET time_zone = '+02:00'; INSERT INTO d (a) VALUES (1); SET timestamp = 1.5;"
+        "INSERT INTO d (a, b) VALUES (2, DEFAULT), (3, 7)"
+    ).upstream
+    assert rows_in(upstream, "d") == [
+        ("1", "5", "2020-02-20 02:20:20.123", "2020-02-20 04:20:20", "x", "1", "2020-02-20", "0"),
+        ("2", "5", "1970-01-01 00:00:01.500", "1970-01-01 02:00:01", "x", "1", "1970-01-01", "0"),
+        ("3", "7", "1970-01-01 00:00:01.500", "1970-01-01 02:00:01", "x", "1", "1970-01-01", "0"),
+    ]
+
+
+def test_null_in_an_insert_of_one_row_is_an_error_without_ignore() -> None:
+    """pkg/executor/select.go, ResetContextOfStmt: isSingleInsert."""
+    lenient = played("SET sql_mode = ''; CREATE TABLE n (a INT NOT NULL, b INT NOT NULL)").upstream
+    assert refused("INSERT INTO n VALUES (NULL, 1)", lenient).startswith("1048 ")
+    outcome = played("INSERT INTO n (a) VALUES (1)", lenient)
+    assert rows_in(outcome.upstream, "n") == [("1", "0")]
+    assert outcome.warnings == ("1364 Field 'b' doesn't have a default value",)
+
+
+def test_a_column_with_a_dropped_default_needs_a_value() -> None:
+    """NULL is a value; IGNORE accepts NULL; SET DEFAULT ends it. Measured on TiDB v8.0."""
+    dropped = played(
+        "CREATE TABLE d (id INT PRIMARY KEY, a INT DEFAULT 4); ALTER TABLE d ALTER a DROP DEFAULT"
+    ).upstream
+    for statement in ("INSERT INTO d (id) VALUES (1)", "INSERT INTO d VALUES (1, DEFAULT)"):
+        assert refused(statement, dropped) == "1364 Field 'a' doesn't have a default value"
+    script = """INSERT INTO d VALUES (2, NULL); INSERT IGNORE INTO d (id) VALUES (3); ALTER TABLE d ALTER a SET DEFAULT 7;
+        INSERT INTO d (id) VALUES (4); SELECT * FROM d"""
+    assert shown(script, dropped) == "2,NULL; 3,NULL; 4,7"
+
+
+@pytest.mark.parametrize(("zone", "utc"), [("+08:00", "2020-07-01 02:00:00"), ("Europe/Berlin", "2020-07-01 08:00:00")])
+def test_a_timestamp_is_stored_in_utc(zone: str, utc: str) -> None:
+    script = f"SET time_zone = '{zone}'; CREATE TABLE z (a TIMESTAMP, b DATETIME); INSERT INTO z VALUES ('%s', '%s')"
+    at = "2020-07-01 10:00:00"
+    assert rows_in(played(script % (at, at)).upstream, "z") == [(utc, at)]
+    skipped = "2020-03-29 02:30:00"
+    assert refused(script % (skipped, skipped)).startswith("1292 ") == (zone == "Europe/Berlin")

@@ -1,244 +1,219 @@
-"""The net changes of a transaction, and the state after a rollback."""
+"""One session: which events its statements commit, what a rollback and a refused statement leave, and the random case."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.upstreams import as_text, cases, changes, in_test, played, refusal, refusal_number, refused, rows_in, shown
 
-from simulator.columns.cells import columns
-from simulator.errors import SqlError
 from simulator.releases import V8_5
-from simulator.tidb.ddl.catalog import build_catalog
-from simulator.tidb.ddl.definitions.from_sql import create_table
-from simulator.tidb.sql_engine.sessions import transactions
-from simulator.tidb.sql_engine.storage.auto_ids import counters_after
-from simulator.tidb.sql_engine.storage.rows import (
-    column_arrays,
-    empty_rows,
-    ensure_keys,
-    key_rows,
-    put_rows,
-    replace_rows,
-    row_writes,
-    table_rows,
-    take_stored,
-)
-from simulator.tidb.sql_engine.storage.state import (
-    CommittedTransaction,
-    SqlSession,
-    StatementOutcome,
-    StoredRows,
-    Upstream,
-)
+from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.parser.script import split_script
+from simulator.tidb.parser.sql import parse_sql
+from simulator.tidb.sql_engine.execute import ROW_STATEMENTS, execute, new_upstream
+from simulator.tidb.sql_engine.storage import rows, sorted_blocks
+from simulator.tidb.sql_engine.storage.state import CommittedTransaction, CompletedDdl, StatementOutcome, Upstream
+from simulator.tidb.syntax.definitions import Statement
+from simulator.tidb.syntax.dml import RowStatement
+from simulator.tidb.syntax.load_data import LoadData
+from simulator.tidb.syntax.session import SessionStatement
 
-TABLE = create_table("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)")
-MOVED = create_table("CREATE TABLE test.p (id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 2")
-NOTHING = Upstream(V8_5, build_catalog([TABLE, MOVED]), session=SqlSession("test"))
+TWO = played("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (1, 10), (2, 20)").upstream
 
-Rows = Mapping[int, int]
-"""Values by ids."""
-
-
-def having(upstream: Upstream, rows: Rows) -> Upstream:
-    """Run a statement after which the table has exactly these rows; it writes the rows that differ."""
-    upstream = transactions.open_transaction(upstream)
-    stored = table_rows(upstream, TABLE)
-    now = values(upstream)
-    gone = np.array([place for place, id in enumerate(now) if rows.get(id) != now[id]], np.int64)
-    put_in = {id: value for id, value in rows.items() if now.get(id) != value}
-    old = take_stored(stored, gone)
-    new = take_stored(stored, np.zeros(0, np.int64))
-    if put_in:
-        texts = columns([{"id": str(id), "v": str(value)} for id, value in sorted(put_in.items())])
-        new = key_rows(TABLE, texts, None)
-    upstream = put_rows(upstream, replace_rows(stored, gone, new))
-    return transactions.add_writes(upstream, [row_writes(TABLE, old, new)])
+COMMITTED = cases("""
+    INSERT INTO t VALUES (3, 1); INSERT INTO t VALUES (4, 2), (5, 3) => +t 3,1 | +t 4,2, +t 5,3
+    DELETE FROM t WHERE a > 2; UPDATE t SET b = b => (none)
+    COMMIT; ROLLBACK; DELETE FROM t WHERE a = 1 => -t 1,10
+    BEGIN; DELETE FROM t WHERE a = 1; UPDATE t SET b = 2; COMMIT => -t 1,10, t 2,20 > 2,2
+    BEGIN; UPDATE t SET b = 11 WHERE a = 1; UPDATE t SET b = 12 WHERE a = 1; COMMIT => t 1,10 > 1,12
+    BEGIN; INSERT INTO t VALUES (3, 1); UPDATE t SET b = 31 WHERE a = 3; COMMIT => +t 3,31
+    BEGIN; INSERT INTO t VALUES (3, 1); UPDATE t SET b = 2 WHERE a = 3; DELETE FROM t WHERE a = 3; COMMIT => (none)
+    BEGIN; UPDATE t SET b = 11 WHERE a = 1; UPDATE t SET b = 10 WHERE a = 1; COMMIT => t 1,10 > 1,10
+    BEGIN; DELETE FROM t WHERE a = 1; INSERT INTO t VALUES (1, 15); COMMIT => t 1,10 > 1,15
+    BEGIN; INSERT INTO t VALUES (3, 1); ROLLBACK; DELETE FROM t WHERE a = 2 => -t 2,20
+    BEGIN; DELETE FROM t WHERE a = 1; BEGIN; DELETE FROM t WHERE a = 2; COMMIT => -t 1,10 | -t 2,20
+    BEGIN; DELETE FROM t WHERE a = 1; COMMIT AND CHAIN; DELETE FROM t WHERE a = 2; ROLLBACK => -t 1,10 | -t 2,20
+    BEGIN; DELETE FROM t WHERE a = 1; TRUNCATE TABLE t; COMMIT => -t 1,10 | TRUNCATE TABLE t
+    BEGIN; DELETE FROM t => (none)
+    SET autocommit = 0; DELETE FROM t WHERE a = 1; DELETE FROM t WHERE a = 2; COMMIT => -t 1,10, -t 2,20
+    SET autocommit = 0; DELETE FROM t WHERE a = 1; SET autocommit = 1; DELETE FROM t => -t 1,10 | -t 2,20
+    SET autocommit = 0; DELETE FROM t WHERE a = 1; CREATE TABLE u (a INT) => -t 1,10 | CREATE TABLE u (a INT)
+    SET autocommit = 0; DELETE FROM t; ROLLBACK; SET autocommit = 1 => (none)
+    BEGIN; DELETE FROM t WHERE a = 1; SAVEPOINT s; DELETE FROM t; ROLLBACK TO s; COMMIT => -t 1,10
+    BEGIN; SAVEPOINT One; DELETE FROM t; ROLLBACK TO oNE; DELETE FROM t WHERE a = 2; ROLLBACK TO one; COMMIT => (none)
+    BEGIN; SAVEPOINT s; DELETE FROM t WHERE a = 2; SAVEPOINT s; DELETE FROM t; ROLLBACK TO s; COMMIT => -t 2,20
+    SAVEPOINT s; DELETE FROM t WHERE a = 1 => -t 1,10
+    CREATE TABLE IF NOT EXISTS t (b INT); DROP TABLE IF EXISTS u => (none)
+""")
 
 
-def values(upstream: Upstream) -> dict[int, int]:
-    texts = column_arrays(table_rows(upstream, TABLE).cells)
-    return {int(id): int(value) for id, value in zip(texts["id"].to_pylist(), texts["v"].to_pylist())}
+def told(outcome: StatementOutcome) -> Iterator[str]:
+    """The changes of each transaction, and the texts of DDL."""
+    for event in outcome.events:
+        if isinstance(event, CompletedDdl):
+            yield event.text
+        else:
+            yield ", ".join(changes(StatementOutcome(outcome.upstream, (event,)))[0])
 
 
-def events(committed: CommittedTransaction | None) -> list[tuple[bytes | None, bytes | None]]:
-    """Images with a comma between their cells."""
-    if committed is None:
-        return []
-    return [
-        (shown(before), shown(after))
-        for table in committed.changes
-        for before, after in zip(table.before.to_pylist(), table.after.to_pylist())
-    ]
-
-
-def shown(image: bytes | None) -> bytes | None:
-    return image and image.replace(b"\xff", b",")
-
-
-STARTED = transactions.commit(having(NOTHING, {1: 10, 2: 20}))[0]
-
-
-@pytest.mark.parametrize(
-    ("states", "expected"),
-    [
-        ([{1: 11, 2: 20}], [(b"1,10", b"1,11")]),
-        ([{2: 20}], [(b"1,10", None)]),
-        ([{1: 10, 2: 20, 3: 30}], [(None, b"3,30")]),
-        ([{1: 11, 2: 20}, {1: 12, 2: 20}], [(b"1,10", b"1,12")]),
-        ([{1: 10, 2: 20, 3: 30}, {1: 10, 2: 20}], []),
-        ([{1: 10, 2: 20, 3: 30}, {1: 10, 2: 20, 3: 31}], [(None, b"3,31")]),
-        ([{1: 11, 2: 20}, {1: 10, 2: 20}], [(b"1,10", b"1,10")]),
-        ([{2: 20}, {1: 15, 2: 20}], [(b"1,10", b"1,15")]),
-        ([{1: 20, 2: 10}], [(b"1,10", b"1,20"), (b"2,20", b"2,10")]),
-    ],
-    ids=[
-        "update",
-        "delete",
-        "insert",
-        "twice updated",
-        "came and went",
-        "inserted, then updated",
-        "there and back",
-        "deleted and inserted",
-        "swapped",
-    ],
-)
-def test_a_key_has_one_change_in_a_transaction(
-    states: list[Rows], expected: list[tuple[bytes | None, bytes | None]]
-) -> None:
-    upstream, _ = transactions.begin(STARTED)
-    for state in states:
-        upstream = having(upstream, state)
-
-    upstream, committed = transactions.commit(upstream)
-
-    assert events(committed) == expected
-    assert upstream.transaction is None
+@pytest.mark.parametrize(("script", "events"), COMMITTED)
+def test_a_transaction_is_one_event_of_the_net_changes_of_its_keys(script: str, events: str) -> None:
+    """COMMIT, BEGIN, DDL or its only statement commits it. A row that is changed back is written all the same."""
+    assert (" | ".join(told(played(script, TWO))) or "(none)") == events
 
 
 def test_a_row_that_moves_is_deleted_in_one_partition_and_inserted_in_the_other() -> None:
-    upstream = transactions.open_transaction(NOTHING)
-    old, new = (key_rows(MOVED, columns([{"id": "1", "v": value}]), None) for value in "12")
-    upstream = transactions.add_writes(upstream, [row_writes(MOVED, old, new)])
-
-    _, committed = transactions.commit(upstream)
-
-    assert committed is not None
-    assert committed.changes[0].partition.to_pylist() == [0, 1]
-    assert events(committed) == [(None, b"1,2"), (b"1,1", None)]
+    script = "CREATE TABLE p (id INT, v INT) PARTITION BY HASH (v) PARTITIONS 2; INSERT INTO p VALUES (1, 1)"
+    assert changes(played("UPDATE p SET v = 2", played(script).upstream)) == [["+p/0 1,2", "-p/1 1,1"]]
 
 
-STATES = st.lists(st.dictionaries(st.integers(0, 12), st.integers(0, 3), max_size=9), max_size=6)
+def test_uncommitted_changes_are_visible_in_their_session() -> None:
+    assert shown("BEGIN; INSERT INTO t VALUES (3, 3); SELECT a FROM t", TWO) == "1; 2; 3"
 
 
-@given(STATES, STATES)
-def test_the_changes_lead_from_the_rows_at_begin_to_those_at_commit(before: list[Rows], states: list[Rows]) -> None:
-    upstream = NOTHING
-    for state in before:
-        upstream = transactions.commit(having(upstream, state))[0]
-    found = {f"{id},{value}".encode() for id, value in values(upstream).items()}
-    upstream, _ = transactions.begin(upstream)
-    for state in states:
-        upstream = having(upstream, state)
-    upstream, committed = transactions.commit(upstream)
-
-    for was, now in events(committed):
-        found = found - {was} | ({now} if now else set())
-
-    assert found == {f"{id},{value}".encode() for id, value in values(upstream).items()}
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        ("BEGIN; SAVEPOINT one; SAVEPOINT two; ROLLBACK TO one; ROLLBACK TO two", "two"),
+        ("BEGIN; SAVEPOINT a; SAVEPOINT b; SAVEPOINT c; RELEASE SAVEPOINT b; RELEASE SAVEPOINT c", "c"),
+        ("ROLLBACK TO s", "s"),
+    ],
+)
+def test_a_savepoint_ends_with_those_before_it(script: str, name: str) -> None:
+    assert refused(script) == f"1305 SAVEPOINT {name} does not exist"
 
 
-@given(STATES)
-def test_a_rollback_leaves_no_trace(states: list[Rows]) -> None:
-    upstream, _ = transactions.begin(STARTED)
-    for state in states:
-        upstream = having(upstream, state)
-
-    upstream = transactions.rollback(upstream)
-
-    assert values(upstream) == {1: 10, 2: 20}
-    assert transactions.commit(upstream) == (upstream, None)
+def test_a_refused_statement_leaves_its_transaction_as_it_was() -> None:
+    begun = played("BEGIN; DELETE FROM t WHERE a = 1", TWO).upstream
+    behind = refusal("INSERT INTO t VALUES (3, 3), (2, 3)", begun).upstream
+    assert changes(played("COMMIT", behind)) == [["-t 1,10"]]
 
 
-def test_ids_are_not_assigned_again_after_a_rollback() -> None:
-    upstream, _ = transactions.begin(NOTHING)
-    upstream = put_rows(upstream, ensure_keys(empty_rows(TABLE)).with_counters(counters_after(TABLE, 7, 9)))
-
-    stored = transactions.rollback(upstream).rows["test", "t"]
-
-    assert (stored.counters, len(stored.cells)) == (counters_after(TABLE, 7, 9), 0)
+def test_refused_ddl_commits_the_open_transaction() -> None:
+    found = refusal("CREATE TABLE t (a INT)", played("BEGIN; DELETE FROM t WHERE a = 1", TWO).upstream)
+    assert [type(event) for event in found.events] == [CommittedTransaction] and found.upstream.transaction is None
+    assert shown("ROLLBACK; SELECT a FROM t", found.upstream) == "2"
 
 
-def test_begin_commits_the_open_transaction() -> None:
-    upstream, _ = transactions.begin(STARTED)
-
-    upstream, committed = transactions.begin(having(upstream, {1: 10}))
-
-    assert events(committed) == [(b"2,20", None)]
-    assert upstream.transaction is not None and upstream.transaction.writes == ()
-
-
-def test_a_statement_outside_of_begin_is_a_transaction_of_its_own() -> None:
-    outcome = transactions.autocommit(StatementOutcome(having(STARTED, {})))
-
-    assert outcome.upstream.transaction is None
-    assert [events(event) for event in outcome.events if isinstance(event, CommittedTransaction)] == [
-        [(b"1,10", None), (b"2,20", None)]
-    ]
-
-
-def test_without_autocommit_a_statement_opens_a_transaction() -> None:
-    manual = replace(STARTED, session=replace(STARTED.session, autocommit=False))
-
-    outcome = transactions.autocommit(StatementOutcome(having(manual, {})))
-
-    assert outcome.events == ()
-    assert values(transactions.rollback(outcome.upstream)) == {1: 10, 2: 20}
+NUMBERS = cases("""
+    USE nowhere => 1049
+    INSERT INTO t VALUES (1) => 1136
+    INSERT INTO nowhere.t VALUES (1) => 1146
+    DROP DATABASE test; INSERT INTO t VALUES (1, 2) => 1046
+    DROP DATABASE test; CREATE TABLE t (a INT) => 1046
+    CREATE TABLE t (a INT) => 1050
+    ALTER TABLE u ADD COLUMN a INT => 1146
+    CREATE TABLE u AS SELECT 1 => 1105
+    SET no_such = 1 => 1193
+    CREATE TABLE u (a INT) PARTITION BY RANGE (a) => 1492
+    CREATE TABLE u (a CHAR(3)) CHARSET nope => 1115
+    CREATE TABLE u (a CHAR(3)) COLLATE nope => 1273
+    CREATE TABLE u (a CHAR(3) CHARSET nope) => 1115
+    CREATE TABLE u (a INT => 1064
+""")
 
 
-def test_rolling_back_to_a_savepoint_keeps_it_and_what_was_before_it() -> None:
-    upstream, _ = transactions.begin(STARTED)
-    upstream = transactions.savepoint(having(upstream, {1: 11, 2: 20}), "One")
-    upstream = transactions.savepoint(having(upstream, {1: 11}), "two")
-    upstream = transactions.rollback_to(having(upstream, {}), "ONE")
-    with pytest.raises(SqlError, match="SAVEPOINT two does not exist"):
-        transactions.rollback_to(upstream, "two")
-    upstream = transactions.rollback_to(having(upstream, {}), "one")
-
-    assert events(transactions.commit(upstream)[1]) == [(b"1,10", b"1,11")]
+@pytest.mark.parametrize(("script", "number"), NUMBERS)
+def test_an_error_has_mysqls_number(script: str, number: str) -> None:
+    assert refusal_number(script, TWO) == int(number)
 
 
-def test_a_savepoint_of_the_same_name_replaces_the_first() -> None:
-    upstream, _ = transactions.begin(STARTED)
-    upstream = transactions.savepoint(upstream, "s")
-    upstream = transactions.savepoint(having(upstream, {1: 10}), "s")
-
-    assert values(transactions.rollback_to(having(upstream, {}), "s")) == {1: 10}
-
-
-def test_a_released_savepoint_releases_those_after_it() -> None:
-    upstream, _ = transactions.begin(STARTED)
-    for name in "abc":
-        upstream = transactions.savepoint(upstream, name)
-
-    upstream = transactions.release_savepoint(upstream, "b")
-
-    assert upstream.transaction is not None and [point[0] for point in upstream.transaction.savepoints] == ["a"]
-    with pytest.raises(SqlError, match=r"ERROR 1305 \(42000\): SAVEPOINT c does not exist"):
-        transactions.release_savepoint(upstream, "c")
+def test_user_variables_keep_values_for_later_statements() -> None:
+    """Headers of dumps rely on this."""
+    outcome = played("SET @old = @@sql_mode, sql_mode = ''; SET @N = 2 + 3; SET sql_mode = @old; SELECT @n")
+    assert outcome.upstream.session.sql_mode == in_test().session.sql_mode
+    assert shown("SELECT @n", outcome.upstream) == "5"
 
 
-def test_a_savepoint_outside_of_a_transaction_is_ignored() -> None:
-    assert transactions.savepoint(STARTED, "s") is STARTED
+def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
+    upstream = new_upstream(V8_5)
+    assert (["test"], "", {}) == ([*upstream.catalog.databases], upstream.session.database, {**upstream.catalog.tables})
 
 
-def test_a_table_without_writes_has_no_rows() -> None:
-    assert values(NOTHING) == {}
-    assert table_rows(NOTHING, TABLE).row_ids == pa.array([], pa.int64())
-    assert isinstance(table_rows(NOTHING, TABLE), StoredRows)
+def test_every_statement_has_an_executor() -> None:
+    assert set(Statement.__subclasses__()) == STATEMENTS.keys()
+    assert set(RowStatement.__args__) == ROW_STATEMENTS.keys()
+    texts = """USE test; SET @a = 1; BEGIN; SAVEPOINT s; RELEASE SAVEPOINT s; COMMIT; ROLLBACK; SELECT 1;
+        PREPARE p FROM 'SELECT 1'; EXECUTE p; DEALLOCATE PREPARE p; FLUSH TABLES; SHOW TABLES"""
+    upstream, kinds = new_upstream(V8_5), set()
+    for part in split_script(texts):
+        statement = parse_sql(part.text)
+        assert statement is not None
+        kinds.add(type(statement))
+        outcome = execute(statement, part.text, upstream, 0)
+        assert isinstance(outcome, StatementOutcome), outcome
+        upstream = outcome.upstream
+    by_a_client = {LoadData}  # who sends the file
+    assert kinds == set(SessionStatement.__subclasses__()) - by_a_client
+
+
+Row = tuple[int, int | None, int]
+ROWS = st.lists(
+    st.tuples(st.integers(0, 40), st.none() | st.integers(0, 40), st.integers(0, 2)), min_size=1, max_size=12
+)
+WRITES = st.tuples(st.sampled_from(["INSERT IGNORE", "REPLACE", "INSERT", "DELETE", "UPDATE"]), ROWS)
+KEYED = played("CREATE TABLE k (id INT PRIMARY KEY, u INT, a INT, UNIQUE KEY (u))").upstream
+
+
+def statements(verb: str, written: list[Row], *, alone: bool) -> list[str]:
+    """A statement over the rows, or one over each of them."""
+    if alone:
+        return [text for row in written for text in statements(verb, [row], alone=False)]
+    texts = [f"({', '.join('NULL' if cell is None else str(cell) for cell in row)})" for row in written]
+    ids = ", ".join(str(row[0]) for row in written)
+    match verb:
+        case "DELETE":
+            return [f"DELETE FROM k WHERE id IN ({ids})"]
+        case "UPDATE":
+            return [f"UPDATE k SET a = a + 1, u = NULL WHERE id IN ({ids})"]
+        case "INSERT":
+            return [f"INSERT INTO k VALUES {', '.join(texts)} ON DUPLICATE KEY UPDATE a = a + VALUES(a) + 1"]
+    return [f"{verb} INTO k VALUES {', '.join(texts)}"]
+
+
+def held(upstream: Upstream) -> dict[str, str]:
+    return {str(row[0]): as_text([row]) for row in rows_in(upstream, "k")}
+
+
+def after(texts: list[str], upstream: Upstream) -> Upstream:
+    return played("; ".join(texts), upstream).upstream
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(st.lists(WRITES, max_size=3), st.lists(WRITES, min_size=1, max_size=3))
+def test_rows_of_statements_are_those_of_single_rows_and_events_lead_to_them(
+    before: list[tuple[str, list[Row]]], within: list[tuple[str, list[Row]]]
+) -> None:
+    """Rows lie in the order of their keys, and are found by either key; a rollback leaves no trace."""
+    with pytest.MonkeyPatch.context() as patch:  # blocks so small that a few rows fill several
+        patch.setattr(sorted_blocks, "BLOCK_ROWS", 4)
+        patch.setattr(sorted_blocks, "FEW", 16)
+        patch.setattr(rows, "FEW", 16)
+        start = after([text for verb, written in before for text in statements(verb, written, alone=False)], KEYED)
+        begun = played("BEGIN", start).upstream
+        together = separate = begun
+        for verb, written in within:
+            together = after(statements(verb, written, alone=False), together)
+            separate = after(statements(verb, written, alone=verb != "UPDATE"), separate)
+
+        assert rows_in(together, "k") == rows_in(separate, "k")
+        assert [*held(together)] == sorted(held(together), key=int)
+        committed = played("COMMIT", together)
+        assert changes(committed) == changes(played("COMMIT", separate))
+        found = held(start)  # changed as the events say
+        for change in sum(changes(committed), []):
+            row = change.rpartition(" ")[2]
+            found.pop(row.partition(",")[0], None)
+            if not change.startswith("-"):
+                found[row.partition(",")[0]] = row
+        assert found == held(committed.upstream)
+        assert held(played("ROLLBACK", together).upstream) == held(start)
+        for id, row in [*found.items()][:3]:
+            unique = row.split(",")[1]
+            assert shown(f"SELECT * FROM k WHERE id = {id}", committed.upstream) == row
+            if unique != "NULL":
+                assert shown(f"SELECT * FROM k WHERE u = {unique}", committed.upstream) == row

@@ -10,7 +10,7 @@ from string import punctuation
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.tidb.ddl.definitions.defaults import value_text
@@ -235,6 +235,7 @@ def test_a_number_is_a_date_with_zeros_before_it() -> None:
     assert in_default(ColumnType("date"), list(numbers), "number") == list(numbers.values())
 
 
+@settings(max_examples=15)
 @given(st.lists(st.text(alphabet="0123456789" + punctuation + " TZx\té", max_size=30), max_size=20))
 def test_no_text_is_read_in_two_ways(texts: list[str]) -> None:
     for kind, digits in product(("datetime", "time"), (0, 6)):
