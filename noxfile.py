@@ -17,6 +17,7 @@ from typing import Any
 
 import nox
 
+os.environ.setdefault("UV_SYSTEM_CERTS", "true")  # as pip does
 nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "types", "fast"]
 
