@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 from support import fast
+from support.budget import Budget
 from support.cut_short import two_tables, whole
 from support.java_programs import debezium_reader, flink
 from support.kafka_fixture import kafka, kafka_directory
@@ -45,6 +46,7 @@ settings.load_profile("shared machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     """The fast tests try fewer examples than the whole suite does."""
+    config.pluginmanager.register(Budget(config), "budget")
     if config.option.markexpr == "not slow":
         settings.load_profile("fast")
 
@@ -59,7 +61,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     parser.addoption("--recordings", metavar="DIR", help="directory of TiDB's answers (default: tests/recordings)")
     parser.addoption("--endtoend", metavar="DIR", help="directory of recorded changefeeds (default: tests/endtoend)")
     parser.addoption(
-        "--everything", action="store_true", help="every mutant of test_mutants.py, every literal of test_recordings.py"
+        "--everything", action="store_true", help="the long tests too, and every case of those that try a share"
+    )
+    parser.addoption(
+        "--budget", choices=("show", "hold"), help="show the tests that take most; fail where one takes too long"
     )
 
 

@@ -76,7 +76,7 @@ def frames(value: object) -> set[str]:
 
 @pytest.fixture(scope="module")
 def handled() -> dict[str, set[str]]:
-    """For each file, the types in which its functions get or return the row of an INSERT."""
+    """For each file, the types in which its functions have the row of an INSERT, from their call to their return."""
     changefeed = TiCDC("v8.5.3", sink_uri="kafka://host/topic?protocol=canal-json")
     changefeed.execute("CREATE TABLE test.t (id INT PRIMARY KEY, a VARCHAR(30))")
     found: dict[str, set[str]] = defaultdict(set)
@@ -85,7 +85,7 @@ def handled() -> dict[str, set[str]]:
         path = Path(frame.f_code.co_filename)
         if event in ("call", "return") and path.is_relative_to(PACKAGE):
             sys.setprofile(None)
-            values = [value] if event == "return" else [*frame.f_locals.values()]
+            values = [*frame.f_locals.values(), *([value] if event == "return" else [])]
             found[path.relative_to(PACKAGE).as_posix()].update(*map(holders, values))
             sys.setprofile(note)
 

@@ -1,4 +1,4 @@
-"""The marker `slow`: which tests carry it, and that the others start nothing.
+"""The markers `slow` and `spark`: which tests carry them, and that tests that are not slow start nothing.
 
 A test is slow if it uses Spark, Kafka, Flink, a registry or a process of its own. Fixtures and markers show most of these;
 the other slow tests are marked where they stand. A test that is not slow and starts a process or imports pyspark fails.
@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
-SLOW_FIXTURES = {"cluster", "debezium_reader", "flink", "kafka", "kafka_directory", "pytester", "spark", "ticdc_broker"}
+SPARK_FIXTURES = {"cluster", "spark"}
+SPARK_FOLDERS = {"engines", "truth"}
+"""Whose slow tests all use Spark, some in processes of their own."""
+
+SLOW_FIXTURES = SPARK_FIXTURES | {"debezium_reader", "flink", "kafka", "kafka_directory", "pytester", "ticdc_broker"}
 SLOW_MARKERS = {"interop", "kafka", "registry"}
 
 STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
@@ -26,11 +30,13 @@ _fast_test: str | None = None
 
 
 def mark_slow_tests(items: list[pytest.Item]) -> None:
-    """Mark every test that uses a slow fixture or carries a marker that implies `slow`."""
+    """Mark every test that uses a slow fixture or carries a marker that implies `slow`, and those that use Spark."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & SLOW_FIXTURES or any(marker.name in SLOW_MARKERS for marker in item.iter_markers()):
             item.add_marker("slow")
+        if fixtures & SPARK_FIXTURES or (item.path.parent.name in SPARK_FOLDERS and item.get_closest_marker("slow")):
+            item.add_marker("spark")
 
 
 @contextmanager

@@ -131,10 +131,13 @@ def check_size(sql: str) -> None:
     if len(sql) > limits.SQL_BYTES:
         most = limits.size(limits.SQL_BYTES)
         raise SchemaError(f"the SQL is too long, with {len(sql):,} characters: at most {most} are accepted")
+    if sql.count("(") > limits.SQL_NESTING:
+        _check_nesting(sql)
     if len(sql) > LARGE:
         _check_words(sql)
-    if sql.count("(") <= limits.SQL_NESTING:
-        return
+
+
+def _check_nesting(sql: str) -> None:
     depth = 0
     for found in BRACKETS.finditer(sql):
         depth += {"(": 1, ")": -1}.get(found[0], 0)

@@ -55,7 +55,7 @@ def evaluate_rows(
     """
     datums_by_column: list[list[Datum | None]] = [[None] * len(rows) for _ in columns]
     defaults: list[set[int]] = [set() for _ in columns]
-    waiting: dict[tuple[int, Node, int], list[int]] = {}
+    waiting: dict[tuple[int, Node | int, int], tuple[Node, list[int]]] = {}
     for place, row in enumerate(rows):
         for number, (node, _column) in enumerate(zip(row, columns, strict=True)):
             if isinstance(node, DefaultValue) and node.column is None:
@@ -65,19 +65,19 @@ def evaluate_rows(
                 datums_by_column[number][place] = literal_datum(node)
             except NotSimple:
                 own_row = place if any(names_in(node)) or _has_random(node) else -1
-                waiting.setdefault((number, node, own_row), []).append(place)
-    expressions = list(waiting)
+                waiting.setdefault((number, _key(node), own_row), (node, []))[1].append(place)
+    expressions = [(number, node, own_row, places) for (number, _, own_row), (node, places) in waiting.items()]
     for start in range(0, len(expressions), EXPRESSION_BATCH):
         batch = expressions[start : start + EXPRESSION_BATCH]
         evaluation = StatementEvaluation(upstream, now_ms, problems)
         nodes = [
             node if own_row < 0 else _resolve_in_row(node, rows[own_row], number, columns, table, evaluation)
-            for number, node, own_row in batch
+            for number, node, own_row, _ in batch
         ]
-        values = evaluate(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
-        for (number, node, own_row), value in zip(batch, values, strict=True):
+        values = evaluate(nodes, [columns[number] for number, *_ in batch], upstream, now_ms, problems=problems)
+        for (number, _, _, places), value in zip(batch, values, strict=True):
             datum = datum_list(value.slice(0, 1))[0]
-            for place in waiting[number, node, own_row]:
+            for place in places:
                 datums_by_column[number][place] = datum
     names = [column.name for column in columns]
     default_rows = {
@@ -86,6 +86,16 @@ def evaluate_rows(
         if places
     }
     return dict(zip(names, datums_by_column, strict=True)), default_rows
+
+
+def _key(node: Node) -> Node | int:
+    """Return what equal expressions share; nothing is shared by one that nests too deeply for `hash`, which calls itself
+    through C (500 levels in Python 3.12.1)."""
+    try:
+        hash(node)
+    except RecursionError:
+        return id(node)
+    return node
 
 
 def _has_random(node: Node) -> bool:
