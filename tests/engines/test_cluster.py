@@ -92,6 +92,7 @@ def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path,
 
 
 @pytest.mark.kafka
+@pytest.mark.long(reason="Python that is killed while it sends ends a run, too; verifications lose executors")
 def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
     cluster: Cluster, kafka: str, two_tables: tuple[str, Path, Path], whole: list[Record]
 ) -> None:
