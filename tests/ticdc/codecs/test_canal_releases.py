@@ -246,44 +246,36 @@ def test_a_row_without_a_handle_key_that_is_cut_down_has_no_types() -> None:
 # -- the new architecture ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("create", "row", "table_id", "key"),
-    [
-        ("t (b INT PRIMARY KEY)", {"b": "7"}, 100, "74 8000000000000064 5f72 8000000000000001"),
-        ("t (v INT)", {"v": "7"}, 101, "74 8000000000000065 5f72 8000000000000001"),
-        (
-            "t (site VARCHAR(20), no INT, v INT, PRIMARY KEY (site, no))",
-            {"site": "eu ", "no": "-2", "v": None},
-            100,
-            "74 8000000000000064 5f72 01 6575000000000000f9 03 7ffffffffffffffe",
-        ),
-        (
-            "t (n BIGINT UNSIGNED, s VARBINARY(9), PRIMARY KEY (n, s))",
-            {"n": str(2**64 - 1), "s": b"12345678"},
-            100,
-            "74 8000000000000064 5f72 04 ffffffffffffffff 01 3132333435363738ff 0000000000000000f7",
-        ),
-        (
-            "t (s VARCHAR(9) COLLATE utf8mb4_0900_bin PRIMARY KEY)",
-            {"s": "eu "},
-            100,
-            "74 8000000000000064 5f72 01 6575200000000000fa",
-        ),
-        ("t (s VARCHAR(9), PRIMARY KEY (s(2)))", {"s": "äöü"}, 100, "74 8000000000000064 5f72 01 c3a4c3b600000000fb"),
-    ],
-)
-def test_the_key_of_a_row_is_tikvs(create: str, row: dict[str, Any], table_id: int, key: str) -> None:
+TIKV_KEYS: list[tuple[str, dict[str, Any], str]] = [
+    ("b INT PRIMARY KEY", {"b": "7"}, "8000000000000001"),
+    ("v INT", {"v": "7"}, "8000000000000001"),
+    ("a VARCHAR(20), b INT, PRIMARY KEY (a, b)", {"a": "eu ", "b": "-2"}, "01 6575000000000000f9 03 7ffffffffffffffe"),
+    (
+        "n BIGINT UNSIGNED, s VARBINARY(9), PRIMARY KEY (n, s)",
+        {"n": str(2**64 - 1), "s": b"12345678"},
+        "04 ffffffffffffffff 01 3132333435363738ff 0000000000000000f7",
+    ),
+    ("s VARCHAR(9) COLLATE utf8mb4_0900_bin PRIMARY KEY", {"s": "eu "}, "01 6575200000000000fa"),
+    ("s VARCHAR(9), PRIMARY KEY (s(2))", {"s": "äöü"}, "01 c3a4c3b600000000fb"),
+]
+"""Columns of a table, a row of it, and what stands behind the table's id in the row's key in TiKV."""
+
+
+@pytest.mark.parametrize(("columns", "row", "key"), TIKV_KEYS)
+def test_the_key_of_a_row_is_tikvs(columns: str, row: dict[str, Any], key: str) -> None:
     """`rowkey` is in base64; the id of the table is the simulator's own."""
-    table = create_table(f"CREATE TABLE s.{create}")
+    table = create_table(f"CREATE TABLE s.t ({columns})")
     binary = frozenset(name for name, value in row.items() if isinstance(value, bytes))
-    given = replace(rows(table, [(None, row), (row, row), (row, None)], binary), table_id=table_id)
+    given = replace(rows(table, [(None, row), (row, row), (row, None)], binary), table_id=100)
     given = replace(given, row_id=pa.array([1, 1, 1], pa.int64()))
     options = CodecOptions("canal-json", enable_tidb_extension=True, output_row_key=True)
     made = CODECS["canal-json"].encode(given, options, find("v8.5.7", "new")).values.to_pylist()
 
     extension = [json.loads(value)["_tidb"] for value in made]
     assert [list(members) for members in extension] == [["commitTs", "rowkey"]] * 3
-    assert [base64.b64decode(members["rowkey"]).hex() for members in extension] == [key.replace(" ", "")] * 3
+    assert [base64.b64decode(members["rowkey"]).hex() for members in extension] == [
+        f"748000000000000064{b'_r'.hex()}{key.replace(' ', '')}"
+    ] * 3
 
 
 @pytest.mark.parametrize("type", ["DECIMAL(5,2)", "VARCHAR(9) COLLATE gbk_bin", "VARCHAR(9) COLLATE utf8_general_ci"])

@@ -25,7 +25,7 @@ from simulator.ticdc.codecs.codec_options import supported_options
 from simulator.ticdc.codecs.schema_registry import SchemaManager, with_schema_ids
 from simulator.ticdc.table_info import handle_columns
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 SHORTENED = ("open-protocol", "canal-json", "simple")
 """Protocols that may cut rows down to their key."""
@@ -155,7 +155,7 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", CODECS)
-@few
+@settings(max_examples=20)
 @given(data=st.data())
 def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) -> None:
     """Encoding rows at once, in any parts, each by itself, or so often that columns are not cut gives the same bytes."""

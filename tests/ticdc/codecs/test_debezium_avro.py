@@ -177,7 +177,7 @@ def test_releases_before_26_3_3_do_not_know_it() -> None:
 
 PLAN = """
 seed = 7
-rows-per-second = 1000
+rows-per-second = 500
 [[table]]
 definition = "CREATE TABLE shop.often (id BIGINT PRIMARY KEY, name VARCHAR(40), n DECIMAL(30,4), d DATETIME)"
 rows = 50
