@@ -21,8 +21,8 @@ from support.codec_expected import Case
 from support.codec_refusals import refusal
 from support.codec_rows import image, rows
 from support.contract_checks import find_violations
+from support.playing import replayed
 from support.random_tables import Change, RandomTable, Values, numbered_tables
-from support.replaying import replayed
 from support.transaction import Row, net, sent
 
 from simulator.columns import row_image

@@ -22,7 +22,7 @@ from support.contract_checks import (
     with_other_value,
     without_row,
 )
-from support.replaying import Rows, replayed
+from support.playing import Rows, replayed
 
 from simulator.consumer.replay.outcome import ReplayOutcome
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.playing import play
-from support.replaying import Rows, replayed
+from support.playing import Rows, play, replayed
 
 from simulator.consumer.records import read_records
 from simulator.consumer.replay.outcome import ReplayOutcome

@@ -7,7 +7,7 @@ from functools import cache
 import pyarrow as pa
 import pytest
 from support.contract_checks import Ddl, good, records
-from support.replaying import replayed
+from support.playing import replayed
 
 from simulator import TiCDC
 from simulator.consumer.decode import RowEvent, decode

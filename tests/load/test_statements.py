@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.evolving import behind
+from support.upstreams import behind
 
 from simulator.errors import UserError
 from simulator.load.epochs.statements import (

@@ -10,7 +10,7 @@ import pymysql
 import pytest
 
 
-class Client(pymysql.Connection):  # type: ignore[type-arg]
+class Client(pymysql.Connection):
     """A client that answers in one call."""
 
     def run(self, *statements: str) -> tuple[tuple[Any, ...], ...]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.playing import play, state, tables_of
-from support.replaying import Rows, replayed
+from support.playing import Rows, play, replayed, state, tables_of
 
 from simulator import tso
 from simulator.consumer.contract.stream_spec import stream_spec_of

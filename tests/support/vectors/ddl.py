@@ -38,7 +38,7 @@ from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.syntax.ddl import AlterTable, RecoverTable
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.tables import CreateTable
-from support.evolving import behind
+from support.upstreams import behind
 from support.vectors.files import Json, Kind, Vector, contains, keys_of, numbers, releases_of
 
 CODES = {action.constant: action for action in Action}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.evolving import created, table_after
-from support.upstreams import cases
+from support.upstreams import cases, created, table_after
 
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression, find_column_sources, text_changes
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.evolving import after, created
-from support.upstreams import cases
+from support.upstreams import after, cases, created
 
 from simulator.errors import DdlError
 from simulator.tidb.ddl.catalog import build_catalog

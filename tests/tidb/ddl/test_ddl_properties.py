@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.evolving import after, behind, shape
+from support.upstreams import after, behind, shape
 
 from simulator.errors import DdlError
 from simulator.releases import V8_5

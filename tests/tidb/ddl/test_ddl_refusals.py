@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.evolving import after, refusal
-from support.upstreams import cases, in_test, played, refusal_number
+from support.upstreams import after, cases, ddl_refusal, in_test, played, refusal_number
 
 from simulator.releases import find
 
@@ -124,12 +123,12 @@ SPECS = cases("""
 @pytest.mark.parametrize(("specs", "error"), SPECS)
 def test_an_invalid_spec_raises_tidbs_error(specs: str, error: str) -> None:
     """Each spec is checked against the table before the statement."""
-    assert refusal(T, f"ALTER TABLE t {specs}") == error
+    assert ddl_refusal(T, f"ALTER TABLE t {specs}") == error
 
 
 def test_a_long_name_is_refused() -> None:
     name = "x" * 65
-    assert refusal(T, f"ALTER TABLE t ADD {name} INT") == f"ddl:1059 Identifier name '{name}' is too long"
+    assert ddl_refusal(T, f"ALTER TABLE t ADD {name} INT") == f"ddl:1059 Identifier name '{name}' is too long"
 
 
 P = (
@@ -169,7 +168,7 @@ ON_PARTITIONS = cases("""
 def test_an_invalid_spec_on_partitions_raises_tidbs_error(spec: str, error: str) -> None:
     """EXCHANGE PARTITION needs equal definitions."""
     others = ("CREATE TABLE u (a INT, b BIGINT)", "CREATE TABLE p LIKE t")
-    assert refusal(P, *others, f"ALTER TABLE t {spec}") == error
+    assert ddl_refusal(P, *others, f"ALTER TABLE t {spec}") == error
 
 
 def test_partitions_are_exchanged_with_tables_of_the_same_definition() -> None:
@@ -221,14 +220,14 @@ STATEMENTS = cases("""
 @pytest.mark.parametrize(("statement", "error"), STATEMENTS)
 def test_an_invalid_statement_raises_tidbs_error(statement: str, error: str) -> None:
     """With IF EXISTS or IF NOT EXISTS, it succeeds."""
-    assert refusal("CREATE TABLE t (a INT)", statement) == error
+    assert ddl_refusal("CREATE TABLE t (a INT)", statement) == error
 
 
 def test_a_list_partition_has_no_maxvalue() -> None:
     """TiDB parses it, but raises an error."""
     start = "CREATE TABLE l (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1))"
     error = "ddl:1656 Cannot use MAXVALUE as value in VALUES IN"
-    assert refusal(start, "ALTER TABLE l ADD PARTITION (PARTITION q VALUES IN (MAXVALUE))") == error
+    assert ddl_refusal(start, "ALTER TABLE l ADD PARTITION (PARTITION q VALUES IN (MAXVALUE))") == error
 
 
 FAMILY = (
@@ -255,7 +254,7 @@ FOREIGN_KEYS = cases("""
 @pytest.mark.parametrize(("statements", "error"), FOREIGN_KEYS)
 def test_foreign_keys_protect_their_columns_and_indexes(statements: str, error: str) -> None:
     """Both the child and the parent are protected."""
-    assert refusal(*FAMILY, *statements.split("; ")) == error
+    assert ddl_refusal(*FAMILY, *statements.split("; ")) == error
     assert not after(*FAMILY, "DROP TABLE p, c").tables
 
 
@@ -266,7 +265,7 @@ def test_foreign_keys_protect_their_columns_and_indexes(statements: str, error: 
 def test_a_column_of_a_generation_expression_cannot_be_dropped(expression: str) -> None:
     """The expression may spell the column in any way."""
     made = f"CREATE TABLE t (a JSON, c INT, b INT AS ({expression}))"
-    assert refusal(made, "ALTER TABLE t DROP a") == "ddl:3108 Column 'a' has a generated column dependency."
+    assert ddl_refusal(made, "ALTER TABLE t DROP a") == "ddl:3108 Column 'a' has a generated column dependency."
     after(made, "ALTER TABLE t DROP c")
 
 
@@ -284,7 +283,7 @@ def test_cached_tables_allow_nocache_only() -> None:
         ("DROP TABLE t", "Drop Table"),
         ("TRUNCATE t", "Truncate Table"),
     ):
-        assert refusal(*start, statement) == f"ddl:8242 '{what}' is unsupported on cache tables."
+        assert ddl_refusal(*start, statement) == f"ddl:8242 '{what}' is unsupported on cache tables."
     assert after(*start, "ALTER TABLE t NOCACHE", "DROP TABLE t").tables == {}
 
 
@@ -316,8 +315,8 @@ DEFAULTS = cases("""
 @pytest.mark.parametrize(("definition", "error"), DEFAULTS)
 def test_an_invalid_default_raises_tidbs_error(definition: str, error: str) -> None:
     """It does so in CREATE TABLE and in ADD COLUMN. The texts were measured on TiDB v8.0."""
-    assert refusal(f"CREATE TABLE t (id INT PRIMARY KEY, a {definition})") == error
-    assert refusal("CREATE TABLE t (id INT)", f"ALTER TABLE t ADD COLUMN a {definition}") == error
+    assert ddl_refusal(f"CREATE TABLE t (id INT PRIMARY KEY, a {definition})") == error
+    assert ddl_refusal("CREATE TABLE t (id INT)", f"ALTER TABLE t ADD COLUMN a {definition}") == error
 
 
 NORMALIZED = cases("""

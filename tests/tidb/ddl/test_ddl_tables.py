@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.evolving import after, created, shape, table_after
-from support.upstreams import cases
+from support.upstreams import after, cases, created, shape, table_after
 
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key

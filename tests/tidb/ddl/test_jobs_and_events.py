@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.evolving import after, assert_same_without_catalog
-from support.upstreams import cases
+from support.upstreams import after, assert_same_without_catalog, cases
 from support.vectors.files import DEFAULT, files, kind, vectors
 
 from simulator.errors import DdlError

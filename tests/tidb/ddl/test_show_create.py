@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from support.evolving import after
 from support.random_tables import RandomTable, tables
+from support.upstreams import after
 
 from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import build_catalog

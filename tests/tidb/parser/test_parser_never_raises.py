@@ -11,8 +11,7 @@ from functools import cache
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.evolving import behind
-from support.upstreams import DUMPLING
+from support.upstreams import DUMPLING, behind
 
 from simulator.errors import DdlError, SchemaError, SqlError
 from simulator.releases import V8_5
