@@ -13,7 +13,7 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.evolving import after as applied
+from support.upstreams import after as applied
 
 from simulator.columns import row_image
 from simulator.errors import SnapshotError
