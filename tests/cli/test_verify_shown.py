@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
-import pytest
-
 from simulator.cli.page import PLOTLY
-from simulator.cli.verify import text
+from simulator.cli.verify import report, text
 from simulator.cli.verify.document import document
 from simulator.consumer.contract.violations import CHECKS, Violation
 from simulator.consumer.replay.outcome import TableCompared
@@ -59,62 +59,59 @@ LATE = Failure(
 BAD = replace(FOUND, failures=(LATE, LOST), not_checked=(NotChecked("rows of x.y", "nobody says what it is"),))
 
 
-def shown(found: Verification, capsys: pytest.CaptureFixture[str]) -> str:
-    text.show(found)
-    return capsys.readouterr().out
+def shown(found: Verification) -> list[str]:
+    with redirect_stdout(StringIO()) as out:
+        text.show(found)
+    return out.getvalue().splitlines()
 
 
-def test_what_is_right_says_so_first_and_what_that_means(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_right_says_so_first_and_what_that_means() -> None:
     assert FOUND.verdict == RIGHT
-    assert shown(FOUND, capsys).splitlines()[0] == (
+    assert shown(FOUND)[0] == (
         "RIGHT: 6 row changes in 2 partitions keep the contract, complete up to watermark 455000619746590720 "
         "(2025-01-01 00:00:20.005 UTC); they lead to the 4 rows of the truth in truth"
     )
 
 
-def test_what_is_wrong_is_named_counted_and_shown_by_example(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = shown(BAD, capsys).splitlines()
-
-    assert BAD.verdict == WRONG
-    assert lines[0] == "WRONG: row-below-watermark (1), row-missing (13)"
-    assert "row-missing (point 7 of the contract): a row that is expected and not there: 13" in lines
-    assert "  by table: bank.account 12" in lines
-    assert "  bank.account, row 1: is missing" in lines
-    assert "  … 12 more" in lines
-    assert "  bank/1@7: a row <b>at</b> 5" in lines
-    assert "  rows of x.y: nobody says what it is" in lines
-
-
-def test_a_stream_that_goes_on_is_neither_right_nor_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stream_that_goes_on_is_neither_right_nor_wrong() -> None:
     found = replace(FOUND, wanted=TS + (1000 << 18))
-
     assert found.verdict == UNFINISHED
-    assert shown(found, capsys).startswith(
+    assert shown(found)[0].startswith(
         "UNFINISHED: nothing is wrong so far, but the stream is complete only up to watermark 455000619746590720 "
         "(2025-01-01 00:00:20.005 UTC), and 455000620008734720 (2025-01-01 00:00:21.005 UTC) is expected"
     )
 
 
-def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys: pytest.CaptureFixture[str]) -> None:
-    theirs = TableCompared("bank.account", 4, 3, missing=1, of="mine")
-    found = replace(BAD, against="mine", compared=(*FOUND.compared, theirs), failures=(replace(LOST, of="mine"),))
-    lines = shown(found, capsys).splitlines()
+def test_what_is_wrong_is_named_counted_and_shown_by_example() -> None:
+    """What a consumer wrote down is told from what the stream leads to."""
+    assert BAD.verdict == WRONG
+    lines = shown(BAD)
+    assert lines[0] == "WRONG: row-below-watermark (1), row-missing (13)"
+    assert {
+        "row-missing (point 7 of the contract): a row that is expected and not there: 13",
+        "  by table: bank.account 12",
+        "  bank.account, row 1: is missing",
+        "  … 12 more",
+        "  bank/1@7: a row <b>at</b> 5",
+        "  rows of x.y: nobody says what it is",
+    } <= {*lines}
 
+    theirs = TableCompared("bank.account", 4, 3, missing=1, of="mine")
+    lines = shown(
+        replace(BAD, against="mine", compared=(*FOUND.compared, theirs), failures=(replace(LOST, of="mine"),))
+    )
+    assert lines[0] == "WRONG: row-missing (13)"
     assert any(line.startswith("bank.account in mine") for line in lines)
     assert "row-missing (point 7 of the contract) in mine: a row that is expected and not there: 13" in lines
-    assert lines[0] == "WRONG: row-missing (13)"
 
 
 def test_programs_get_all_of_it() -> None:
     told = json.loads(json.dumps(document(BAD)))
 
     assert (told["version"], told["verdict"], told["rows"], told["wrong"]) == (1, "wrong", 6, 14)
+    says = CHECKS["row-below-watermark"].says
     assert told["failures"][0] == {
-        "check": "row-below-watermark",
-        "point": 2,
-        "says": CHECKS["row-below-watermark"].says,
-        "of": None,
-        "count": 1,
+        **{"check": "row-below-watermark", "point": 2, "says": says, "of": None, "count": 1},
         "tables": {"bank.account": 1},
         "examples": [{"topic": "bank", "partition": 1, "offset": 7, "what": "a row <b>at</b> 5"}],
     }
@@ -126,32 +123,19 @@ def test_programs_get_all_of_it() -> None:
 
 
 def test_the_page_needs_nothing_but_plotly_beside_it_and_takes_everything_for_text(tmp_path: Path) -> None:
-    from simulator.cli.verify import report
-
     report.write(replace(BAD, compared=(TableCompared("bank.account", 4, 3, missing=1),)), tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
 
-    for heading in ("Watermarks", "Lag", "Differences by table", "Wrong by check and table", "Partitions", "Settings"):
-        assert f"<h2>{heading}</h2>" in page
+    headings = {"Watermarks", "Lag", "Differences by table", "Wrong by check and table", "Partitions", "Settings"}
+    assert headings <= {*re.findall("<h2>(.*?)</h2>", page)}
     assert "a row &lt;b&gt;at&lt;/b&gt; 5" in page
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == [PLOTLY] and "<link" not in page
     assert {"r.html", PLOTLY} == {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_page_of_tables_alone_has_no_charts(tmp_path: Path) -> None:
-    from simulator.cli.verify import report
-
-    found = replace(
-        FOUND,
-        source="",
-        against="mine",
-        partitions=(),
-        tables={},
-        compared=(TableCompared("bank.account", 4, 4, of="mine"),),
-        watermark=0,
-        wanted=0,
-    )
-    report.write(found, tmp_path / "r.html")
+    compared = (TableCompared("bank.account", 4, 4, of="mine"),)
+    report.write(Verification("", "mine", FOUND.expected, FOUND.settings, (), {}, (), compared), tmp_path / "r.html")
 
     assert (tmp_path / "r.html").stat().st_size < 20_000
     assert "mine has the 4 rows of the truth in truth" in (tmp_path / "r.html").read_text("utf-8")
