@@ -377,12 +377,13 @@ def test_what_the_filter_leaves_out_is_nowhere(run: Run) -> None:
 
 def test_a_key_that_changes_is_a_delete_and_an_insert(run: Run) -> None:
     """There is no UPDATE of what nothing identifies; equal rows are as many events."""
-    found = [(event.op, full_image(event)["region"], full_image(event)["no"]) for _, event in run.rows(COMPOSITE)]
+    keys = [(event.op, full_image(event)["region"], full_image(event)["no"]) for _, event in run.rows(COMPOSITE)]
     moved = [("DELETE", "", "5"), ("DELETE", "y", "1"), ("INSERT", "", "6"), ("INSERT", "y", "2")]
-    assert sorted(found) == [*moved, ("UPDATE", "x", "2"), ("UPDATE", "x1", "1")]
-    gone = {("DELETE", None, None): 1, ("DELETE", "3", "gone"): 1}
-    come = {("INSERT", "1", "x"): 2, ("INSERT", "2", None): 1, ("INSERT", "4", "new"): 1}
-    assert Counter((event.op, *full_image(event).values()) for _, event in run.rows(KEYLESS)) == {**gone, **come}
+    assert sorted(keys) == [*moved, ("UPDATE", "x", "2"), ("UPDATE", "x1", "1")]
+    gone = [("DELETE", None, None), ("DELETE", "3", "gone")]
+    come = [("INSERT", "1", "x"), ("INSERT", "1", "x"), ("INSERT", "2", None), ("INSERT", "4", "new")]
+    found = Counter((event.op, *full_image(event).values()) for _, event in run.rows(KEYLESS))
+    assert found == Counter([*gone, *come])
 
 
 @pytest.mark.parametrize("table", PARTITIONED, ids=lambda table: str(table.name[1]))

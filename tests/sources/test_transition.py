@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -65,7 +65,11 @@ def texts(table: Table, rows: Sequence[Row]) -> dict[str, pa.Array]:
 
 def packed(cells: str | None) -> bytes | None:
     """The row image of cells with commas between them."""
-    return cells and row_image.joined(None if cell == "NULL" else cell.encode() for cell in cells.split(","))
+    return (
+        None
+        if cells is None
+        else row_image.joined(None if cell == "NULL" else cell.encode() for cell in cells.split(","))
+    )
 
 
 def row_of(table: Table, image: bytes | None) -> Row:
@@ -103,13 +107,9 @@ def read(change: Transition, rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 def changes_of(
-    change: Transition,
-    point: SchemaChangePoint,
-    old: Sequence[Row],
-    new: Sequence[Row],
-    slot_of: Callable[[bytes], int] = lambda handle: zlib.crc32(handle) % SPAN.over_ms,
+    change: Transition, point: SchemaChangePoint, old: Sequence[Row], new: Sequence[Row], slot: int | None = None
 ) -> list[Event]:
-    """The changes between two snapshots."""
+    """The changes between two snapshots, all in one slot or scattered."""
     after = change.after.table
     state = zip(*(column.to_pylist() for column in read(change, old).columns), strict=True)
     cells = texts(after, new)
@@ -122,7 +122,7 @@ def changes_of(
     for table in change.after.indexes:
         some = [(key[1], *was, now[0]) for key, was, now in met if key[0] == table and was[0] != now[0]]
         handle, before, unaltered, becomes = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
-        slots = np.array([slot_of(row[0]) for row in some], np.int64)
+        slots = np.array([zlib.crc32(row[0]) % SPAN.over_ms if slot is None else slot for row in some], np.int64)
         for _, part in placed_row_changes(change, point, SPAN, slots, table, handle, before, becomes, unaltered):
             events += zip(*(column.to_pylist() for column in part.columns), strict=True)
     return events
@@ -296,7 +296,7 @@ def test_changes_keep_their_time_or_are_squeezed_into_what_is_left(
     the span; what only the new one can tell, behind them. `placed` has table and millisecond of each slot."""
     for slot, (table, millisecond) in placed.items():
         new = rows(GRADED.after.table, f"1,a,{grade}")
-        ((commit_ts, number, *_),) = changes_of(GRADED, point, [], new, slot_of=lambda _, slot=slot: slot)
+        ((commit_ts, number, *_),) = changes_of(GRADED, point, [], new, slot)
         assert (number, commit_ts) == (table, compose(SPAN.start_ms + 1 + millisecond, 1)), slot
 
 
@@ -314,7 +314,7 @@ def test_only_changes_under_names_that_the_changefeed_replicates_are_sent(
     """A table that statements rename in comes without what changed before them, if it could have been told then."""
     altered = replace(GRADED, sent=sent)
     new = rows(altered.after.table, "1,a,7", "2,a,8")
-    found = changes_of(altered, MIDDLE, [], new, slot_of=lambda _: 1)
+    found = changes_of(altered, MIDDLE, [], new, 1)
     assert {(number, after) for _, number, _, _, after in found} == expected
 
 
