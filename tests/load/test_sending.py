@@ -152,9 +152,9 @@ def test_records_go_out_when_they_are_due_in_the_order_of_their_partition(protoc
 
 
 def test_a_window_that_is_late_catches_up() -> None:
-    sink, began = sent(of("canal-json"), 400, Pace(1.0, 5.0))
+    sink, began = sent(of("canal-json"), 2000, Pace(1.0, 5.0))
 
-    assert sink.came[-1][0] - began < 0.35
+    assert sink.came[-1][0] - began < 1.5
 
 
 def test_nothing_is_held_back_once_an_end_is_asked_for() -> None:

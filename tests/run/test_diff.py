@@ -27,15 +27,15 @@ def diff(*arguments: object) -> int:
 
 def test_a_real_kafka_holds_what_the_fixtures_hold(spark: SparkSession, tmp_path: Path, kafka: str) -> None:
     """What is asked of the command with Spark."""
-    uri = f"kafka://{kafka}/airports?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+    uri = f"kafka://{kafka}/airports-of-diff?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri) == 0
     assert diff(BEFORE, AFTER, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
     sent, written = (
         sorted((each.topic, each.partition, each.offset, each.key, each.value) for each in read_records(source))
-        for source in (f"kafka://{kafka}/airports", str(tmp_path / "out"))
+        for source in (f"kafka://{kafka}/airports-of-diff", str(tmp_path / "out"))
     )
     assert sent == written
-    assert_contract(read_records(str(tmp_path / "out")), load(uri), {"airports": 3}, BEFORE, AFTER)
+    assert_contract(read_records(str(tmp_path / "out")), load(uri), {"airports-of-diff": 3}, BEFORE, AFTER)
 
 
 def test_parquet_fixtures_hold_the_same_records_as_json_lines(tmp_path: Path) -> None:
