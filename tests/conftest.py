@@ -21,6 +21,7 @@ from support.java_programs import debezium_reader, flink
 from support.kafka_fixture import kafka, kafka_directory
 
 from simulator.api import pytest_plugin
+from simulator.nesting import allow_deep_nesting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +37,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Compiled modules are kept, whatever the environment says: the suite starts hundreds of processes.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Hypothesis refuses a test that changes the limit, as the first statement that is parsed would.
+allow_deep_nesting()
 
 settings.register_profile(
     "shared machine", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]

@@ -15,7 +15,7 @@ from support import budget
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent.parent
-MOST_ABOVE = 60
+MOST_ABOVE = 33
 """Tests that may take more than five seconds; a change may lower it."""
 
 CONFTEST = """

@@ -20,11 +20,8 @@ from simulator.errors import UserError
 from simulator.load.epochs.epoch import SchemaEpoch, Window
 from simulator.load.windows import rows as rows_module
 from simulator.load.windows.rows import window_rows
-from simulator.nesting import allow_deep_nesting
 from simulator.releases import V8_5, Release
 from simulator.releases.find import find
-
-allow_deep_nesting()  # hypothesis refuses a test that changes the limit
 
 HEAD = "rows-per-second = 1000\nrows-per-transaction = {min = 1, max = 9}\ntables-per-transaction = 2\n"
 TABLE = """

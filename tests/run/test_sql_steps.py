@@ -20,7 +20,6 @@ from support.processes import started
 from simulator import releases, tso
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.records import read_records
-from simulator.nesting import allow_deep_nesting
 from simulator.run.plan.step import PlanContext, starting
 from simulator.run.plan.upstream_rows import with_rows
 from simulator.run.steps.snapshot import SnapshotStep
@@ -33,7 +32,6 @@ from simulator.tidb.syntax.definitions import TableName
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-allow_deep_nesting()  # hypothesis refuses a test that changes the limit
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 START_MS = 1_735_689_600_000

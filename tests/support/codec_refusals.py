@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from simulator.errors import EncodeError
-from simulator.nesting import allow_deep_nesting
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, RowChanges
 from simulator.ticdc.codecs.codec_options import supported_options
@@ -341,7 +340,6 @@ JSON = json.JSONDecoder(strict=False)
 # -- cases, drawn -----------------------------------------------------------------------------------------------------
 
 # Hypothesis fails a test that changes the limit of nested calls, as the first statement that is parsed does.
-allow_deep_nesting()
 
 SWITCHES = (
     "enable_tidb_extension",

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from simulator.errors import DdlError, SqlError
-from simulator.nesting import allow_deep_nesting
 from simulator.releases import V8_5, Release
 from simulator.tidb.ddl.catalog import Catalog, build_catalog, object_key
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -24,8 +23,6 @@ from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement, StatementOutcome, Upstream
 from simulator.tidb.syntax.definitions import Statement
-
-allow_deep_nesting()  # before a test begins: Hypothesis lets none change the limit
 
 NOW_MS = 1_582_165_220_123
 """2020-02-20 02:20:20.123 UTC."""
