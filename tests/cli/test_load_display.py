@@ -113,11 +113,11 @@ def test_without_a_terminal_a_line_comes_now_and_then(
 
 @contextmanager
 def displayed(
-    summary: Path | None = None, report: Path | None = None, rows: int = 1000, **options: bool
+    summary: Path | None = None, report: Path | None = None, rows: int = 1000, stderr: bool = False
 ) -> Iterator[None]:
     """A run that has sent its windows."""
     files = ReportOptions(summary, report)
-    with open_metrics(files) as metrics, show_progress(SETUP, files, metrics, **options) as shown:
+    with open_metrics(files) as metrics, show_progress(SETUP, files, metrics, stderr=stderr) as shown:
         for window in windows(rows=rows):
             shown.monitor.sent(window)
         yield
