@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.databases import AFTER, BEFORE, Table, Value, write
-from support.playing import assert_contract, play
+from support.playing import BY_KEY, assert_contract, play
 
 from simulator import releases
 from simulator.consumer.records import read_records
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 URI = "kafka://127.0.0.1:9092/all?partition-num=3&protocol="
 PROTOCOLS = ("open-protocol", "canal-json", "canal-json&enable-tidb-extension=true")
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 DISPATCHERS = ("default", "table", "index-value", "ts")
 
 COLUMNS: dict[str, st.SearchStrategy[Value]] = {

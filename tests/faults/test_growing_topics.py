@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.playing import play
+from support.playing import BY_KEY, play
 
 from simulator import Message, TiCDC
 from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
@@ -19,7 +19,6 @@ from simulator.sinks.kafka.settings import KafkaSettings
 
 RELEASE = "v8.5.3"
 PROTOCOLS = {"open-protocol": "protocol=open-protocol", "canal-json": "protocol=canal-json&enable-tidb-extension=true"}
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 BEFORE = (
     "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY, stock INT); "
     f"INSERT INTO shop.item VALUES {', '.join(f'({n}, {n})' for n in range(20))}"

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.playing import play
+from support.playing import BY_KEY, play
 
 from simulator import TiCDC
 from simulator.consumer.event_lines import lines
@@ -23,7 +23,6 @@ from simulator.faults.kind import KAFKA
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 RELEASE = "v8.5.3"
 ILLEGAL = [
     name

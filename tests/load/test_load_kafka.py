@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 from support.kafka_fixture import served
-from support.load_told import BY_KEY, DDL, OPTIONS, assert_nothing_is_lost, of, told
+from support.load_told import DDL, OPTIONS, assert_nothing_is_lost, of, told
 from support.loads import PLAN, Run
-from support.playing import play
+from support.playing import BY_KEY, play
 from support.processes import started, wait_until
 
 from simulator import tso

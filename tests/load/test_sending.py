@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from support.load_told import BY_KEY
 from support.loads import Run, shop_plan, window
+from support.playing import BY_KEY
 
 from simulator import tso
 from simulator.columns.change_frame import INSERT

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.cut_short import Killed, assert_nothing_is_lost
+from support.playing import BY_KEY
 
 from simulator import releases
 from simulator.engines import in_process
@@ -41,7 +42,6 @@ TRUNCATE TABLE shop.sale;
 INSERT INTO shop.sale VALUES (5, 1), (6, 1), (7, 2);
 UPDATE shop.item SET id = id + 10 WHERE id = 2;
 """
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 URI = "kafka://127.0.0.1:1/story?partition-num=2&protocol="
 PROTOCOLS = ("open-protocol", "canal-json&enable-tidb-extension=true")
 

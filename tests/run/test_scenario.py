@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.databases import Rows, Table, state, write
-from support.playing import assert_leads, play
+from support.playing import BY_KEY, assert_leads, play
 
 from simulator import tso
 from simulator.consumer.decode import Event, RowEvent, Watermark, decode
@@ -27,7 +27,6 @@ TOMLS = (Path(__file__).parent.parent.parent / "scenarios").rglob("*.toml")
 SHIPPED = sorted(path for path in TOMLS if "[[step]]" in path.read_text())
 SCHEMA = Path(scenario_schema.__file__).parent / "scenario.schema.json"
 URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 START = 450_000_000_000_000_000
 """Beginning of time in all runs: a TSO whose millisecond is START_MS."""
 START_MS = START >> 18

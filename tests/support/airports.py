@@ -17,14 +17,6 @@ import pytest
 DATA = Path(__file__).parent.parent.parent / "scenarios" / "data"
 SHIPPED = (DATA / "airports-20250224", DATA / "airports-20260905")
 INSERTED, DELETED, UPDATED = 689, 649, 12_704
-SPLIT = 111
-"""Of the updated ones, those with another IATA code, which is unique."""
-
-
-def full(directory: Path) -> tuple[Path, Path]:
-    """Both exports, made below `directory`: (before, after)."""
-    make(directory, "--whole", "--rows", "10000")
-    return directory / SHIPPED[0].name, directory / SHIPPED[1].name
 
 
 def make(directory: Path, *options: str) -> str:

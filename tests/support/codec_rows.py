@@ -21,9 +21,10 @@ Values = Mapping[str, str | bytes | None]
 Change = tuple[Values | None, Values | None]
 
 LIMITED = [name for name, codec in CODECS.items() if not codec.sizes(CodecOptions(name), V8_5).large_rows]
+"""Protocols that do not send rows above max-message-bytes as they are."""
+
 SHORTENED = [name for name in LIMITED if option_names.LARGE_MESSAGES <= CODECS[name].protocol.settings]
 """Protocols with large-message-handle-option."""
-"""Protocols that do not send rows above max-message-bytes as they are."""
 
 
 def cell(value: str | bytes | None, is_binary: bool) -> bytes:

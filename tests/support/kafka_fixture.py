@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -67,11 +66,11 @@ def served(directory: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[IO[str]]:
-    """A file that one process at a time has open."""
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time holds the lock on this file."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
+        yield
 
 
 @pytest.fixture(scope="session")

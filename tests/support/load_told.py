@@ -9,7 +9,6 @@ from typing import Any
 
 from simulator.consumer.records import read_records
 
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 PARTITIONS = 3
 OPTIONS = f"protocol=canal-json&enable-tidb-extension=true&partition-num={PARTITIONS}"
 

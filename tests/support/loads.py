@@ -56,7 +56,6 @@ AUDIT = (
 
 URI = "kafka://127.0.0.1:9092/load?partition-num=3&protocol="
 CANAL, OPEN = "canal-json&enable-tidb-extension=true", "open-protocol"
-KEYED = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
 def shop_plan(ddl: str = "", rows: int = 40, *definitions: str, more: str = "seed = 7") -> str:

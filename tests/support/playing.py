@@ -40,6 +40,9 @@ from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns
 from support.contract_checks import find_violations, record_batches, with_definitions
 
+BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+"""The configuration of a changefeed that deals rows out by their handle key."""
+
 State = dict[tuple[str, str], list[bytes]]
 """The row images of each table, sorted."""
 

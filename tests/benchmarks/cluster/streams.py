@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from support.databases import Table, write
-from support.load_told import BY_KEY, DDL, OPTIONS, Told, of
+from support.load_told import DDL, OPTIONS, Told, of
 from support.loads import PLAN
+from support.playing import BY_KEY
 
 from cluster.machines import BROKERS
 from simulator.consumer.records import Record, read_records

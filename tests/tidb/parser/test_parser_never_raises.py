@@ -1,7 +1,4 @@
-"""Whatever is called a statement, reading it ends, and raises nothing but the errors of a text.
-
-`benchmarks/fuzz_ddl.py` asks the same of a hundred thousand damaged statements.
-"""
+"""Whatever is called a statement, reading it ends, and raises nothing but the errors of a text."""
 
 from __future__ import annotations
 
