@@ -42,16 +42,19 @@ sys.dont_write_bytecode = False
 allow_deep_nesting()
 
 settings.register_profile(
-    "shared machine", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "default", deadline=None, max_examples=40, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("fast", settings.get_profile("shared machine"), max_examples=15)
-settings.load_profile("shared machine")
+settings.register_profile("fast", settings.get_profile("default"), max_examples=15)
+settings.register_profile("everything", settings.get_profile("default"), max_examples=200, derandomize=False)
+settings.load_profile("default")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The fast tests try fewer examples than the whole suite does."""
+    """The fast tests try fewer examples than the whole suite does, the same in each run; `--everything` tries new ones."""
     config.pluginmanager.register(Budget(config), "budget")
-    if config.option.markexpr == "not slow":
+    if config.option.everything:
+        settings.load_profile("everything")
+    elif config.option.markexpr == "not slow":
         settings.load_profile("fast")
 
 

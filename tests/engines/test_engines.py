@@ -128,7 +128,7 @@ def test_both_engines_give_the_same_for_more_rows_than_a_batch_has(spark: SparkS
     both(tmp_path, [table], *options, format="csv")
 
 
-@settings(max_examples=8, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     databases,
     st.sampled_from(PROTOCOLS),

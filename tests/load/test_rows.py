@@ -75,7 +75,7 @@ def of_destination(table: pa.Table, destination: int) -> pa.Table:
 
 
 @pytest.mark.slow
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=12)
 @given(
     st.sampled_from(CHANGEFEEDS),
     st.lists(st.sampled_from([ORDERS, CUSTOMERS, PARTS]), min_size=1, max_size=3, unique=True),

@@ -480,7 +480,7 @@ def random_tables(draw: st.DrawFn) -> list[Table]:
     return tables
 
 
-@settings(max_examples=3, phases=[Phase.generate], derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(tables=random_tables(), uri=st.sampled_from([OPEN, CANAL]))
 def test_whatever_two_states_hold_the_stream_leads_from_one_to_the_other(tables: list[Table], uri: str) -> None:
     """A run is dear, so each draws rows for many tables."""

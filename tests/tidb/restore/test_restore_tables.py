@@ -205,17 +205,16 @@ type: binary {length} | blob {length} | bit {length} | time {length} | datetime 
 type: date | json | varbinary(5) | long varbinary | mediumblob | enum ({string+,}) {charset?} | set ({string+,}) {charset?}
 now: now() | current_timestamp | LOCALTIME(3) | localtimestamp()
 default: {literal} | {now} | (now(6)) | (uuid()) | rand(1) | next value for s | ((nextval(d.s)))
-enforced: enforced | not enforced | not null
-check: check ({condition}) {enforced?}
+check: check ({condition}) | check ({condition}) enforced | check ({condition}) not enforced
 action: restrict | cascade | set null | no action | set default
 on: on delete {action} | on update {action} on delete {action}
 referred: (a) | (a, `b` desc)
 match: match full | match simple
 references: references s {referred?} {match?} {on?} | references d.s {referred?} {match?} {on?}
 option: not null | null | auto_increment | auto_random | auto_random(3) | auto_random ( 3 , 54 ) | primary key
-option: key clustered | primary key nonclustered global | unique | unique key | unique local | on update now(3)
+option: primary key clustered | primary key nonclustered global | unique | unique key | unique local | on update now(3)
 option: serial default value | column_format fixed | storage disk | default {default} | comment {string} | {check}
-option: constraint c {check}
+option: constraint c {check} | check ({condition}) not null
 virtual: virtual | STORED
 constraint: not null | unique | comment {string}
 always: generated always
