@@ -77,6 +77,7 @@ def test_time_passes_only_when_it_is_told_to() -> None:
         assert ticdc.execute("SELECT NOW()").rows == (("2025-03-01 00:00:02",),)
 
 
+@pytest.mark.slow
 def test_a_story_gives_the_messages_that_a_run_of_its_file_gives(tmp_path: Path) -> None:
     """Statement by statement or as a file: byte for byte, where a message is an event."""
     (tmp_path / "story.sql").write_text(f"CREATE DATABASE shop;\n{STORY}")
@@ -173,6 +174,7 @@ def test_a_number_beyond_all_members_is_refused() -> None:
                 ticdc.execute(f"INSERT INTO t ({column}) VALUES ({number})")
 
 
+@pytest.mark.slow
 def test_scenarios_are_played_from_where_it_stands(tmp_path: Path) -> None:
     (tmp_path / "start.toml").write_text(f'[[step]]\nsnapshot = "{AIRPORTS}"\n[[step]]\nsql = "CREATE DATABASE more"\n')
     (tmp_path / "more.sql").write_text("CREATE TABLE more.t (id INT PRIMARY KEY)")
@@ -251,6 +253,7 @@ def test_what_a_consumer_wrote_down_is_held_against_the_truth(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
     """And not at all where the block ends with an error."""
     with TiCDC(fixtures=tmp_path / "out") as ticdc:

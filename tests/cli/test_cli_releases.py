@@ -121,6 +121,7 @@ def test_a_release_that_is_said_to_change_behaves_otherwise_and_the_others_do_no
             assert changed.get(release.name, 0) == len(differences(before, release))
 
 
+@pytest.mark.slow
 def test_a_release_is_shown_whole() -> None:
     text = shown("7.1.3")
 
@@ -285,6 +286,7 @@ def test_settings_that_behaviours_concern_exist() -> None:
     assert [name for name in named if not any(full.endswith(f".{name}") for full in known)] == []
 
 
+@pytest.mark.slow
 def test_no_color_is_respected_on_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bold and dim may stay, colours do not. A file gets neither."""
     coloured = re.compile("\x1b\\[(?:\\d;)*(?:3[0-7]|38)")

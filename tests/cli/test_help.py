@@ -125,6 +125,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Typed:
     return type_it
 
 
+@pytest.mark.slow
 def test_run_reads_sql_from_a_pipe_or_a_terminal(typed: Typed) -> None:
     typed(f"\ufeff{SQL}")
     piped = said(*RUN)
@@ -165,6 +166,7 @@ def test_other_files_are_not_read_from_standard_input(option: str, typed: Typed)
     assert sys.stdin.read() == SQL
 
 
+@pytest.mark.slow
 def test_all_commands_have_the_same_default_topic(typed: Typed) -> None:
     Path("t.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY)")
     load = ("load", "--preset", "bank", "--console", "--rate", "9", "--duration", "100ms")

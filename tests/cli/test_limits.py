@@ -111,6 +111,7 @@ def test_a_pipe_of_the_shell_is_read() -> None:
     os.close(reading)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("fixtures/topic").mkdir(parents=True)
     for name in ("big.sql", "big.toml", "fixtures/topic/0.jsonl"):
@@ -128,6 +129,7 @@ def test_a_storage_is_no_whole_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "file:/// has more than 100 files that no changefeed writes, such as " in refused(*command)
 
 
+@pytest.mark.slow
 def test_an_insert_of_20_megabytes_is_played() -> None:
     """TiDB's limit of a statement is the limit of a file, too."""
     rows = ",".join(f"({key},'{'x' * 5_000_000}')" for key in range(4))
@@ -135,6 +137,7 @@ def test_an_insert_of_20_megabytes_is_played() -> None:
     assert play("run", "s.sql", "--fixtures", "out") == 0
 
 
+@pytest.mark.slow
 def test_a_compressed_file_counts_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("small").mkdir()
     Path("small/a.t-schema.sql").write_text(SCHEMA)
@@ -176,6 +179,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content", "words"), ENDLESS.values(), ids=list(ENDLESS))
 def test_sql_without_an_end_of_one_thing_is_refused_soon(
     monkeypatch: pytest.MonkeyPatch, content: str, words: str
@@ -204,6 +208,7 @@ def filtered(expression: str) -> tuple[int, list[str], list[str]]:
     return code, re.findall(r" INSERT test\.t (id=\d+)", out), err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "sent"),
     [
@@ -219,6 +224,7 @@ def test_a_long_list_of_a_filter_takes_seconds(expression: str, sent: list[str])
     assert time.process_time() - started < 4 * QUICK
 
 
+@pytest.mark.slow
 def test_a_million_parentheses_of_a_filter_are_one_error() -> None:
     code, _, lines = filtered(PARENTHESES)
     assert (code, "nested too deeply: at most 10,000 levels" in "\n".join(lines)) == (2, True)
@@ -246,6 +252,7 @@ THOUSAND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", THOUSAND)
 def test_a_thousand_terms_are_computed(name: str) -> None:
     statements, rows = THOUSAND[name]
@@ -268,6 +275,7 @@ DEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "kind"),
     [(STORY, kind) for kind in DEEP] + [('[[step]]\nsql = "' + STORY + '"', "+"), (PLAN, "("), (PLAN, "NOT")],
@@ -284,6 +292,7 @@ def test_a_filter_that_nests_more_deeply_is_refused_in_one_message() -> None:
     assert (code, ["nested too deeply" in line for line in lines if line.startswith("ticdc-sim: ")]) == (2, [True])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "words"),
     [

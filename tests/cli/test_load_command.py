@@ -77,6 +77,7 @@ def test_statements_come_at_intervals() -> None:
     assert [word for word in words if word not in shown] == []
 
 
+@pytest.mark.slow
 def test_the_same_plan_gives_the_same_bytes_and_another_seed_others() -> None:
     for directory, seed in (("one", 1), ("two", 1), ("three", 2)):
         assert play(*LOAD, "plan.toml", "--fixtures", directory, "--seed", seed, "--duration", "500ms") == 0
@@ -87,6 +88,7 @@ def test_the_same_plan_gives_the_same_bytes_and_another_seed_others() -> None:
     assert one == two != three
 
 
+@pytest.mark.slow
 def test_a_unique_text_may_come_from_a_provider(plan: Path) -> None:
     plan.write_text(
         """
@@ -115,11 +117,13 @@ def test_the_summary_and_the_report_are_written() -> None:
     assert "<title>Load: fair</title>" in Path("report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_rate_in_bytes_is_turned_into_rows() -> None:
     """By what rows of the plan have, as measured; the watermarks say how much simulated time went by."""
     assert summary_of("--duration", "2s", "--rate", "100KiB")["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_console_shows_messages() -> None:
     shown = said("load", "plan.toml", "--console", "--sink-uri", URI, "--duration", "200ms", "--rate", "100").out
     assert "INSERT fair.visitor id=1 " in shown
@@ -132,6 +136,7 @@ def test_a_plan_is_printed_as_it_is() -> None:
     assert said("load", "--preset", "shop", "--print-plan") == (0, shop, [])
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "find_spec", lambda name: None)
     code, _, lines = said(*LOAD, "plan.toml", "--driver", "confluent", "--checkpoint", "stands")
@@ -152,6 +157,7 @@ def contents(directory: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path(directory).iterdir() if path.name != FILE}
 
 
+@pytest.mark.slow
 def test_a_truth_is_what_a_run_to_there_leaves(plan: Path) -> None:
     """By the time since the start, or by the watermark; without a word of where it would be sent. What is there from
     the start can be had, so that a consumer's tables can be filled with it."""

@@ -123,6 +123,7 @@ def displayed(
         yield
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with displayed(tmp_path / "s.json", tmp_path / "r.html"):
         pass
@@ -203,6 +204,7 @@ def test_the_report_needs_nothing_but_the_file_beside_it(monitor: LoadMonitor, t
     assert "sustained 900 rows/s: at 1,000 the lag of group billing grew by 50 records/s" in texts
 
 
+@pytest.mark.slow
 def test_the_file_beside_the_report_is_nobody_elses(
     monitor: LoadMonitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,6 +231,7 @@ def test_the_file_beside_the_report_is_nobody_elses(
     os.close(reading)
 
 
+@pytest.mark.slow
 def test_prometheus_gets_each_metric_by_its_name(monitor: LoadMonitor) -> None:
     metrics = Metrics()
     with metrics.served(0) as port:
@@ -259,6 +262,7 @@ def scraped(port: int, host: str = "127.0.0.1") -> list[str]:
         return [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
 
 
+@pytest.mark.slow
 def test_metrics_are_for_this_machine_unless_another_address_is_asked() -> None:
     others = "127.0.0.2"
     with Metrics().served(0) as port, pytest.raises(OSError, match="refused"):

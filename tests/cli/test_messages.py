@@ -24,6 +24,7 @@ def _story(here: Path) -> None:
 # -- changefeed.toml ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -107,6 +108,7 @@ def written(charset: str, text: str) -> bytes:
     return MARKS.get(charset, b"") + text.encode(charset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shop.t.csv", "shop.t.sql", "shop.t-schema.sql"])
 def test_charsets_of_an_export_are_named_and_a_mark_is_dropped(name: str) -> None:
     texts = {
@@ -149,6 +151,7 @@ OTHERS = {
 """By file: its text, if no run writes it, and the command that reads it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_charsets_of_other_files_are_named(name: str) -> None:
     text, command = OTHERS[name]
@@ -242,6 +245,7 @@ def test_one_line_says_that_nothing_differs(rows: str, more: str, protocol: str,
     assert (code, [said for said in out.splitlines() if said.startswith(EQUAL)]) == (0, [line] if line else [])
 
 
+@pytest.mark.slow
 def test_long_sql_is_shortened() -> None:
     rows = ",".join(f"({number},{number})" for number in range(3000))
     for text, words in (

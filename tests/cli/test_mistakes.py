@@ -169,6 +169,7 @@ def test_compressed_files_are_read_like_any() -> None:
     assert changes[:2] == ["INSERT shop.t id=3 name=c small=1", "UPDATE shop.t id=2 small: 3→4"]
 
 
+@pytest.mark.slow
 def test_the_console_shows_what_inspect_shows_of_the_fixtures(good: None) -> None:
     """Nothing else is on standard output; a key that TiCDC does not know is a warning and no more."""
     shown = diff(f"{NOWHERE}&partition-nun=2", "--console")
@@ -255,6 +256,7 @@ def test_a_kafka_that_is_not_there_is_told_at_once(good: None) -> None:
     assert time.monotonic() - begun < 10
 
 
+@pytest.mark.slow
 def test_a_kafka_that_keeps_silent_is_told_after_dial_timeout(good: None) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"

@@ -18,6 +18,8 @@ from support.damage import Line, bad, good
 from simulator.cli import run
 from simulator.engines import in_process
 
+pytestmark = pytest.mark.slow
+
 URI = "kafka://h:1/t?protocol=canal-json"
 BATCHES = 6
 """Those after the first one are tried with `--everything` alone."""
@@ -91,7 +93,6 @@ def wrong(code: object, out: str, err: str) -> str:
     return "" if "Traceback" not in err else "a traceback"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long(reason="a further batch")) for seed in range(1, BATCHES))]
 )
@@ -102,7 +103,6 @@ def test_a_damaged_command_line_ends_in_one_message(seed: int, folder: Folder) -
     assert not os.path.exists("out")
 
 
-@pytest.mark.slow
 def test_every_command_line_that_is_damaged_here_was_good(folder: Folder) -> None:
     """Each does what it is for, or ends where Java, or a broker, would be needed."""
     for line in good(0, 100):

@@ -68,6 +68,7 @@ claim-check-storage-uri = "file:///tmp/x?secret-access-key={HUSH}"
     assert HUSH not in Path("truth/truth.json").read_text()
 
 
+@pytest.mark.slow
 def test_however_long_a_word_is_it_is_searched_once() -> None:
     """Not from each of its characters on, which would take minutes."""
     long = "9" * 1_000_000
@@ -170,6 +171,7 @@ def commands() -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", commands(), ids=lambda arguments: " ".join(arguments).replace(HUSH, "*"))
 def test_no_secret_is_said(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever else is wrong, and whatever is not."""

@@ -80,6 +80,7 @@ def test_a_stream_that_is_closed_or_full_changes_no_more_than_the_exit_code(
     assert (ended, [line for line in lines if "ticdc-sim" in line]) == (code, words) and "Traceback" not in lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [RUN, ("load", "plan.toml", "--print-plan"), VERIFY, ("inspect", "out"), ("scenarios", "--json")],
@@ -114,6 +115,7 @@ def test_a_reader_that_is_gone_changes_no_verdict(command: tuple[str, ...], code
     assert code or (Path("seen").is_dir() and Path("s.json").exists())
 
 
+@pytest.mark.slow
 def test_a_verdict_is_shown_before_the_disk_is_found_full(directory: Path, full_disk: None) -> None:
     yesterday = '<meta name="generator" content="ticdc-sim 0.1.0">'
     Path("report.html").write_text(yesterday)
@@ -132,6 +134,7 @@ def test_a_report_may_go_to_standard_output() -> None:
     assert shown.startswith("RIGHT") and "<!DOCTYPE html>\n" in shown and shown.endswith("</html>\n")
 
 
+@pytest.mark.slow
 def test_a_report_may_go_to_a_device() -> None:
     """Which is written to, and not replaced; a full one is told."""
     assert said("verify", "out", "--report", "/dev/null").code == 0

@@ -93,6 +93,7 @@ def test_no_input_is_overwritten_not_even_by_force(line: str, says: str, folder:
     assert content(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [f"{LOAD} --summary", f"{LOAD} --report", f"{RUN} --summary"])
 def test_a_file_of_somebody_else_is_replaced_by_force_only(line: str) -> None:
     arguments = line.split()
@@ -104,6 +105,7 @@ def test_a_file_of_somebody_else_is_replaced_by_force_only(line: str) -> None:
         assert said(*arguments, *more).code == 0, more
 
 
+@pytest.mark.slow
 def test_a_dash_is_standard_output_for_json() -> None:
     """Tables for people go to standard error then; a file of that name is `./-`."""
     for command in ("run s.sql --fixtures out", "load plan.toml --fixtures load --master none --duration 1s"):

@@ -105,6 +105,7 @@ def test_what_the_upstream_accepted_is_right(sql: str, uri: str, release: str) -
     assert (code, line.split(":")[0]) == (0, "RIGHT"), line
 
 
+@pytest.mark.slow
 def test_rows_that_no_message_is_about_are_proved_by_the_number_of_changes() -> None:
     """Of a diff whose rows at the start nobody tells: a lost change is wrong, and none is lost where the number fits."""
     for name, rows in (("before", "1,1\n2,2\n3,3\n"), ("after", "1,1\n2,9\n3,8\n")):
@@ -140,6 +141,7 @@ def test_what_comes_after_the_run_of_the_truth_is_unproved() -> None:
     assert (code, line.partition(" (")[0].partition(" up to")[0]) == (4, "UNPROVED: nothing is wrong, but watermarks")
 
 
+@pytest.mark.slow
 def test_an_update_without_its_old_row_is_one_of_a_row_that_is_there() -> None:
     """In Debezium, whose UPDATEs say what they are: one without `before` is no INSERT."""
     Path("c.toml").write_text("[sink.debezium]\noutput-old-value = false\n")

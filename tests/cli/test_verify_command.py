@@ -81,6 +81,7 @@ def rewrite(lines: Callable[[list[str]], list[str]]) -> None:
         shard.write_text("".join(lines(shard.read_text("utf-8").splitlines(True))), "utf-8")
 
 
+@pytest.mark.slow
 def test_a_stream_is_right_that_keeps_the_contract_and_leads_to_the_truth(copied: None) -> None:
     """Nothing has to be told but where the truth is, and nothing is left unchecked."""
     found = verified("stream", *TRUTH)

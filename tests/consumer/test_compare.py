@@ -68,6 +68,7 @@ def replace_bytes(directory: Path, old: bytes, new: bytes) -> None:
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", PROTOCOLS)
 def test_streams_of_other_times_are_equal(uri: str, played: Played, compared: Compared) -> None:
     """Unless their commit-ts and the times of building are compared, too."""
@@ -139,6 +140,7 @@ def test_people_read_one_line_a_difference(played: Played, capsys: pytest.Captur
     assert capsys.readouterr().out.startswith("equal: ")
 
 
+@pytest.mark.slow
 def test_a_mistake_is_one_line(
     played: Played, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_mistake_is_one_line(
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", ["protocol=csv", CANAL])
 def test_files_on_storage_of_two_runs_are_equal_whatever_their_time(
     parameters: str, played: Played, compared: Compared

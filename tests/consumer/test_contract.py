@@ -125,6 +125,7 @@ def test_each_violation_is_found_by_its_check(what: str) -> None:
     assert what not in IN_MILLISECONDS or check in told(stream, stream_spec(CANAL, False))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_row_in_a_wrong_place_is_found(data: st.DataObject) -> None:
     """A row is found in another partition, after a watermark, or after a later row of its table."""
@@ -142,6 +143,7 @@ def test_a_row_in_a_wrong_place_is_found(data: st.DataObject) -> None:
     assert bool(told(stream, ONCE)) == wrong
 
 
+@pytest.mark.slow
 @given(st.sampled_from(rows_of(good())), st.integers(-4000, 4000))
 def test_a_wrong_commit_ts_is_found(where: RowPlace, by: int) -> None:
     """A row keeps the contract only between its neighbours."""
@@ -313,6 +315,7 @@ def test_a_stream_without_its_beginning_is_noted() -> None:
     assert summary.notes == ("shop/0 begins in the middle, at offset 6: what was before it is not there",)
 
 
+@pytest.mark.slow
 def test_rows_follow_the_number_of_partitions_of_their_time() -> None:
     """A partition that is added needs no older watermark or statement."""
     stream, more = good(), replace(RESTARTS, partitions={"shop": PARTITIONS + 1})

@@ -13,6 +13,8 @@ from support.playing import play
 from simulator.consumer.verify.verification import RIGHT
 from simulator.sinks.files.directory import SCHEMAS
 
+pytestmark = pytest.mark.slow
+
 STORY = """
 CREATE DATABASE shop; USE shop;
 CREATE TABLE a (id INT PRIMARY KEY, n DECIMAL(10,2), s VARCHAR(9), d DATETIME);

@@ -177,6 +177,7 @@ def test_tables_and_columns_that_are_not_there_are_named(verified: Verified, dat
     assert found["notes"] == ["a.item: the database has no such table, looked for in 'main'. Did you mean 'items'?"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "says"),
     [
@@ -278,6 +279,7 @@ def test_values_of_postgresql_are_exact(server: str, verified: Verified) -> None
     assert 'failed: FATAL:  password authentication failed for user "reader"' in wrong
 
 
+@pytest.mark.slow
 def test_values_of_mysql_are_exact(verified: Verified) -> None:
     """Through the wire protocol, of a TiDB; with a database in the URL no other one is looked at."""
     rows = {"shop.typed": (TYPED, ROWS)}

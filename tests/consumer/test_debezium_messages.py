@@ -25,6 +25,7 @@ UPDATE t SET id = 3 WHERE id = 2;
 DELETE FROM t WHERE id = 3;"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("release", "more"), [("v8.0.0", ""), ("v8.5.7", "&debezium-disable-schema=true")])
 def test_a_stream_leads_to_the_rows_of_the_truth(
     tmp_path: Path, release: str, more: str, capsys: pytest.CaptureFixture[str]

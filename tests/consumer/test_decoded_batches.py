@@ -240,6 +240,7 @@ def other_values(time: bytes) -> Iterator[bytes]:
     yield from (b"0" + time[1:], b'"%s"' % time, time[:-3] + b".5", time + b"000000", b"1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "changed"),
     [

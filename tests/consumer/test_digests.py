@@ -71,6 +71,7 @@ def test_a_part_too_large_for_its_task_is_left_to_sorting(
     assert in_parts(stream, 5).rows is not None
 
 
+@pytest.mark.slow
 def test_too_many_suspects_are_all_rows(stream: list[pa.RecordBatch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digests, "SUSPECTS", 1)
     assert in_parts(stream, 1).rows is None

@@ -204,6 +204,7 @@ ALIKE = 1
 """Columns of which a mutation is tried, unless `--everything` is given."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PROTOCOLS]
 )

@@ -60,6 +60,7 @@ def test_a_correct_stream_leads_to_the_final_rows(protocol: str, extension: bool
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.sampled_from(rows_of(good())), st.sampled_from(SHAPES), st.sampled_from(["before", "after"]))
 def test_a_lost_row_change_and_a_changed_value_are_found(where: RowPlace, shape: tuple[str, bool], image: str) -> None:
@@ -69,6 +70,7 @@ def test_a_lost_row_change_and_a_changed_value_are_found(where: RowPlace, shape:
     assert changed is None or {} != replay(changed, *shape).counts
 
 
+@pytest.mark.slow
 def test_repeated_rows_change_nothing() -> None:
     stream = good()
     for messages in stream.values():
@@ -99,6 +101,7 @@ def test_a_row_that_moves_between_partitions_is_followed() -> None:
     assert {} == replay(stream).counts
 
 
+@pytest.mark.slow
 def test_a_dropped_table_starts_empty_again() -> None:
     stream = good()
     drop: list[Event] = [Ddl(ts(5), "DROP TABLE `orders`", 4, "ERASE")]

@@ -116,6 +116,7 @@ PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20), PARTITIO
 INSERT INTO t VALUES (1, 1), (11, 2), (21, 3);"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
@@ -145,6 +146,7 @@ def told(text: str, sink: str, rows: list[bytes], directory: Path) -> ReplayOutc
     return replayed(read_records(str(out)), sink.partition("=")[2].partition("&")[0], tables, after=after)
 
 
+@pytest.mark.slow
 def test_inferred_tables_are_replayed_as_far_as_possible(tmp_path: Path) -> None:
     """Earlier values of dropped or converted columns are unknown."""
     ends = create_table("CREATE TABLE t (id INT PRIMARY KEY, x INT)", "shop")

@@ -68,6 +68,7 @@ def without_place(document: Document) -> Document:
     return {name: value for name, value in document.items() if name not in ("file", "row")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
 def test_csv_says_what_canal_json_says(written: Written, inspected: Inspected, config: str) -> None:
     csv, canal = written("protocol=csv", config), written(CANAL, name="canal")
@@ -89,6 +90,7 @@ def test_csv_says_what_canal_json_says(written: Written, inspected: Inspected, c
     ]
 
 
+@pytest.mark.slow
 def test_recorded_files_of_a_real_ticdc_are_read(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """tests/endtoend: CSV in two forms, and Canal-JSON; of one case in four, unless `--everything` is given."""
     cases = sorted(RECORDED.glob("*.json.gz"))[:: 1 if request.config.getoption("--everything") else 4]

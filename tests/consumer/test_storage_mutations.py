@@ -239,6 +239,7 @@ MUTATED = {
 """The files that are mutated: others are as in CSV."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_each_tampered_file_is_named(writes: Writes, form: str) -> None:
     written = writes(
@@ -341,6 +342,7 @@ def remade_mutants(path: str, text: str) -> Iterator[tuple[str, Mutation]]:
             yield f"{what}: {name} re-made", instead(path, with_checksum(path, content), content)
 
 
+@pytest.mark.slow
 def test_each_tampered_schema_file_is_named(writes: Writes) -> None:
     written = writes("csv", TABLE.format("t000"))
     (path, content), *_ = ((path, text) for path, text in written.of_table("t000").items() if "/meta/" in path)
@@ -458,6 +460,7 @@ def json_mutants(lines: Sequence[bytes]) -> Iterator[RowMutant]:
             yield RowMutant(f"{form['type']}: {said}", line, text, key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "canal-json"])
 def test_each_tampered_row_is_named(writes: Writes, form: str) -> None:
     values = ", ".join(f"({key}, 'pen', 2.50)" for key in range(FIRST, FIRST + ROWS))

@@ -83,6 +83,7 @@ def without_truth(options: VerifyOptions, release: str, query: str, config: str 
     return replace(told, sink_uri=f"{out.as_uri()}?{query}", config=out.parent / "changefeed.toml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["v8.5.3", "new:v8.5.7"])
 @pytest.mark.parametrize("form", FORMS)
 def test_values_of_all_types_and_statements_lead_to_the_truth(form: str, release: str, tmp_path: Path) -> None:
@@ -96,6 +97,7 @@ def test_values_of_all_types_and_statements_lead_to_the_truth(form: str, release
     }
 
 
+@pytest.mark.slow
 def test_csv_that_is_read_by_columns_is_what_is_read_row_by_row(tmp_path: Path) -> None:
     written(tmp_path, SQL)
     (tmp_path / "changefeed.toml").write_text(TIMED)
@@ -124,6 +126,7 @@ def test_a_failure_names_its_file_and_row(tmp_path: Path, header: bool) -> None:
     assert example.what.startswith("no row as [sink.csv] says: it does not begin with I, U or D")
 
 
+@pytest.mark.slow
 def test_a_missing_file_that_an_index_names_is_not_wrong(tmp_path: Path) -> None:
     """TiCDC writes the index first, and may be stopped then."""
     uri = f"{(tmp_path / 'out').as_uri()}?protocol=csv&flush-interval=2s"
@@ -160,6 +163,7 @@ def test_an_update_that_may_move_its_row_says_nothing_of_the_old_one(tmp_path: P
     assert verify(without_truth(options, "v6.5.0", "protocol=csv")).verdict == RIGHT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "parameters", "again"),
     [
@@ -180,6 +184,7 @@ def test_a_database_is_dropped_with_and_without_a_file(
     assert verify(without_truth(options, release, f"protocol=csv{parameters}")).verdict == RIGHT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "name"),
     [("types-1", "csv-more"), ("txn-1", "canal-file"), ("ddl-1", "canal-file"), ("story-2001", "csv-more")],

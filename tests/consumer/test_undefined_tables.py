@@ -63,6 +63,7 @@ def without(options: str, op: str, number: int = 0) -> tuple[Record, ...]:
     return whole[: places[number]] + whole[places[number] + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS)
 def test_row_changes_of_ticdc_agree_across_statements(options: str) -> None:
     """The table starts anew after a statement; a table without a handle key is not checked."""

@@ -89,6 +89,7 @@ def checks(verification: Verification) -> set[str]:
     return {failure.check for failure in verification.failures}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("story", "protocol", "release", "given", "verdict"),
     [
@@ -133,6 +134,7 @@ def test_a_right_storage_is_right_without_the_release(tmp_path: Path) -> None:
     assert verified(tmp_path, AFTER).verdict == RIGHT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["", f"&{TIMED}", f"&{TIMED}&avro-enable-watermark=true"])
 def test_rows_of_avro_count_where_they_are_in_their_partition(tmp_path: Path, more: str) -> None:
     """Whether they tell their commit-ts or not; names in messages are those that Avro allows."""
@@ -145,12 +147,14 @@ def test_rows_of_avro_count_where_they_are_in_their_partition(tmp_path: Path, mo
         assert untimed == [f"the commit-ts of {'3 DELETEs' if more else '11 row changes'}"]
 
 
+@pytest.mark.slow
 def test_avro_of_the_new_architecture_tells_the_commit_ts_of_deletes(tmp_path: Path) -> None:
     recorded(tmp_path, "types", f"avro&{WATERMARKS}", "new:v8.5.7", DISPATCHED.format("index-value"))
     found = verified(tmp_path, restarts=False)
     assert (found.verdict, found.not_checked) == (RIGHT, ()), found.failures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["v7.1.5", "v8.5.3"])
 def test_a_stream_with_row_checksums_is_right(tmp_path: Path, release: str) -> None:
     """Messages have a boolean then, as no column has."""
@@ -208,6 +212,7 @@ GONE = "INSERTs and UPDATEs of test.gone"
 CANAL = f"canal-json&{TIMED}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("story", "protocol", "given", "change", "check", "what"),
     [

@@ -83,6 +83,7 @@ def compared(summaries: list[PartitionSummary]) -> list[PartitionSummary]:
     return [comparable(summary) for summary in summaries]
 
 
+@pytest.mark.slow
 def test_pieces_of_a_right_stream_add_up_to_it(stream: tuple[Path, Path], spec: StreamSpec) -> None:
     places = partitions(str(stream[0]))
     pieces = read(places, spec, RECORDS)
@@ -115,6 +116,7 @@ def test_statements_are_found_in_pieces(stream: tuple[Path, Path], monkeypatch: 
 DAMAGE = ("lose", "repeat", "swap", "move")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 8, 2))
 def test_pieces_of_a_broken_stream_find_what_one_task_finds(
     stream: tuple[Path, Path], spec: StreamSpec, tmp_path: Path, seed: int
@@ -161,5 +163,6 @@ def test_of_a_file_only_the_asked_row_groups_are_read(stream: tuple[Path, Path],
     assert (100, 249) == (offsets[0], offsets[-1])
 
 
+@pytest.mark.slow
 def test_the_verdict_on_the_whole_is_right(stream: tuple[Path, Path]) -> None:
     assert not verify(VerifyOptions(str(stream[0]), truth=stream[1], master="none")).failures

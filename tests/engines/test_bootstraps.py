@@ -66,6 +66,7 @@ def sent(story: Plan, changefeed: Changefeed, release: Release, owned: tuple[int
     return by_partition(messages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["v7.5.7", "v8.5.3", "new:v8.5.5"])
 def test_every_task_sends_the_bootstraps_of_its_partitions(release: str, tmp_path: Path) -> None:
     """And a changefeed that plays the steps one by one the same ones as a run of all."""

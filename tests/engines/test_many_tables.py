@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def test_a_destination_is_one_partition_of_one_topic(counts: list[int]) -> None:
     assert found == [(topic, partition) for topic, count in enumerate(counts) for partition in range(count)]
 
 
+@pytest.mark.slow
 def test_a_watermark_reaches_every_partition_of_every_topic(tmp_path: Path) -> None:
     (tmp_path / "before").mkdir()
     for number in range(TABLES):

@@ -52,6 +52,7 @@ def contents(source: object) -> list[tuple[int, int, bytes | None]]:
     return sorted((record.partition, record.offset, record.value) for record in read_records(str(source)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_topic_that_grows_keeps_the_contract(protocol: str, tmp_path: Path) -> None:
     out, truth = tmp_path / "out", ("--truth", tmp_path / "truth")
@@ -92,6 +93,7 @@ def where(messages: Sequence[Message], kind: type, after: int, until: int) -> se
     }
 
 
+@pytest.mark.slow
 def test_what_is_no_growth_is_refused(tmp_path: Path) -> None:
     with TiCDC(RELEASE, sink_uri=uri("canal-json"), config=BY_KEY, fixtures=tmp_path / "out") as ticdc:
         ticdc.execute(BEFORE)

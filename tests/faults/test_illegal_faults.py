@@ -92,11 +92,13 @@ EXPECTED = {
 """By fault, the checks that notice it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", [OPEN, CANAL])
 def test_without_a_fault_the_story_is_right(sent: Sent, uri: str) -> None:
     assert breaches(sent(uri)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("uri", "name"), EVERY)
 def test_each_illegal_fault_breaks_its_own_rule_and_touches_one_event(sent: Sent, uri: str, name: str) -> None:
     right, wrong = contents(sent(uri)), contents(sent(uri, name))
@@ -107,6 +109,7 @@ def test_each_illegal_fault_breaks_its_own_rule_and_touches_one_event(sent: Sent
     assert wrong != right
 
 
+@pytest.mark.slow
 def test_a_lost_row_is_the_next_one_of_its_table_and_a_watermark_falls_as_far_as_it_is_told_to(sent: Sent) -> None:
     def changed(uri: str, name: str, **keys: object) -> tuple[list[str], list[str]]:
         right, wrong = Counter(contents(sent(uri))), Counter(contents(sent(uri, name, **keys)))
@@ -191,6 +194,7 @@ def test_a_table_is_named_with_its_database() -> None:
         ticdc.fault("lose-row", table="item")
 
 
+@pytest.mark.slow
 def test_bootstrap_of_a_table_does_not_come_while_the_fault_lasts() -> None:
     """Then it comes again, with those of other tables."""
 

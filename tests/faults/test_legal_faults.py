@@ -351,6 +351,7 @@ STEP = st.one_of(st.builds('sql = "{}"'.format, STATEMENT), FAULT, st.sampled_fr
 ROWS_OF_TWO_STEPS = ['sql = "REPLACE INTO item VALUES (1, 1)"', 'sql = "REPLACE INTO item VALUES (2, 1)"']
 
 
+@pytest.mark.slow
 @example(['fault = "table-order"', *ROWS_OF_TWO_STEPS, 'sql = "TRUNCATE TABLE other"'], CANAL, "v7.5.3", BY_KEY_TOML)
 @example(
     [ROWS_OF_TWO_STEPS[0], 'fault = "move-table"\ntable = "test.item"', 'sql = "REPLACE INTO other VALUES (1, 1)"',

@@ -28,6 +28,7 @@ def batches(ticdc: TiCDC) -> list[str]:
     return ["".join(event.table for event in events) for events in found if events]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "events", "wanted"),
     [

@@ -63,6 +63,7 @@ def scenario(directory: Path, fault: str, protocol: str = CANAL) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "after"), [*((CANAL, after) for after in (1, 3, 6)), *((protocol, 3) for protocol in PROTOCOLS[1:])]
 )

@@ -46,7 +46,7 @@ REPLICATED = {code for code in Action if code in releases.find(RELEASE).allowed_
 those vectors, and lacks 19, 41 and 72."""
 
 
-FAST = "ddl-limits|ddl-partition|sql-checks|sql-dml|sql-foreign-keys.*|sql-lengths|sql-modes-2"
+FAST = "ddl-limits|sql-checks|sql-foreign-keys.*|sql-lengths"
 """Recordings that are not marked slow: those that are played in a second or two."""
 
 

@@ -29,7 +29,7 @@ from support.vectors.files import STORIES, parametrize
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
 
-FAST = "2027|2047|2054"
+FAST = "2047"
 """Stories that are not marked slow: short ones."""
 
 

@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import click
+import pytest
 
 from simulator.cli.tree import commands
 from simulator.consumer.decode import DECODERS
@@ -51,6 +52,7 @@ def texts(path: Path) -> list[tuple[int, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_protocol_is_named_where_it_is_made_and_compared_nowhere_else() -> None:
     """Not written into a message either: its Codec has the name; what TiCDC checks of others stands in the table."""
     made, others = CODECS.keys() - MEANS_MORE, {protocol.name for protocol in OTHERS} - MEANS_MORE

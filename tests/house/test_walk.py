@@ -99,6 +99,7 @@ def handled() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_file_of_the_walk_handles_the_row_as_the_walk_says(handled: dict[str, set[str]]) -> None:
     wrong = {path: types for path, types in walk() if not handled[path] or not handled[path].issuperset(types)}
 

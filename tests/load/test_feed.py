@@ -96,6 +96,7 @@ def test_a_watermark_lies_between_two_windows_and_a_statement_before_it(text: st
     assert altering <= {window.watermark for window in seen} and bool(altering) == (text != PLAN)
 
 
+@pytest.mark.slow
 def test_what_is_observed_is_what_was_sent() -> None:
     messages = list[Message]()
     seen = played(Run(), messages)
@@ -111,6 +112,7 @@ def test_what_is_observed_is_what_was_sent() -> None:
     assert all(window.handed_out <= window.began <= window.ended for window in seen)
 
 
+@pytest.mark.slow
 def test_the_checkpoint_is_written_before_the_watermark_and_gone_at_the_end(tmp_path: Path) -> None:
     run, found = Run(PLAN + DDL), list[tuple[int, int]]()
 
@@ -259,6 +261,7 @@ def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     store.close()
 
 
+@pytest.mark.slow
 def test_a_load_that_goes_on_has_the_sums_of_all_row_changes(tmp_path: Path) -> None:
     """As one that was never stopped, through the checkpoint."""
     run = Run(PLAN + DDL)

@@ -32,6 +32,7 @@ kinds = ["add-column", "truncate"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["json", "avro"])
 def test_every_row_has_a_schema_that_was_told_before_it(tmp_path: Path, encoding: str) -> None:
     """BOOTSTRAP comes first in every partition, and again after so many rows; a table that is emptied has a new id, and

@@ -55,6 +55,7 @@ def assert_right(out: Path, truth: Path) -> None:
     assert sum(table.found or 0 for table in verification.compared) > 50
 
 
+@pytest.mark.slow
 def test_the_files_lead_to_the_truth(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_right(*loaded(plan, "out", "none"))
     assert len(list((plan.parent / "out").glob("d/*/4*"))) > 2, "statements begin versions"
@@ -72,6 +73,7 @@ def test_spark_writes_the_same_files(plan: Path) -> None:
     assert in_process == on_spark
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_in_the_next_files(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed twice: a run that went on is killed as well."""
     with killed_at(monkeypatch, 40):

@@ -74,6 +74,7 @@ def changed(records: Iterable[Record], tables: Mapping[Name, Table]) -> dict[tup
     return {key: change for key, change in found.items() if change[0] != change[1]}
 
 
+@pytest.mark.slow
 def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(tmp_path: Path) -> None:
     """The values before and after are equal."""
     run = Run(SHOP)
@@ -86,6 +87,7 @@ def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(t
     assert kinds == {(True, False), (False, False), (False, True)}
 
 
+@pytest.mark.slow
 def test_formats_hold_the_same_rows(tmp_path: Path) -> None:
     run = Run(ALTERED)
     csv, parquet = (written(run, 2_345, tmp_path / format, format) for format in directories.FORMATS)
@@ -135,6 +137,7 @@ mix = {inserts = 40, updates = 20, deletes = 40}
 """
 
 
+@pytest.mark.slow
 def test_a_row_that_came_and_went_is_missed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without it the stream leads to the rows of the truth, too."""
     (tmp_path / "plan.toml").write_text(COMES_AND_GOES)

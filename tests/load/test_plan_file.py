@@ -76,6 +76,7 @@ def mistakes(text: str) -> list[str]:
     return [str(each).removeprefix("plan: ") for each in raised.value.args]
 
 
+@pytest.mark.slow
 def test_a_plan_says_tables_rows_and_statements(tmp_path: Path) -> None:
     """Parents come before the tables that refer to them, and keep their initial rows; options win over the file."""
     plan = load_plan(written(tmp_path, PLAN))
@@ -234,6 +235,7 @@ def test_what_cannot_be_is_refused(text: str, mistake: str) -> None:
     assert [each[: len(mistake)] for each in mistakes(text)] == [mistake]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", library.preset_names())
 def test_every_preset_is_a_plan(name: str) -> None:
     plan: LoadPlan = load_plan(library.preset_file(name))

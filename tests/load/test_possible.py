@@ -80,6 +80,7 @@ def test_a_load_with_more_rows_than_a_key_holds_is_refused(
     assert words in refusal(planned(tmp_path, definition, f"{more}\n"), capfd, *options)
 
 
+@pytest.mark.slow
 def test_truncate_in_time_makes_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     load = ("--rate", "100", "--duration")
     for entry, duration in (('every = "1s"\nkinds = ["truncate"]', "4s"), ('at = "1s"\nsql = "TRUNCATE visit"', "2s")):
@@ -89,6 +90,7 @@ def test_truncate_in_time_makes_room(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "tinyint counts from 1 to 127" in refusal(plan, capfd, *load, "9s")
 
 
+@pytest.mark.slow
 def test_a_load_without_end_says_how_long_it_lasts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plan = planned(tmp_path, "id TINYINT PRIMARY KEY", "rows = 5\n")
     assert play("load", plan, "--master", "none", "--console", "--sink-uri", URI, "--rate", "100") == 2

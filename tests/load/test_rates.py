@@ -114,6 +114,7 @@ def test_bursts_before_a_late_step_are_not_too_many() -> None:
         made("1000, 365d:2000, every 1s: 5000 for 100ms")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

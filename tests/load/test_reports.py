@@ -51,6 +51,7 @@ def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[
     assert len({point.seconds for point in found[1:-1]}) <= 1
 
 
+@pytest.mark.slow
 def test_a_weekend_fits_and_says_the_same() -> None:
     """Windows of a minute for two and a half days."""
     series, seconds = LoadSeries(), 60 * 3600

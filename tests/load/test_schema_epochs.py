@@ -128,6 +128,7 @@ def test_truncate_begins_the_table_again_under_another_id() -> None:
     assert ids[0][:1] == ids[1][:1] == ids[2][:1]
 
 
+@pytest.mark.slow
 def test_a_run_that_begins_later_has_the_same_epochs() -> None:
     run = Run(shop_plan(IN_TURN + AT_RANDOM), CANAL)
     whole = list(islice(run.epochs(), 25))

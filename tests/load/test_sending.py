@@ -93,6 +93,7 @@ def test_tasks_may_change_places_from_window_to_window(protocol: str) -> None:
     assert by_partition(messages) == by_partition(one_by_one(made, range(0, 401, 100)))
 
 
+@pytest.mark.slow
 def test_little_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sender_module, "MOST_BYTES", 5000)
     made = of("canal-json")
@@ -139,6 +140,7 @@ def sent(made: SchemaEpoch, end_ms: int, pace: Pace, stop_request: StopRequest |
     return sink, began
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_records_go_out_when_they_are_due_in_the_order_of_their_partition(protocol: str) -> None:
     made = of(protocol)
@@ -157,6 +159,7 @@ def test_a_window_that_is_late_catches_up() -> None:
     assert sink.came[-1][0] - began < 1.5
 
 
+@pytest.mark.slow
 def test_nothing_is_held_back_once_an_end_is_asked_for() -> None:
     stop_request = StopRequest()
     stop_request.number = 2
@@ -170,6 +173,7 @@ def counts(reports: Sequence[TaskReport]) -> Counter[int]:
     return sum((Counter({op: rows}) for report in reports for _, op, _, rows in report.changes), Counter[int]())
 
 
+@pytest.mark.slow
 def test_a_report_is_of_the_window_alone() -> None:
     made = of("open-protocol")
     sink = MemorySink([], ["load"])

@@ -38,6 +38,7 @@ def planned(directory: Path, *statements: tuple[str, str], more: str = "") -> Pa
     return directory / "plan.toml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", [CANAL, OPEN])
 def test_rows_follow_the_schema_of_statements_at_their_times(protocol: str, tmp_path: Path) -> None:
     """Among them are renames, a new database, a changed type, TRUNCATE, and statements at intervals beside them."""

@@ -38,6 +38,7 @@ def test_a_real_kafka_holds_what_the_fixtures_hold(spark: SparkSession, tmp_path
     assert_contract(read_records(str(tmp_path / "out")), load(uri), {"airports-of-diff": 3}, BEFORE, AFTER)
 
 
+@pytest.mark.slow
 def test_parquet_fixtures_hold_the_same_records_as_json_lines(tmp_path: Path) -> None:
     for format in ("jsonl", "parquet"):
         options = ("--fixtures", tmp_path / format, "--fixtures-format", format)
@@ -45,6 +46,7 @@ def test_parquet_fixtures_hold_the_same_records_as_json_lines(tmp_path: Path) ->
     assert list(read_records(str(tmp_path / "jsonl"))) == list(read_records(str(tmp_path / "parquet")))
 
 
+@pytest.mark.slow
 def test_another_seed_moves_rows_in_time_and_changes_nothing_else(tmp_path: Path) -> None:
     uri, values, contents = AIRPORTS.replace("open-protocol", "canal-json"), [], []
     for seed in ("1", "2"):

@@ -59,6 +59,7 @@ def test_what_is_as_expected_is_played(folder: Path, steps: str, capsys: pytest.
     assert capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_events_are_read_back_from_the_messages_of_the_protocol(folder: Path) -> None:
     assert played(folder, EVENTS, "canal-json") == 0
 
@@ -149,6 +150,7 @@ def assert_otherwise(said: str, lines: list[str], place: str) -> None:
     assert place in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [

@@ -64,6 +64,7 @@ def of(events: list[RowEvent], table: str) -> list[RowEvent]:
     return [event for event in events if event.table == table]
 
 
+@pytest.mark.slow
 def test_as_many_rows_come_change_and_go_as_it_says(tmp_path: Path) -> None:
     """Each change begins with what the one before left, in transactions of so many rows, evenly in the time."""
     items = of(played(tmp_path, SHOP), "item")
@@ -84,6 +85,7 @@ def test_as_many_rows_come_change_and_go_as_it_says(tmp_path: Path) -> None:
     assert first.after is not None and str(first.after["made"]).endswith(f".{times[0] % 1000:03}")
 
 
+@pytest.mark.slow
 def test_keys_go_on_behind_those_that_are_there(tmp_path: Path) -> None:
     """A second step of the same table, in a unique column of text, too; rows of a table without a clustered key."""
     again = SHOP + '[[step]]\ngenerate = "customer"\ninserts = 20\ncolumns = {email = "email"}\n'
@@ -95,6 +97,7 @@ def test_keys_go_on_behind_those_that_are_there(tmp_path: Path) -> None:
     assert Counter(event.op for event in of(events, "part")) == {"INSERT": 40, "UPDATE": 40, "DELETE": 10}
 
 
+@pytest.mark.slow
 def test_rows_that_refer_to_a_deleted_one_go_in_its_transaction(tmp_path: Path) -> None:
     events = played(tmp_path, SHOP + '[[step]]\ngenerate = "customer"\ndeletes = 30\nrows-per-transaction = 7\n')
     assert {event.op for event in events[-30:]} == {"DELETE"}
@@ -104,6 +107,7 @@ def test_rows_that_refer_to_a_deleted_one_go_in_its_transaction(tmp_path: Path) 
     assert all(event.before and gone[event.before["customer"]] == event.commit_ts for event in last)
 
 
+@pytest.mark.slow
 def test_columns_have_the_generators_of_a_load_and_updates_its_skew(tmp_path: Path) -> None:
     """Weights, NULLs, texts of a length, counts, times; nine of ten updates are of a tenth of the rows."""
     events = played(
@@ -144,12 +148,14 @@ seen = { time = "changed" }
     assert len(hot) > 0.6 * len(changed)
 
 
+@pytest.mark.slow
 def test_a_column_of_any_type_has_values_that_it_takes(tmp_path: Path) -> None:
     events = played(tmp_path, TABLES + '[[step]]\ngenerate = "every"\ninserts = 50\nupdates = 20\n')
     assert Counter(event.op for event in events) == {"INSERT": 50, "UPDATE": 20}
     assert all(value is not None for event in events for value in (event.after or {}).values())
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:
     """And another seed other rows."""
     for out, options in {"one": (), "two": (), "other": ("--seed", "9")}.items():

@@ -60,6 +60,7 @@ def messages() -> list[Message]:
     return found
 
 
+@pytest.mark.slow
 def test_steps_played_one_at_a_time_give_what_a_run_of_them_gives(tmp_path: Path, messages: list[Message]) -> None:
     """Byte for byte, where a message is an event; protocols that batch end a batch with each step."""
     scenario = tmp_path / "scenario.toml"
@@ -161,6 +162,7 @@ def messages_of(protocol: str, tag: str, prompt: bool) -> list[Message]:
     return sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "tag"),
     [("open-protocol", "v8.5.3"), ("open-protocol", "v6.5.6"), ("canal-json", "v8.5.3"), ("simple", "v8.5.3")],

@@ -71,6 +71,7 @@ class Story:
         return Counter(repr(each.event) for each in read if "TableSchema" not in repr(each.event))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["v6.5.0", "v6.5.2", "v8.5.3", "new:v8.5.7"])
 def test_a_run_that_is_killed_at_any_file_goes_on_in_the_next_files(
     tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch

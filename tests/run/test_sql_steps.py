@@ -357,6 +357,7 @@ STATEMENT = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.lists(STATEMENT, min_size=1, max_size=15))
 def test_each_change_begins_with_what_the_one_before_left(statements: list[str]) -> None:

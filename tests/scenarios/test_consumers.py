@@ -83,6 +83,7 @@ def example() -> Any:
 Consumer = example()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("without", "wrong"),
     [

@@ -19,6 +19,8 @@ from simulator.run.library import Shipped, shipped
 from simulator.sinks.memory import Message
 from simulator.ticdc.codecs import Schema
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = {"airports"}
 """Scenarios of snapshots, which tests/engines plays."""

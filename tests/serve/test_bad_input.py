@@ -61,6 +61,7 @@ def test_passwords_are_checked(guarded: TiCDCServer, connect: Connect) -> None:
         assert refusal(connect, guarded.port, user=user, password=password) == (1045, text)
 
 
+@pytest.mark.slow
 def test_a_password_is_checked_over_tls(tmp_path: Path, connect: Connect) -> None:
     key, name = (
         ec.generate_private_key(ec.SECP256R1()),
@@ -84,6 +85,7 @@ def test_a_password_is_checked_over_tls(tmp_path: Path, connect: Connect) -> Non
         assert client.run("SELECT VERSION()") == (("8.0.11-TiDB-v8.5.3",),)
 
 
+@pytest.mark.slow
 def test_a_stranger_is_no_error_of_the_server(connect: Connect, capfd: pytest.CaptureFixture[str]) -> None:
     """As a health check, which opens a connection and closes it; and bytes that are no handshake harm nobody."""
     half = (b"", b"\x01", b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\1")
@@ -99,6 +101,7 @@ def test_a_stranger_is_no_error_of_the_server(connect: Connect, capfd: pytest.Ca
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_many_connections_at_once(ticdc_server: ServedDatabase, connect: Connect) -> None:
     clients = [connect(ticdc_server.port) for _ in range(200)]
     assert len({client.run("SELECT CONNECTION_ID()") for client in clients}) == 200
@@ -117,6 +120,7 @@ def test_what_cannot_be_is_refused_by_name(ticdc_server: ServedDatabase, connect
     assert client.run("SELECT 1") == ((1,),)
 
 
+@pytest.mark.slow
 def test_a_packet_above_max_allowed_packet_ends_the_connection(ticdc_server: ServedDatabase, connect: Connect) -> None:
     client = connect(ticdc_server.port)
     client._sock.sendall(b"\xff\xff\xff\x00" + bytes(0xFFFFFF))
@@ -150,6 +154,7 @@ class Reconnecting(TiCDC):
         pass
 
 
+@pytest.mark.slow
 def test_a_kafka_that_is_gone_is_told_once(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     with Reconnecting(databases=(), start_ts=tso.compose(time.time_ns() // 1_000_000)) as ticdc:
@@ -172,6 +177,7 @@ def test_a_kafka_that_is_gone_is_told_once(connect: Connect, monkeypatch: pytest
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refuses", [False, True])
 def test_a_commit_without_kafka_waits_or_is_refused(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, refuses: bool

@@ -172,6 +172,7 @@ class Order(Base):
     customer: Mapped[Customer] = relationship(back_populates="orders")
 
 
+@pytest.mark.slow
 def test_sqlalchemy(shop: ServedDatabase) -> None:
     engine = sa.create_engine(f"mysql+pymysql://{shop.user}@{shop.host}:{shop.port}/{shop.name}")
     Base.metadata.create_all(engine)

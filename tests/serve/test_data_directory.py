@@ -39,6 +39,7 @@ def served(tmp_path: Path, connect: Callable[..., Any]) -> Served:
     return server_and_client
 
 
+@pytest.mark.slow
 def test_rows_definitions_and_ids_are_there_again(served: Served) -> None:
     with served() as (_, client):
         client.run("CREATE DATABASE shop", "CREATE TABLE shop.item (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(9))")
@@ -63,6 +64,7 @@ def test_global_variables_are_there_again(served: Served) -> None:
             assert client.run("SELECT @@time_zone, @@tidb_enable_check_constraint") == (("+02:00", 1),)
 
 
+@pytest.mark.slow
 def test_a_resumed_changefeed_sends_what_is_above_the_checkpoint(served: Served) -> None:
     with served() as (server, client):
         client.run("CREATE TABLE item (id INT PRIMARY KEY)", "INSERT INTO item VALUES (1)", "CALL ticdc.watermark()")

@@ -53,6 +53,7 @@ def test_a_program_that_serves_can_be_profiled(ticdc_server: ServedDatabase, con
     profiled()
 
 
+@pytest.mark.slow
 def test_kill_query_leaves_the_connection(ticdc_server: ServedDatabase, connect: Connect) -> None:
     client, other = (connect(ticdc_server.port, database=ticdc_server.name) for _ in range(2))
     numbers: list[int] = []

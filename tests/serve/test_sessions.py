@@ -205,6 +205,7 @@ STORIES = {
 """A line is a statement of a client, and behind an arrow its answer; one that waits goes on later."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("story", STORIES.values(), ids=list(STORIES))
 def test_a_story_of_several_clients(story: str, two: Clients, connect: Connect, ticdc_server: ServedDatabase) -> None:
     clients = dict(enumerate(two, start=1))
@@ -242,6 +243,7 @@ def test_a_negative_id_is_answered_without_its_sign(two: Clients) -> None:
     assert one.run("SELECT * FROM note") == ((-5, "c"),)
 
 
+@pytest.mark.slow
 def test_a_client_that_is_gone_leaves_nothing(two: Clients) -> None:
     one, other = two
     one.run("BEGIN", "UPDATE item SET n = 11 WHERE id = 1")

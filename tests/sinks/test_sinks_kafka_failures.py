@@ -239,6 +239,7 @@ class BrokersWithoutSome:
         self.closed = True
 
 
+@pytest.mark.slow
 def test_a_request_goes_to_the_next_broker_when_one_refuses_until_dial_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = KafkaConnectionError("111 ECONNREFUSED")
     some, none = BrokersWithoutSome(refused, NodeNotReadyError(1)), BrokersWithoutSome(*[refused] * 1000)

@@ -71,6 +71,7 @@ def test_a_flush_interval_of_simulated_time_makes_a_file(tmp_path: Path) -> None
     assert [text for path, text in files.items() if path.endswith("CDC.index")] == [f"{names_in(files)[-1]}\n"]
 
 
+@pytest.mark.slow
 def test_a_file_ends_behind_the_transaction_that_reaches_file_size(tmp_path: Path) -> None:
     insert = "INSERT INTO shop.page VALUES ({0}, REPEAT('x', 100000)), ({0} + 1, REPEAT('y', 100000))"
     statements = [insert.format(number) for number in range(0, 30, 2)]

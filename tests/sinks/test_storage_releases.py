@@ -84,6 +84,7 @@ DEFAULTS = {"v6.5.2": None, "v6.5.3": "x", "v7.1.0": None, "v7.1.1": "x"}
 """Of a column in schema files."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", sorted({*PATHS, *ROWS, *DEFAULTS}))
 def test_csv_files_of_a_release_are_what_its_sources_say(tmp_path: Path, release: str) -> None:
     """Statements on databases have files only where schema files lie in `meta`."""
@@ -119,6 +120,7 @@ def verified_rows(directory: Path, unproved: bool = False) -> int:
     return sum(table.found or 0 for table in verification.compared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("protocol", ["csv", "canal-json"])
 def test_the_files_of_every_release_lead_to_the_truth(tmp_path: Path, release: str, protocol: str) -> None:
@@ -127,6 +129,7 @@ def test_the_files_of_every_release_lead_to_the_truth(tmp_path: Path, release: s
     assert verified_rows(tmp_path) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["v6.5.2", "new:v8.5.7"])
 def test_two_runs_at_different_times_have_equal_files(tmp_path: Path, release: str) -> None:
     """With a header and ids where the release has them."""
@@ -163,6 +166,7 @@ IDS = "[sink.cloud-storage-config]\nuse-table-id-as-path = true\n"
 HEADER = "output-field-header = true\n"
 
 
+@pytest.mark.slow
 def test_directories_have_the_ids_of_tables_and_partitions(tmp_path: Path) -> None:
     """The statement is in the directory of the table, and each partition has a schema file of its own."""
     files = written(tmp_path, "new:v8.5.7", TIMED + IDS)
@@ -179,6 +183,7 @@ def test_directories_have_the_ids_of_tables_and_partitions(tmp_path: Path) -> No
     assert [path.split("/")[1] for path in shown if path.startswith(("102/", "103/"))].count("meta") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "names"),
     [("new:v8.5.7", "id,name,twice"), ("new:v26.3.4", "id,name"), ("new:v9.0.0-beta.2.pre", "id,name,twice")],
@@ -195,6 +200,7 @@ def test_a_file_begins_with_the_names_of_columns(tmp_path: Path, release: str, n
 SELECTED = "[[sink.column-selectors]]\nmatcher = ['shop.item']\ncolumns = ['id', 'n']\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["csv", "canal-json"])
 @pytest.mark.parametrize(("release", "selects"), [("new:v26.3.3", False), ("new:v26.3.4", True), ("v8.5.3", False)])
 def test_column_selectors_concern_files_from_26_3_4_on(

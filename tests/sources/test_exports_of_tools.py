@@ -98,6 +98,7 @@ def export(directory: Path, files: dict[str, bytes | str]) -> Path:
     return directory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_dump_in_one_file_has_many_tables(changes: Changes, tmp_path: Path, compressed: bool) -> None:
     """Its DDL is executed; comments, views and triggers are none of its rows."""
@@ -134,6 +135,7 @@ def test_a_dump_is_the_directory_of_the_same_tables(changes: Changes, tmp_path: 
     assert changes(dump, before=directory) == []
 
 
+@pytest.mark.slow
 def test_a_dump_in_utf16_without_a_word_of_it_is_named(changes: Changes, tmp_path: Path) -> None:
     """With the option that reads it."""
     (tmp_path / "dump.sql").write_bytes(MYSQLDUMP.encode("utf-16"))
@@ -186,6 +188,7 @@ PLUS = ("--csv-separator", "|+|", "--csv-delimiter", "")
 SCHEMA = "CREATE TABLE `t` (`id` int PRIMARY KEY, `v` varchar(20), `b` varbinary(9));"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "options", "row"),
     [

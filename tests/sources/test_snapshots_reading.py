@@ -229,6 +229,7 @@ def test_a_task_of_two_snapshots_reads_about_the_same_keys_of_both(
     assert together > 0.8 * 4000, "rows of before whose key is in the same task's rows of after"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["parquet", "sql", "csv"])
 def test_a_batch_has_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """In rows and in bytes, even where a row group looks small because its values repeat."""
@@ -246,6 +247,7 @@ def test_a_batch_has_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert max(batch.nbytes for batch in batches) < 50_000
 
 
+@pytest.mark.slow
 def test_a_row_group_that_repeats_large_values_is_read_in_few_rows(tmp_path: Path) -> None:
     """Its footer counts each value once."""
     path = tmp_path / "t.parquet"

@@ -96,6 +96,7 @@ def test_csv_values_survive(folder: Path, block: int, rows: Rows, escape: bool, 
     assert csv_rows(path, block, escape) == expected(rows)
 
 
+@pytest.mark.slow
 @given(rows=ROWS, piece=st.integers(1, 200), statement=st.integers(1, 4), escape=st.booleans(), quotes=QUOTES)
 def test_pieces_of_a_file_make_the_whole(
     folder: Path, rows: Rows, piece: int, statement: int, escape: bool, quotes: list[bytes]

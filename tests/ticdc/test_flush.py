@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -131,6 +132,7 @@ def test_up_to_7_3_all_rows_of_a_flush_share_messages_in_commit_order(
         ]
 
 
+@pytest.mark.slow
 def test_before_6_0_nothing_but_a_watermark_ends_a_flush() -> None:
     """6.0 brought the limit of 2048 rows; memory has one of its own."""
     stream = [(ts, 0, ts % 2, 0, 0) for ts in range(TICK_ROWS + 1)]

@@ -103,6 +103,7 @@ DIFFERENT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "pairs", "same"), [(kind, of[kind], of is EQUAL) for of in (EQUAL, DIFFERENT) for kind in of]
 )

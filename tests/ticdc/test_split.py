@@ -349,6 +349,7 @@ def pairs(events: Iterable[Event], name: str) -> dict[int, list[tuple[str, str]]
     return found
 
 
+@pytest.mark.slow
 def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(states: tuple[Path, Path], tmp_path: Path) -> None:
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
     events = run_events(states, tmp_path)

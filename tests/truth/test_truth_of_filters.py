@@ -113,6 +113,7 @@ def test_python_says_the_truth_at_any_watermark(tmp_path: Path) -> None:
     assert rows(state(tmp_path / "then"), "t") == ["1"]
 
 
+@pytest.mark.slow
 def test_what_a_long_session_keeps_for_a_truth_is_kept_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

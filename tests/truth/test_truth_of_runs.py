@@ -104,6 +104,7 @@ def run(request: pytest.FixtureRequest, shops: tuple[Path, Path], tmp_path_facto
     return options, folder
 
 
+@pytest.mark.slow
 def test_at_the_end_of_a_diff_the_truth_is_the_snapshot_after(run: Run, shops: tuple[Path, Path]) -> None:
     assert state(run[1] / "truth") == state(shops[1])
     about = read(run[1] / "truth")
@@ -167,6 +168,7 @@ STATEMENT = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STATEMENT, min_size=3, max_size=12), st.data())
 def test_of_scripted_sql_the_truth_is_what_a_consumer_has_then(statements: list[str], data: st.DataObject) -> None:

@@ -103,6 +103,7 @@ def tuples(changes: KeyChanges) -> list[tuple[int, int, int, int, int]]:
     return list(zip(*(column.tolist() for column in columns)))
 
 
+@pytest.mark.slow
 @given(windows())
 def test_the_rows_at_a_moment_and_a_window_give_the_rows_behind_it(case: Case) -> None:
     """Each change finds its row as it says; two windows are the window over both."""
@@ -118,6 +119,7 @@ def test_the_rows_at_a_moment_and_a_window_give_the_rows_behind_it(case: Case) -
     assert changes == tuples(stream.window(first, middle, since)) + tuples(stream.window(middle, end, since))
 
 
+@pytest.mark.slow
 @given(windows())
 def test_a_row_changes_once_in_a_transaction_and_never_comes_again(case: Case) -> None:
     stream, first, _, end, since = case
@@ -134,6 +136,7 @@ def test_a_row_changes_once_in_a_transaction_and_never_comes_again(case: Case) -
     assert set(of_rows.values()) <= {1}
 
 
+@pytest.mark.slow
 @given(windows())
 def test_the_transactions_that_made_a_row_and_its_version_are_known(case: Case) -> None:
     """Of changes, and of rows that are there."""
@@ -153,6 +156,7 @@ def test_the_transactions_that_made_a_row_and_its_version_are_known(case: Case) 
             assert np.all(rows.born >= since[table] - (stream.model.present or not since[table]))
 
 
+@pytest.mark.slow
 @given(streams(MIXES), LENGTHS)
 def test_rows_are_inserted_behind_those_they_may_refer_to(stream: Stream, length: int) -> None:
     changes = stream.window(0, stream.fill_transactions + length, [0] * len(stream.model.tables))
@@ -246,6 +250,7 @@ def hits(skew: Skew, rows: int) -> Ints:
     return np.sort(np.bincount(stretch(stream, 40_000).key, minlength=rows))[::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mix", [Mix(20, 70, 10), Mix(1, 0, 0), Mix(0, 1, 0), Mix(1, 0, 1), Mix(1, 8, 0), Mix(333, 334, 333), Mix(5, 90, 5)]
 )
@@ -257,6 +262,7 @@ def test_the_mix_is_as_asked(mix: Mix, kept: bool) -> None:
     assert shares == pytest.approx(np.array([mix.deletes, mix.updates, mix.inserts]) / total, abs=0.01)
 
 
+@pytest.mark.slow
 def test_each_table_has_its_share_of_rows() -> None:
     weights = [1, 2, 0, 30, 67]
     tables = [table_of(1000, weight=weight) for weight in weights]

@@ -71,6 +71,7 @@ def of_every_type() -> TableValues:
     return valued(EVERY)["every"]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**9), st.integers(0, 300), st.integers(0, 300), st.integers(0, 10**6))
 @settings(max_examples=10)
 def test_rows_that_are_asked_for_alone_are_what_they_are_among_others(
@@ -148,6 +149,7 @@ def test_a_column_that_is_new_has_its_default_and_others_stay() -> None:
     assert row_image.pack(list(found.values())).equals(after.images(rows(50)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row_size", [600, 4096, 200_000])
 def test_a_row_is_about_as_long_as_asked(row_size: int) -> None:
     text = "CREATE TABLE t (id BIGINT PRIMARY KEY, a VARCHAR(100), b MEDIUMTEXT, c JSON, d INT)"

@@ -52,6 +52,7 @@ def steady(rate: float) -> Segment:
     return Segment(0, rate, rate)
 
 
+@pytest.mark.slow
 @given(segments(), st.sampled_from([0, 0, 10**6, FAR]), st.booleans())
 @settings(max_examples=30)
 def test_transactions_and_milliseconds_are_found_from_each_other(

@@ -88,6 +88,7 @@ def defined(key: str, type_: str) -> Table | None:
     return next(iter(tables.values()), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 def test_unique_values_are_unique_or_refused_in_a_line(key: str, request: pytest.FixtureRequest) -> None:
     """Unless `--everything` is given, each combination of type, values and number of rows has one of the first three

@@ -314,6 +314,7 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Any], dict[Any, str]]] = {
 """What every release answers, by the tags of TiCDC at which its source was read."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 def test_each_release_reads_a_changefeed_in_its_way(behaviour: str) -> None:
     ask, expected = BEHAVIOURS[behaviour]

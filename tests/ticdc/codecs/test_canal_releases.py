@@ -89,6 +89,7 @@ MAPS_OF_6_4 = tuple(
 """Keys are sorted with the quote that ends them, which a space comes before."""
 
 
+@pytest.mark.slow
 def test_every_release_writes_rows_as_one_that_has_vectors_or_as_6_4() -> None:
     """Maps and wide types up to 5.3, types by value up to 6.3, then all in the order of the table."""
     assert by_answer(operations, HAVING) == {
@@ -180,6 +181,7 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Hashable], dict[Any, str]]] = {
 """What rows of every release have; those that are not named have it not."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 def test_each_release_writes_as_its_encoder_does(behaviour: str) -> None:
     ask, expected = BEHAVIOURS[behaviour]

@@ -53,6 +53,7 @@ def avro() -> tuple[list[Any], dict[int, str]]:
     return play_rows(URI)
 
 
+@pytest.mark.slow
 def test_fastavro_reads_what_debeziums_json_has(avro: tuple[list[Any], dict[int, str]]) -> None:
     """Rows of 26.3.4 in both protocols; `source` has no `sequence` and null for what the other says of snapshots and
     threads, and there is no `transaction`."""
@@ -91,6 +92,7 @@ def test_all_columns_may_be_null_and_have_no_defaults(avro: tuple[list[Any], dic
     assert "tidb_type" not in text
 
 
+@pytest.mark.slow
 def test_statements_and_watermarks_are_records_too() -> None:
     """Their schemas are registered under their own names; that of statements stays the first one."""
     with TiCDC("v26.3.3", sink_uri=CONTROLLED, databases=()) as ticdc:
@@ -211,6 +213,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_a_load_run_is_verified(loaded: Path) -> None:
     verification = verify(VerifyOptions(str(loaded / "out"), truth=loaded / "truth"))
     assert verification.verdict == RIGHT, verification.failures
@@ -221,6 +224,7 @@ def test_a_stream_without_its_release_is_asked_for(loaded: Path) -> None:
         verify(VerifyOptions(str(loaded / "out")))
 
 
+@pytest.mark.slow
 def test_two_streams_are_compared_by_their_schemas(loaded: Path) -> None:
     assert play("compare", loaded / "out", loaded / "out") == 0
     assert play("inspect", loaded / "out") == 0

@@ -115,6 +115,7 @@ COLUMNS: list[tuple[str, dict[str, object]]] = [
 """Definitions of columns, and what of them a statement's message says."""
 
 
+@pytest.mark.slow
 def test_columns_of_a_statement() -> None:
     """A column that the statement defines loses its comment; a BIT's default is no UTF-8 in TiDB's JSON."""
     with TiCDC("v8.5.7", architecture="new", sink_uri=URI + PLAIN) as ticdc:
@@ -192,6 +193,7 @@ def test_watermarks_and_types_of_tidb_need_the_extension() -> None:
     assert list(described.items())[0] == ("tidb_type", "int unsigned")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "more"), [("v8.5.7", ""), *((release, "&enable-tidb-extension=true") for release in NEW)]
 )

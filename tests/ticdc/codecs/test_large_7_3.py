@@ -153,6 +153,7 @@ def test_explain_row_shows_message_and_file(tmp_path: Path, capsys: pytest.Captu
     assert f"at file:///tmp/claims/{name}" in said and f'"ccl":"{name}"' in said
 
 
+@pytest.mark.slow
 def test_a_run_stores_files_that_make_its_rows_whole(tmp_path: Path) -> None:
     """And the contract holds, with each file read at its name below the storage."""
     found = tmp_path / "before", tmp_path / "after"

@@ -178,6 +178,7 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Hashable], dict[Any, str]]] = {
 """What every release answers, by the release that brought it and those that it was ported back to."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 def test_each_release_writes_as_its_encoder_does(behaviour: str) -> None:
     ask, expected = BEHAVIOURS[behaviour]

@@ -42,6 +42,7 @@ def rows(release: str, sql: str, encoding: str = "json", config: str = CONFIG) -
     return [message for message in messages if "data" in message or "old" in message]
 
 
+@pytest.mark.slow
 def test_a_checksum_is_that_of_tidb() -> None:
     """Over all values that are not NULL."""
     sql = ""

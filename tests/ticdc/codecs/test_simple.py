@@ -63,6 +63,7 @@ def test_a_bootstrap_is_repeated_after_a_time_or_a_number_of_rows(config: str, w
     assert len(found) == times
 
 
+@pytest.mark.slow
 def test_a_table_without_rows_for_half_an_hour_gets_a_bootstrap_with_its_next_row_only() -> None:
     with feed() as ticdc:
         ticdc.execute(f"{TABLE}; INSERT INTO test.t VALUES (1, 1)")

@@ -264,6 +264,7 @@ def play_diff(before: Path, after: Path, uri: str, directory: Path) -> int:
     return play("diff", before, after, "--sink-uri", uri, *NEW_RELEASE, *files)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["open-protocol", "canal-json"])
 def test_a_run_tells_of_targets_alone_and_keeps_the_contract(protocol: str, tmp_path: Path) -> None:
     """Rows and statements lead a consumer of those names to the state after."""

@@ -52,6 +52,7 @@ def test_an_invalid_rule_has_tidbs_text_and_ticdcs_code() -> None:
     assert caught.value.code == "CDC:ErrFilterRuleInvalid"
 
 
+@pytest.mark.slow
 def test_ten_thousand_literal_rules_are_one_look_up_each() -> None:
     tables = table_filter([*(f"s.t{number}" for number in range(10_000)), "!s.t7", "*x.*"])
     assert sum(tables.match("s", f"t{number}") for number in range(10_000)) == 9_999

@@ -13,6 +13,7 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY)", "d")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 5, 127, 128, 129, 300])
 def test_shared_tables_behave_like_a_dict_after_any_changes(count: int) -> None:
     """Tables are changed, dropped, added and added again. Earlier catalogs stay unchanged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.upstreams import after, behind, shape
@@ -13,6 +14,8 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.column_sources import FromColumn, find_column_sources
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.ddl import parse_ddl
+
+pytestmark = pytest.mark.slow
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "E", "a2"])
 TYPES = st.sampled_from(

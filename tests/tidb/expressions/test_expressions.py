@@ -212,6 +212,7 @@ def test_an_uncomputable_expression_is_an_error_if_there_is_a_row(expression: st
     assert str(raised.value).endswith(why)
 
 
+@pytest.mark.slow
 def test_an_expression_may_be_long_and_deep() -> None:
     """Shared parts are computed once, and deep expressions are split into subqueries."""
     deep = "a"
@@ -226,6 +227,7 @@ def test_an_expression_may_be_long_and_deep() -> None:
 NUMBERS = st.decimals(-99999999, 99999999, places=2)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=20))
 def test_exact_numbers_stay_exact(pairs: list[tuple[Decimal, Decimal]]) -> None:

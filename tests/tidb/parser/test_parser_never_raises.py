@@ -114,6 +114,7 @@ def damaged(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(damaged())
 def test_a_damaged_statement_is_read_or_refused(text: str) -> None:
@@ -121,6 +122,7 @@ def test_a_damaged_statement_is_read_or_refused(text: str) -> None:
     read(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(BEGINNINGS, st.lists(st.sampled_from((*WORDS, *STRANGE)), max_size=30).map(" ".join))
 def test_words_of_statements_in_any_order_are_read_or_refused(beginning: str, words: str) -> None:

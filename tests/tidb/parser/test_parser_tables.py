@@ -79,6 +79,7 @@ def test_a_column_may_be_called_almost_anything(name: str) -> None:
     assert [expected, "id"] == [column.name for column in columns_of(f"{name} INT, id INT PRIMARY KEY")]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.text(min_size=1, max_size=20).filter(lambda name: name.strip()), st.text(max_size=20))
 def test_any_name_and_comment_survive_quoting(name: str, comment: str) -> None:

@@ -201,6 +201,7 @@ CONFLICTS = cases("""
 """)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("definition", "one", "other", "entry"), CONFLICTS)
 def test_rows_conflict_if_a_key_is_equal_in_tidb(definition: str, one: str, other: str, entry: str) -> None:
     """The handle is checked first, then indexes in their order."""

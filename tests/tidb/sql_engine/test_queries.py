@@ -257,6 +257,7 @@ def test_a_condition_with_an_unknown_name_has_tidbs_error(condition: str, error:
 ROWS = st.lists(st.tuples(st.none() | st.integers(0, 3), st.integers(0, 9), st.text("ab", max_size=2)), max_size=7)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(ROWS, ROWS, st.integers(0, 5), st.booleans())
 def test_joins_groups_and_sorted_rows_are_those_of_python(

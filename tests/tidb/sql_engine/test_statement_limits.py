@@ -23,6 +23,7 @@ TOO_LONG = cases("""
 """)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "expression"), TOO_LONG)
 def test_a_text_above_max_allowed_packet_is_an_error_where_rows_are_written(name: str, expression: str) -> None:
     error = f"1301 Result of {name}() was larger than max_allowed_packet (67108864) - truncated"

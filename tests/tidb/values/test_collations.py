@@ -82,6 +82,7 @@ def test_equal_texts_have_one_handle_and_lie_in_one_partition(collation: str, te
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collation", COLLATIONS)
 @settings(max_examples=4)
 @given(texts=TEXTS)

@@ -163,6 +163,7 @@ def in_default(type: ColumnType, texts: list[str], kind: str = "string") -> list
     return [value_text(ColumnDefault(kind, text), type) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [0, 3, 6])
 def test_a_moment_is_read_alike_from_a_file_and_a_default(digits: int) -> None:
     texts = [text for text, _ in MOMENTS]
@@ -235,6 +236,7 @@ def test_a_number_is_a_date_with_zeros_before_it() -> None:
     assert in_default(ColumnType("date"), list(numbers), "number") == list(numbers.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.text(alphabet="0123456789" + punctuation + " TZx\té", max_size=30), max_size=20))
 def test_no_text_is_read_in_two_ways(texts: list[str]) -> None:

@@ -332,6 +332,7 @@ NUMBERS = st.builds(
 SIZES = [(5, 2), (12, 2), (38, 10), (65, 30), (65, 0), (20, 20)]
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=9), st.sampled_from(SIZES))
 def test_decimals_are_rounded_half_away_from_zero(numbers: list[str], size: tuple[int, int]) -> None:
     """However many digits they have."""
