@@ -39,6 +39,7 @@ from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Table, visible_columns
 from support.contract_checks import find_violations, record_batches, with_definitions
+from support.processes import without_progress
 
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 """The configuration of a changefeed that deals rows out by their handle key."""
@@ -66,7 +67,7 @@ def said(*arguments: object) -> Said:
     with redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         code = play(*arguments)
     out, err = (stream.detach().getvalue().decode() for stream in streams)
-    return Said(code, out, [line for line in err.split("\n") if line and not line.endswith(" …")])
+    return Said(code, out, without_progress(err.split("\n")))
 
 
 def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:

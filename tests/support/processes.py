@@ -57,7 +57,12 @@ def errors(process: subprocess.Popen[str]) -> list[str]:
     assert process.stderr is not None
     said = [line.rstrip("\n") for line in process.stderr]
     process.wait(60)
-    return [line for line in said if line and not line.endswith(" …")]
+    return without_progress(said)
+
+
+def without_progress(lines: Iterable[str]) -> list[str]:
+    """The lines of standard error that stay on a terminal."""
+    return [line for line in lines if line and not line.endswith(" …")]
 
 
 def wait_until(process: subprocess.Popen[str], so: Callable[[], bool], every: float = 0.2) -> None:
