@@ -21,6 +21,9 @@ MAX_ALLOWED_PACKET = 64 << 20
 
 LARGEST_PART = 0xFFFFFF
 LONGEST_ANSWER = 1 << 16
+TLS_SHUTDOWN_SECONDS = 1.0
+"""How long a connection that ends waits for the client's close_notify; asyncio's default is 30 s."""
+
 TOO_LARGE = SqlError(1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes")
 
 
@@ -50,7 +53,10 @@ class ClientStream:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader()
         protocol = asyncio.StreamReaderProtocol(reader)
-        transport, _ = await loop.connect_accepted_socket(lambda: protocol, self._socket, ssl=ssl)
+        patience = None if ssl is None else TLS_SHUTDOWN_SECONDS
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: protocol, self._socket, ssl=ssl, ssl_shutdown_timeout=patience
+        )
         self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         self._reader: asyncio.StreamReader | CompressedStreams = reader
         self._out = MysqlStream(reader, self._writer)

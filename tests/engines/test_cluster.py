@@ -152,17 +152,31 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def test_a_verification_that_loses_executors_says_what_it_says_without_spark(
+VERIFIED_TWICE = """
+import sys
+from simulator.cli import run
+from simulator.engines.spark import executors
+print("exit code", run(sys.argv[1:]), flush=True)
+executors.LOST_TIMEOUT = 1
+"""
+"""A verification before the one of the command, in one session of Spark. The second one waits a second for executors in
+place of a minute."""
+
+
+def test_a_verification_outlives_executors_and_says_when_there_are_none(
     cluster: Cluster, stream: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a stream that lacks a row change: one executor while it reads a partition, the other when it has read."""
+    """Of a stream that lacks a row change: one executor is killed while it reads a partition, the other when it has read,
+    and the verdict is that without Spark. Then all workers are killed: Spark itself would wait for others for ever."""
     command = "verify", stream, "--truth", stream.with_name("truth"), "--json"
     capsys.readouterr()
     assert play(*command, "--master", "none") == 1
     expected = verdict(capsys.readouterr().out)
+    assert expected["failures"]
 
     gone = {executor for worker in cluster.workers for executor in executors(worker)}
-    with started(*command, "--master", cluster.url) as process:
+    with started(*command, "--master", cluster.url, first=VERIFIED_TWICE) as process:
+        assert process.stdout is not None
         wait_until(process, lambda: all({*executors(worker)} - gone for worker in cluster.workers))
         reading, read = ({*executors(worker)} - gone for worker in cluster.workers)
         for victim, has_read in ((reading.pop(), False), (read.pop(), True)):
@@ -171,18 +185,14 @@ def test_a_verification_that_loses_executors_says_what_it_says_without_spark(
                 wait_until(process, lambda: not reads(victim, stream), 0.01)
             with suppress(ProcessLookupError):  # the verification may be over when all is read
                 os.kill(victim, signal.SIGKILL)
-        found, said = process.communicate()
+        found = [""]
+        while not found[-1].startswith("exit code") and (line := process.stdout.readline()):
+            found.append(line)
+        assert (found[-1], verdict("".join(found[:-1]))) == ("exit code 1\n", expected)
 
-    assert (process.returncode, verdict(found)) == (1, expected), said
-    assert expected["failures"]
-
-
-def test_a_run_whose_workers_are_killed_says_so_after_a_while(cluster: Cluster, stream: Path) -> None:
-    """Spark itself would wait for others for ever; the run waits a second in place of a minute."""
-    first = "from simulator.engines.spark import executors\nexecutors.LOST_TIMEOUT = 1"
-    command = "verify", stream, "--truth", stream.with_name("truth"), "--master", cluster.url
-    with started(*command, first=first, stdout=subprocess.DEVNULL) as process:
-        wait_until(process, lambda: any(reads(each, stream) for each in executors(cluster.workers[0])), 0.01)
+        wait_until(
+            process, lambda: any(reads(each, stream) for worker in cluster.workers for each in executors(worker)), 0.01
+        )
         for worker in cluster.sessions:
             kill(members(worker))
         said = errors(process)

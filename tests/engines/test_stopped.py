@@ -46,12 +46,19 @@ def kill_java(process: Popen[str]) -> None:
     kill(children(process.pid, "java"))
 
 
-ENDS = pytest.mark.parametrize(
-    ("end", "words", "code"), [(ctrl_c, "interrupted", 130), (kill_java, JAVA_KILLED, 3)], ids=["ctrl-c", "java killed"]
+@pytest.mark.parametrize(
+    ("end", "words", "code"),
+    [
+        pytest.param(ctrl_c, "interrupted", 130, id="ctrl-c"),
+        pytest.param(
+            *(kill_java, JAVA_KILLED, 3),
+            id="java killed",
+            marks=pytest.mark.long(
+                reason="Java that is killed while tasks read says the same, processes of Python which part"
+            ),
+        ),
+    ],
 )
-
-
-@ENDS
 def test_what_is_said_of_partitions_is_true_of_the_topic(
     two_tables: tuple[str, Path, Path],
     whole: list[Record],
@@ -151,13 +158,7 @@ def test_a_signal_leaves_neither_fixtures_nor_a_truth(
     ("stage", "end", "words", "code"),
     [
         ("starting Spark", Popen[str].terminate, "stopped by SIGTERM", 143),
-        pytest.param(
-            "reading and comparing",
-            kill_java,
-            JAVA_KILLED,
-            3,
-            marks=pytest.mark.long(reason="Java that is killed while tasks send says the same"),
-        ),
+        ("reading and comparing", kill_java, JAVA_KILLED, 3),
     ],
 )
 def test_a_run_that_has_sent_nothing_yet_ends_as_well(
@@ -191,7 +192,16 @@ sys.meta_path.insert(0, Signalled)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["pyspark", "py4j.protocol", "simulator.engines.on_spark"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "pyspark",
+        *(
+            pytest.param(module, marks=pytest.mark.long(reason="another moment of the same start"))
+            for module in ("py4j.protocol", "simulator.engines.on_spark")
+        ),
+    ],
+)
 def test_a_signal_that_comes_while_spark_is_imported_ends_a_run_too(
     two_tables: tuple[str, Path, Path], tmp_path: Path, module: str
 ) -> None:

@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from simulator.broker.jars import cache_directory, find_java
 from simulator.broker.processes import free_port
 from support.processes import kill, living, members
 
@@ -24,8 +26,6 @@ LIBRARIES = Path(pytest.__file__).parent.parent
 """Where Python's libraries are, pyspark among them."""
 
 SPARK = Path(str(getattr(find_spec("pyspark"), "origin", None))).parent
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a Java that ends before its second compiler and several collectors pay."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,17 @@ class Cluster:
 
     sessions: tuple[int, ...]
     """The workers' own processes, each of which leads the session of those that it starts."""
+
+
+@cache
+def short_lived() -> str:
+    """Options for a Java that ends before its second compiler and several collectors pay; it takes Spark's classes from
+    the archive that a driver has written, if there is one: they are half of the time in which a worker starts."""
+    from simulator.engines.spark import class_data  # which imports pyspark
+
+    archive = cache_directory() / "spark-classes" / f"{class_data._key(find_java('Spark'))}.jsa"
+    shared = f" {class_data.QUIET} -XX:SharedArchiveFile={archive}" if class_data._complete(archive) else ""
+    return f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC{shared}"
 
 
 @contextmanager
@@ -81,8 +92,8 @@ def _deploy(directory: Path, kind: str, env: Mapping[str, str], *arguments: obje
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_HOME": str(SPARK),
-        "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
-        "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
+        "SPARK_DAEMON_JAVA_OPTS": short_lived(),
+        "SPARK_LAUNCHER_OPTS": short_lived(),
     }
     host = "--host", "127.0.0.1", "--webui-port", 0
     command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", *host, *arguments]
@@ -119,7 +130,7 @@ def without_us(directory: Path) -> dict[str, str]:
     (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     (programs / "python3").chmod(0o755)
     path = f"{programs}:{os.environ['PATH']}"
-    return {"PATH": path, "PYTHONPATH": str(libraries), "JDK_JAVA_OPTIONS": SHORT_LIVED}  # the last is for executors
+    return {"PATH": path, "PYTHONPATH": str(libraries), "JDK_JAVA_OPTIONS": short_lived()}  # the last is for executors
 
 
 def wait_for(log: Path, words: str, times: int) -> None:
