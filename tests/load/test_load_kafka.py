@@ -71,7 +71,6 @@ class Bereft(Feed):
         broker.start(directory=self._directory)
 
 
-@pytest.mark.long(reason="the sink outlives a broker that is killed (sinks/test_sinks_kafka.py); a load has no other")
 def test_a_broker_that_is_killed_and_comes_back_has_all_of_the_stream(tmp_path: Path) -> None:
     with served(tmp_path) as directory:
         running = broker.status(directory)
