@@ -158,20 +158,28 @@ def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> No
 @settings(max_examples=20)
 @given(data=st.data())
 def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) -> None:
-    """Encoding rows at once, in any parts, each by itself, or so often that columns are not cut gives the same bytes."""
+    """Encoding rows at once, in any parts, each by itself, or so often that columns are not cut gives the same bytes, or
+    the error of a row by itself."""
     case = data.draw(cases(protocol))
-    whole = arrays(case)
-    cuts = sorted({0, len(case.changes), *data.draw(st.lists(st.integers(0, len(case.changes))))})
-    encoding = encoded_if_not_refused(case)
-    if encoding is None:
+    whole, count = arrays(case), len(case.changes)
+    cuts = sorted({0, count, *data.draw(st.lists(st.integers(0, count)))})
+    together = outcome(whole, case)
+    alone = [outcome(part(whole, place, place + 1), case) for place in range(count)]
+    if isinstance(together, str):
+        assert together in alone
         return
-    together = entries(encoding)
-    for edges in (cuts, range(len(case.changes) + 1)):
-        parts = [part(whole, start, end) for start, end in pairwise(edges)]
-        made = [CODECS[protocol].encode(part, case.options, case.release) for part in parts]
-        assert together == [entry for batch in made for entry in entries(batch)]
-    times = FEW_ROWS // len(case.changes) + 1
-    assert together * times == entries(CODECS[protocol].encode(often(whole, times), case.options, case.release))
+    assert together == [entry for row in alone for entry in row]
+    assert together == [entry for start, end in pairwise(cuts) for entry in outcome(part(whole, start, end), case)]
+    times = FEW_ROWS // count + 1
+    assert together * times == outcome(often(whole, times), case)
+
+
+def outcome(changes: RowChanges, case: Case) -> list[tuple[bytes | None, bytes]] | str:
+    """The entries of rows, or the words in which they are refused."""
+    try:
+        return entries(CODECS[case.options.protocol].encode(changes, case.options, case.release))
+    except EncodeError as refused:
+        return refused.text
 
 
 def often(whole: RowChanges, times: int) -> RowChanges:
