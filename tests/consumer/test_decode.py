@@ -38,14 +38,6 @@ def open_row(column: bytes) -> RowEvent:
     return event
 
 
-def canal_row(mysql_type: str, value: str | None, sql_type: int = 12) -> RowEvent:
-    head = {"database": "test", "table": "t1", "pkNames": ["c"], "isDdl": False, "type": "INSERT", "es": 1585040583747}
-    types = {"sqlType": {"c": sql_type}, "mysqlType": {"c": mysql_type}}
-    (event,) = decode(None, json.dumps({**head, **types, "old": None, "data": [{"c": value}]}).encode())
-    assert isinstance(event, RowEvent)
-    return event
-
-
 def test_an_open_protocol_row_has_its_key_and_columns() -> None:
     """Type code, flags and handle are read with the values."""
     (event,) = decode(key(ROW_KEY), framed(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'))
@@ -54,47 +46,6 @@ def test_an_open_protocol_row_has_its_key_and_columns() -> None:
     assert (415508878783938562, "test", "t1", "INSERT", 1) == head
     assert {"id": "1"} == event.after
     assert (3, 11, True) == (event.columns["id"].type, event.columns["id"].flags, event.columns["id"].key)
-
-
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        (b'{"t":8,"f":193,"v":18446744073709551615}', "18446744073709551615"),
-        (b'{"t":5,"f":65,"v":1e+21}', "1e+21"),
-        (b'{"t":246,"f":65,"v":"-12.340"}', "-12.340"),
-        (b'{"t":252,"f":65,"v":"iVBORw=="}', b"\x89PNG"),
-        (b'{"t":252,"f":64,"v":"YXNjaWk="}', "ascii"),
-        (b'{"t":15,"f":64,"v":"\\\\x89"}', "\\x89"),
-        (
-            rb'{"t":15,"f":65,"v":"\\x89PNG\\r\\n\\x1a\\n\\x00\\xff' + rb"'\\\"\\\\" + 'é\\\\u00a0"}'.encode(),
-            b"\x89PNG\r\n\x1a\n\x00\xff'\"\\\xc3\xa9\xc2\xa0",
-        ),
-        (b'{"t":12,"f":65,"v":null}', None),
-        (b'{"t":247,"f":64,"v":3}', "3"),
-    ],
-)
-def test_open_protocol_values_by_type(column: bytes, value: str | bytes | None) -> None:
-    """Text is base64 and binary strings are quoted, as type code and flag tell."""
-    assert {"c": value} == open_row(column).after
-
-
-@pytest.mark.parametrize(
-    ("mysql_type", "sql_type", "sent", "value"),
-    [
-        ("varchar", 12, "é", "é"),
-        ("varbinary", 2004, "\x89PNG\x00ÿ", b"\x89PNG\x00\xff"),
-        ("binary(3)", 2004, "\x00\x01ÿ", b"\x00\x01\xff"),
-        ("mediumblob", 2004, "", b""),
-        ("enum('binary')", 4, "1", "1"),
-        ("int unsigned", 4, "7", "7"),
-        ("blob", 2004, None, None),
-        ("varbinary", 12, "é\x00", b"\xc3\xa9\x00"),
-        ("binary", 1, "\ufffdPNG", "\ufffdPNG"),
-    ],
-)
-def test_canal_values_by_type(mysql_type: str, sql_type: int, sent: str | None, value: str | bytes | None) -> None:
-    """Binary types are Latin-1. Before 5.4 BINARY is UTF-8, with U+FFFD for lost bytes."""
-    assert {"c": value} == canal_row(mysql_type, sent, sql_type).after
 
 
 def test_a_batch_gives_its_events_in_order() -> None:
