@@ -133,9 +133,7 @@ def test_rows_of_another_watermark_are_not_compared(copied: None) -> None:
         ("topics", {"other": 3}, "truth is the truth of another run: that one wrote to other"),
     ],
 )
-def test_a_truth_that_says_nonsense_or_is_of_another_run_is_refused(
-    copied: None, member: str, value: object, why: str
-) -> None:
+def test_a_truth_with_nonsense_or_of_another_run_is_refused(copied: None, member: str, value: object, why: str) -> None:
     file = Path("truth/truth.json")
     file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), member: value}), "utf-8")
     assert why in refusal("stream", *TRUTH)

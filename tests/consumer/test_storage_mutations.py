@@ -384,9 +384,7 @@ FIELDS = {
     "operation": each_field(changed=lambda cell: b'"D"' if cell == b'"I"' else b'"I"', odd=lambda cell: b'"X"'),
     "table": each_field(changed=lambda cell: b'"other"', bare=lambda cell: cell.strip(b'"')),
     "schema": each_field(changed=lambda cell: b'"test"'),
-    "commit-ts": each_field(
-        lower=lambda cell: cell[:-1], text=lambda cell: b"now", beyond=lambda cell: b"9" + cell[1:]
-    ),
+    "commit-ts": each_field(low=lambda cell: cell[:-1], text=lambda cell: b"now", high=lambda cell: b"9" + cell[1:]),
     "is-update": each_field(changed=lambda cell: b"true" if cell == b"false" else b"false", odd=lambda cell: b"1"),
     "id": each_field(
         changed=lambda cell: b"9" + cell,

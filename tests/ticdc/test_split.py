@@ -152,17 +152,14 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
 def canal_change(kind: str, key: int) -> bytes:
     row = [{"id": str(key)}]
     message = {
+        **{"id": 0, "database": "test", "table": "t", "pkNames": ["id"], "isDdl": False, "type": kind, "es": 0},
         **{
-            "id": 0,
-            "database": "test",
-            "table": "t",
-            "pkNames": ["id"],
-            "isDdl": False,
-            "type": kind,
-            "es": 0,
             "ts": 0,
+            "sqlType": {"id": 4},
+            "mysqlType": {"id": "int"},
+            "data": row,
+            "old": row if kind == "UPDATE" else None,
         },
-        **{"sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "data": row, "old": row if kind == "UPDATE" else None},
         "_tidb": {"commitTs": 7},
     }
     return json.dumps(message).encode()

@@ -72,9 +72,7 @@ def test_the_first_form_loses_the_primary_key_where_columns_are_not_in_the_order
 
 
 @pytest.mark.parametrize(("release", "columns"), [("v8.1.0", ["id", "id"]), ("v8.1.1", ["id"])])
-def test_early_releases_repeat_the_primary_key_for_each_unique_key_that_has_it(
-    release: str, columns: list[str]
-) -> None:
+def test_early_releases_repeat_the_primary_key_for_each_unique_key_with_it(release: str, columns: list[str]) -> None:
     messages = played(release, "CREATE TABLE test.t (id INT PRIMARY KEY, v INT, UNIQUE KEY (v, id))")
     assert fields(messages[0])["tableSchema"]["indexes"][-1]["columns"] == columns
 

@@ -33,7 +33,7 @@ def of_value(value: bytes) -> int:
 
 @pytest.mark.parametrize("name", ["v7.5.0", "v8.5.3"])
 @pytest.mark.parametrize(("type", "kind"), [("float", np.float32), ("double", np.float64)])
-def test_a_float_is_hashed_without_an_exponent_however_it_is_spelt(
+def test_a_float_is_hashed_without_an_exponent_in_any_spelling(
     type: str, kind: Callable[[float], Any], name: str
 ) -> None:
     """As Python, Java and MySQL spell it; what other values are hashed as, the vectors (partitions) show."""
@@ -68,9 +68,7 @@ def test_text_that_was_no_utf_8_is_hashed_as_its_bytes_and_a_long_one_as_a_short
         ("timestamp(3)", ["2020-02-20 02:20:20.123"], ['"2020-02-20 02:20:20.123"']),
     ],
 )
-def test_the_only_unique_column_is_hashed_as_json_in_the_first_releases(
-    kind: str, texts: list[str], json: list[str]
-) -> None:
+def test_the_only_unique_column_is_hashed_as_json_at_first(kind: str, texts: list[str], json: list[str]) -> None:
     """Up to 4.0.4, without the table: numbers as they are, text as a JSON string, TEXT in base64."""
     prefix = "(5)" if kind in ("text", "blob") else ""
     table = parse.create_table(f"create table s.t (k {kind}, primary key (k{prefix}) nonclustered)")
