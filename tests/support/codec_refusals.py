@@ -7,9 +7,8 @@ A refusal that is not foretold here, and one that is foretold and does not come,
 from __future__ import annotations
 
 import calendar
-import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -192,60 +191,6 @@ def overhead(case: Case) -> int:
 def sizes(entries: Sequence[Entry], case: Case) -> list[int]:
     """Each row as TiCDC counts it by itself."""
     return [len(key or b"") + len(value) + overhead(case) for key, value in entries]
-
-
-def too_large(entries: Sequence[Entry], case: Case, limit: int) -> bool:
-    """Whether some of the rows, encoded without a limit, are above it, and stay so when they are cut down."""
-    if not (case.is_simple or (case.release.size_error if case.is_open else case.release.canal_size_limit)):
-        return False
-    cut = case.options.large_message_handle_option == "handle-key-only"
-    return any(
-        size > limit and (not cut or cut_size(entry, case) > limit)
-        for entry, size in zip(entries, sizes(entries, case), strict=True)
-    )
-
-
-def cut_size(entry: Entry, case: Case) -> int:
-    """The size of a row whose message has lost all but its handle key, and says so."""
-    key, value = entry
-    handle = handle_columns(case.made.table, case.release)
-    mark = ',"ohk":true' if case.is_open else ',"handleKeyOnly":true' if case.is_simple else ',"onlyHandleKey":true'
-    text = _cut(value.decode("utf-8", "surrogateescape"), handle, case.release.open_old_always)
-    return len(key or b"") + len(text.encode("utf-8", "surrogateescape")) + len(mark) + overhead(case)
-
-
-ROWS = ("u", "p", "d", "data", "old", "sqlType", "mysqlType")
-
-
-def _cut(text: str, handle: Collection[str], keeps_empty: bool) -> str:
-    """A value without the columns beside the handle key; an Open Protocol's `p` without any may go itself."""
-    parts = []
-    for _, name, value in _spelled(text):
-        if name in ROWS and value.startswith(("{", "[{")):
-            kept = _of(value[1:-1] if value[0] == "[" else value, handle)
-            value = f"[{kept}]" if value[0] == "[" else kept
-        if name != "p" or value != "{}" or keeps_empty:
-            parts.append(f'"{name}":{value}')
-    return "{" + ",".join(parts) + "}"
-
-
-def _of(row: str, handle: Collection[str]) -> str:
-    """An object with some of its members, each as it was written; values that have no column's name go."""
-    return "{" + ",".join(f"{said}:{value}" for said, name, value in _spelled(row) if name in handle) + "}"
-
-
-def _spelled(text: str) -> list[tuple[str, str, str]]:
-    """Each member's name as it is written and as it reads, and its value as it is written."""
-    found, at = [], 1
-    while at < len(text) - 1:
-        name, colon = JSON.raw_decode(text, at)
-        _, end = JSON.raw_decode(text, colon + 1)
-        found.append((text[at:colon], name, text[colon + 1 : end]))
-        at = end + 1
-    return found
-
-
-JSON = json.JSONDecoder(strict=False)
 
 
 # -- cases, drawn -----------------------------------------------------------------------------------------------------
