@@ -159,9 +159,7 @@ def test_a_mistake_is_one_line(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", ["protocol=csv", CANAL])
-def test_files_on_storage_of_two_runs_are_equal_whatever_their_time(
-    parameters: str, played: Played, compared: Compared
-) -> None:
+def test_files_of_two_runs_are_equal_whatever_their_time(parameters: str, played: Played, compared: Compared) -> None:
     one = played("a", parameters, "--start-ts", "2025-01-01T00:00:00Z", stored=True)
     other = played("b", parameters, "--start-ts", "2026-03-01T00:00:00Z", stored=True)
     code, document = compared(one, other)

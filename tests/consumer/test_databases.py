@@ -129,9 +129,7 @@ CREATE TABLE day (d TEXT); INSERT INTO day VALUES ('2024-01-02');"""
         ("INSERT INTO day VALUES (''), ('')", "shop.day, row : is there more than once"),
     ],
 )
-def test_values_that_no_row_of_tidb_has_are_wrong(
-    verified: Verified, database: Database, statement: str, says: str
-) -> None:
+def test_values_that_no_row_has_are_wrong(verified: Verified, database: Database, statement: str, says: str) -> None:
     """They are named with their row, and all other tables are compared."""
     found = verified(database(f"{MADE} {statement};"), GOOD)
     assert (found["verdict"], says in what(found), len(found["compared"])) == ("wrong", True, 2)
@@ -203,9 +201,7 @@ def test_a_url_that_cannot_be_read_is_refused(
     assert not (tmp_path / "none.db").exists()
 
 
-def test_without_the_extra_its_name_is_told(
-    verified: Verified, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_named(verified: Verified, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that cannot be imported stands for one that is not installed."""
     url = database("CREATE TABLE t (id INT)")
     for module, location in (("psycopg", "postgresql://h/x"), ("pymysql", "mysql://h/x"), ("sqlalchemy", url)):

@@ -63,9 +63,7 @@ def test_tasks_find_together_what_one_finds(stream: list[pa.RecordBatch]) -> Non
     assert shown(settle([digests.digests(batch) for batch in stream], KNOWN)) == shown(in_parts(stream, 5))
 
 
-def test_a_part_too_large_for_its_task_is_left_to_sorting(
-    stream: list[pa.RecordBatch], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_too_large_for_its_task_is_sorted(stream: list[pa.RecordBatch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digests, "MOST", ROWS)
     assert in_parts(stream, 2).rows is None
     assert in_parts(stream, 5).rows is not None

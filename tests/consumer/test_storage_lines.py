@@ -171,7 +171,7 @@ def test_a_mistake_is_one_line(written: Written, tmp_path: Path, capsys: pytest.
         ("metadata", '{"checkpoint-ts":"x"}', """it says '{"checkpoint-ts":"x"}'; {"checkpoint-ts":N} is accepted"""),
     ],
 )
-def test_a_damaged_file_is_named(
+def test_a_damaged_file_is_told(
     written: Written, inspected: Inspected, pattern: str, content: str, reason: str
 ) -> None:
     directory = written("protocol=csv")

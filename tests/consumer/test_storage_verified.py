@@ -173,9 +173,7 @@ def test_an_update_that_may_move_its_row_says_nothing_of_the_old_one(tmp_path: P
         ("new:v8.5.8", "&use-table-id-as-path=true", True),
     ],
 )
-def test_a_database_is_dropped_with_and_without_a_file(
-    tmp_path: Path, release: str, parameters: str, again: bool
-) -> None:
+def test_a_database_is_dropped_with_a_file_or_none(tmp_path: Path, release: str, parameters: str, again: bool) -> None:
     made = "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, {} INT); INSERT INTO d.t VALUES (1, 1);"
     first = "CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"
     then = f"DROP DATABASE d; {made.format('w') if again else ''}"

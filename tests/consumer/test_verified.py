@@ -120,7 +120,7 @@ def checks(verification: Verification) -> set[str]:
         ("exchange", "simple&encoding-format=avro", "v8.5.8", TRUTH, UNPROVED),
     ],
 )
-def test_a_right_stream_is_not_wrong(
+def test_what_is_right_is_not_wrong(
     story: str, protocol: str, release: str, given: str, verdict: str, tmp_path: Path
 ) -> None:
     """Nothing that only an assumption decides is wrong."""
@@ -223,12 +223,8 @@ CANAL = f"canal-json&{TIMED}"
         ),
         ("gone", CANAL, TRUTH, without(b"third"), "changes-missing", f"{GONE}: sent 3, here 2"),
         (
-            "gone",
-            "simple",
-            TRUTH,
-            without(b"BOOTSTRAP"),
-            "bootstrap-missing",
-            "messages with the schema of test.gone: sent",
+            *("gone", "simple", TRUTH, without(b"BOOTSTRAP"), "bootstrap-missing"),
+            "messages with the schema of test.gone:",
         ),
         (
             *("gone", "simple", TRUTH, without(b"CREATE", b"BOOTSTRAP"), "schema-unknown"),

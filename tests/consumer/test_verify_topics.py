@@ -46,7 +46,7 @@ class Heard(VerifyListener):
 
 
 @pytest.mark.parametrize("protocol", ["canal-json&enable-tidb-extension=true", "simple&encoding-format=avro"])
-def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(
+def test_a_topic_is_followed_until_partitions_have_the_final_watermark(
     kafka: str, tmp_path: Path, protocol: str
 ) -> None:
     """It is waited for from before the first record on, and read when it is whole; without following it is said to be

@@ -1,4 +1,5 @@
-"""What a message holds of a row, read by the table's definition and by nothing that the encoders or the decoder use.
+"""What a message of Simple or Debezium holds of a row, read by the table's definition and by nothing that the encoders or the
+decoder use. The decoder of other protocols is held to TiCDC's own messages (tests/consumer/test_decoded_batches).
 
 A value comes back as the TiDB text that went in, or the reading fails.
 """
@@ -8,8 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -19,18 +19,9 @@ import fastavro
 
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family, is_binary
-from support.codec_rows import unframed, unquoted
 
 Texts = dict[str, "str | None"]
 """TiDB text by column: bytes of binary columns as Latin-1, of others that are not UTF-8 as lone surrogates."""
-
-CODES = {
-    **{"tinyint": 1, "smallint": 2, "mediumint": 9, "int": 3, "bigint": 8, "float": 4, "double": 5, "decimal": 246},
-    **{"bit": 16, "year": 13, "date": 10, "time": 11, "datetime": 12, "timestamp": 7, "char": 254, "varchar": 15},
-    **{"tinytext": 249, "text": 252, "mediumtext": 250, "longtext": 251},
-    **{"enum": 247, "set": 248, "json": 245, "vector": 225},
-}
-NUMBERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year", "enum", "set"}
 
 
 @dataclass(frozen=True)
@@ -46,118 +37,8 @@ class ReadRow:
     row_id: int | None = None
     partition: int | None = None
     handle_only: bool = False
-    nameless: tuple[Mapping[str, Any], ...] = ()
-    """Column objects of `p` without a name."""
-
-
-class Number(str):
-    """A JSON number as it is written."""
-
-
-def parsed(text: bytes) -> list[tuple[str, Any]]:
-    """A JSON object as pairs, bytes that are not UTF-8 as lone surrogates."""
-    found: list[tuple[str, Any]] = json.loads(
-        text.decode("utf-8", "surrogateescape"), parse_int=Number, parse_float=Number, object_pairs_hook=list
-    )
-    return found
-
-
-def opened(key: bytes, value: bytes, table: Table) -> list[ReadRow]:
-    """The rows of an Open Protocol message."""
-    assert key[:8] == struct.pack(">Q", 1)
-    return [
-        open_row(dict(parsed(part)), parsed(other), table)
-        for part, other in zip(unframed(key[8:]), unframed(value), strict=True)
-    ]
-
-
-def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table) -> ReadRow:
-    """One entry, taken out of its message."""
-    rows = dict(value)
-    assert key["t"] == "1" and [name for name, _ in value] in (["d"], ["u"], ["u", "p"])
-    old, new = rows.get("d", rows.get("p")), rows.get("u")
-    numbers = {name: int(key[name]) if name in key else None for name in ("rid", "ptn")}
-    return ReadRow(
-        "DELETE" if new is None else "INSERT" if old is None else "UPDATE",
-        open_texts(old, table),
-        open_texts(new, table),
-        key.get("scm", ""),
-        key.get("tbl", ""),
-        int(key["ts"]),
-        numbers["rid"],
-        numbers["ptn"],
-        key.get("ohk") is True,
-        tuple(nameless(old or [])),
-    )
-
-
-def nameless(columns: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Members `t`, `f`, `v` that stand where columns stand."""
-    loose = [(name, value) for name, value in columns if not isinstance(value, list)]
-    for at in range(0, len(loose), 3):
-        assert [name for name, _ in loose[at : at + 3]] == ["t", "f", "v"]
-        yield dict(loose[at : at + 3])
-
-
-def open_texts(columns: list[tuple[str, Any]] | None, table: Table) -> Texts | None:
-    if columns is None:
-        return None
-    types = {column.name: column for column in table.columns}
-    named = [(name, dict(column)) for name, column in columns if isinstance(column, list)]
-    assert len(dict(named)) == len(named)
-    return {name: open_text(column, types[name]) for name, column in named}
-
-
-def open_text(column: Mapping[str, Any], of: Column) -> str | None:
-    assert int(column["t"]) == CODES[of.type.name]
-    value = column["v"]
-    if value is None:
-        return None
-    assert isinstance(value, Number) == (of.type.name in NUMBERS), (of.type.name, value)
-    binary = of.type.charset == "binary"
-    is_string = of.type.name in ("char", "varchar")
-    if of.type.name.endswith("text") or is_string and "f" not in column:
-        data = base64.b64decode(value, validate=True)
-        return data.decode("latin-1") if binary else data.decode("utf-8", "surrogateescape")
-    if is_string and binary:
-        return unquoted(value).decode("latin-1")
-    return member(str(value), of)
-
-
-def canal(value: bytes, table: Table, as_latin1: bool = True) -> ReadRow:
-    """The row of a Canal-JSON message; `as_latin1` is whether BINARY is so, too."""
-    message = json.loads(value)
-    assert (message["id"], message["isDdl"], message["sql"]) == (0, False, "")
-    op, data, old = message["type"], message["data"], message["old"]
-    extension = message.get("_tidb", {})
-    (row,) = data
-    texts = canal_texts(row, table, as_latin1)
-    before = canal_texts(old[0], table, as_latin1) if op == "UPDATE" else texts if op == "DELETE" else None
-    return ReadRow(
-        op,
-        before,
-        None if op == "DELETE" else texts,
-        message["database"],
-        message["table"],
-        extension.get("commitTs", message["es"] << 18),
-        handle_only=extension.get("onlyHandleKey", False),
-    )
-
-
-def canal_texts(row: Mapping[str, Any], table: Table, as_latin1: bool) -> Texts:
-    types = {column.name: column for column in table.columns}
-    return {name: canal_text(value, types[name], as_latin1) for name, value in row.items()}
-
-
-def canal_text(value: str | None, of: Column, as_latin1: bool) -> str | None:
-    if value is None:
-        return None
-    assert isinstance(value, str)
-    if of.type.charset == "binary" and of.type.name in ("char", "varchar") and not as_latin1:
-        return latin1(value)
-    if of.type.name in ("float", "double"):
-        assert "e" not in value
-    return member(value, of)
+    nameless: int = 0
+    """Old values of which nobody can say whose they are."""
 
 
 def simple(value: bytes, table: Table) -> ReadRow:
@@ -190,11 +71,6 @@ def simple_text(value: str | dict[str, str] | None, of: Column, first_form: bool
     if of.type.charset == "binary" and (of.type.name in ("char", "varchar") or of.type.name.endswith("text")):
         return base64.b64decode(value, validate=True).decode("latin-1")
     return value if first_form else member(value, of)
-
-
-def latin1(text: str) -> str:
-    """Bytes that were written as text, where none of them was lost."""
-    return text if "\ufffd" in text else text.encode().decode("latin-1")
 
 
 def member(value: str, of: Column) -> str:

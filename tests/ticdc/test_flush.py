@@ -119,7 +119,7 @@ def test_tables_that_take_turns_in_a_partition_still_fill_messages() -> None:
 
 
 @given(events, st.lists(st.integers(1, 20), max_size=6), st.sampled_from([MIXED, UNLIMITED]))
-def test_up_to_7_3_all_rows_of_a_flush_share_messages_in_commit_order(
+def test_up_to_7_3_rows_of_a_flush_share_messages_in_order(
     stream: list[Event], sizes: list[int], keys: GroupKeys
 ) -> None:
     """Whatever their tables and dispatchers, and whatever batches they come in; watermarks are alone."""

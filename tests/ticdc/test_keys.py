@@ -107,9 +107,7 @@ DIFFERENT = {
 @pytest.mark.parametrize(
     ("kind", "pairs", "same"), [(kind, of[kind], of is EQUAL) for of in (EQUAL, DIFFERENT) for kind in of]
 )
-def test_keys_are_one_where_their_collation_takes_them_for_equal(
-    kind: str, pairs: list[tuple[str, str]], same: bool
-) -> None:
+def test_keys_are_one_where_their_collation_has_them_equal(kind: str, pairs: list[tuple[str, str]], same: bool) -> None:
     """Trailing spaces, letter case and accents, as far as TiDB's collations go (tidb: pkg/util/collate)."""
     first, second = (handles(kind, *side) for side in zip(*pairs, strict=True))
 
@@ -263,7 +261,7 @@ def table_of(definition: str) -> Table:
         ("a INT NOT NULL, KEY (a)", ()),
     ],
 )
-def test_the_handle_key_is_the_primary_key_else_the_smallest_certain_unique_key(
+def test_the_handle_key_is_the_primary_key_else_the_smallest_unique_key(
     definition: str, expected: tuple[str, ...]
 ) -> None:
     """No column of it may be NULL or virtual; ties go to the key that TiDB made first."""
@@ -306,9 +304,7 @@ def test_older_releases_call_a_primary_key_unique_too() -> None:
         ("c INT", None, False),
     ],
 )
-def test_the_row_id_is_a_clustered_integer_or_hidden_or_none_at_all(
-    definition: str, row_id: str | None, common: bool
-) -> None:
+def test_the_row_id_is_a_clustered_integer_or_hidden_or_none(definition: str, row_id: str | None, common: bool) -> None:
     table = table_of(definition)
     assert (row_id, common) == (row_id_column(table), has_common_handle(table))
 

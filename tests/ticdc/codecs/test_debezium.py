@@ -138,9 +138,7 @@ SCHEMAS: list[tuple[Callable[[Release], Any], object, object, object]] = [
 
 
 @pytest.mark.parametrize(("ask", "early", "first", "late"), SCHEMAS)
-def test_schemas_of_the_classic_architecture(
-    ask: Callable[[Release], Any], early: object, first: object, late: object
-) -> None:
+def test_schemas_of_classic_releases(ask: Callable[[Release], Any], early: object, first: object, late: object) -> None:
     for release in HAVING:
         if release.architecture == "classic":
             expected = early if release.name < "v8.5.0" else first if release.name == "v8.5.0" else late

@@ -140,9 +140,7 @@ def changelog(case: Case, change: Change) -> list[tuple[str, Texts]]:
 
 
 @pytest.mark.parametrize(("statement", "accepted"), [(3, True), (4, False), (5, False), (11, False), (14, False)])
-def test_of_the_statements_of_its_own_table_flink_takes_create_alone(
-    flink: Flink, statement: int, accepted: bool
-) -> None:
+def test_of_statements_of_its_own_table_flink_takes_create_alone(flink: Flink, statement: int, accepted: bool) -> None:
     """Which is TiCDC's CREATE TABLE; a stream for Flink has no others, or names other tables."""
     event = DdlEvent(1 << 40, "d", "t", "…", statement)
     _, message = CODECS["canal-json"].ddl(event, CodecOptions("canal-json"), V8_5)

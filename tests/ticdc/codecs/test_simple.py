@@ -1,4 +1,4 @@
-"""Simple: BOOTSTRAP and its repetition, table schemas, both encodings, what is refused."""
+"""Simple: BOOTSTRAP and its repetition, table schemas, both encodings, its first form (7.6) and other releases, what is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from simulator import TiCDC
 from simulator.consumer.decode import RowEvent, decode
-from simulator.errors import EncodeError
+from simulator.errors import ChangefeedError, EncodeError
 from simulator.sinks.memory import Message
 
 URI = "kafka://127.0.0.1:9092/t?protocol=simple&partition-num=2"
@@ -168,3 +168,154 @@ def test_fixtures_of_avro_are_lines_of_json(tmp_path: Path) -> None:
     assert lines and {line["events"] for line in lines} == {None}
     events = [event for line in lines for event in decode(None, base64.b64decode(line["value"]))]
     assert any(isinstance(event, RowEvent) for event in events)
+
+
+# -- other releases: the first form (7.6), the betas of the new architecture, whose BOOTSTRAP comes when ----------------
+
+EVERY = (
+    "CREATE TABLE test.t (id BIGINT UNSIGNED PRIMARY KEY, e ENUM('x','y'), s SET('p','q'), d DOUBLE, ts TIMESTAMP NULL);"
+    "INSERT INTO test.t VALUES (18446744073709551615, 'y', 'p,q', 1.5, '2024-01-01 00:00:00')"
+)
+
+
+def played(release: str, *statements: str, config: str = "", more: str = "") -> list[Message]:
+    """The messages of statements."""
+    with TiCDC(release, sink_uri=URI + more, config=config or None) as ticdc:
+        for sql in statements:
+            ticdc.execute(sql)
+        return ticdc.messages()
+
+
+def fields(message: Message) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(message.value or b"")
+    return found
+
+
+def told(messages: list[Message], name: str = "table") -> list[Any]:
+    """A member of the table schema of each BOOTSTRAP in partition 0."""
+    found = [fields(message) for message in messages if message.partition == 0]
+    return [each["tableSchema"][name] for each in found if each["type"] == "BOOTSTRAP"]
+
+
+def test_the_first_form_has_names_of_members_and_no_ids() -> None:
+    """All statements have one type, and BOOTSTRAP goes to the first partition."""
+    messages = played("v7.6.0", EVERY)
+    (row,) = (each for each in map(fields, messages) if each["type"] == "INSERT")
+    assert [*row] == ["version", "schema", "table", "type", "commitTs", "buildTs", "schemaVersion", "data"]
+    texts = {"d": "1.5", "e": "y", "id": "18446744073709551615", "s": "p,q", "ts": "2024-01-01 00:00:00"}
+    assert row["data"] == texts
+    statement = next(each for each in map(fields, messages) if each["type"] == "DDL")
+    assert [*statement["tableSchema"]] == ["schema", "table", "version", "columns", "indexes"]
+    assert statement["tableSchema"]["columns"][3]["dataType"]["decimal"] == -1
+    assert [message.partition for message in messages if fields(message)["type"] == "BOOTSTRAP"] == [0]
+
+
+def test_the_first_form_in_avro_is_a_union_of_messages() -> None:
+    """As its schema says: branch, version, kind; and of values branch and value, a string for large integers."""
+    values = [message.value or b"" for message in played("v7.6.0", EVERY, more="&encoding-format=avro")]
+    assert {value[:2] for value in values} == {b"\x0e\2", b"\x0a\2", b"\x0c\2", b"\x10\2"}
+    assert values[0].startswith(b"\x0e\2DDL") and any(value.startswith(b"\x0c\2BOOTSTRAP") for value in values)
+    (row,) = (value for value in values if value[:2] == b"\x10\2")
+    assert row.startswith(b"\x10\2\x08test\2t\0") and row.endswith(b"\x0a\x262024-01-01 00:00:00\0\0")
+    assert all(
+        part in row for part in (b"\2e\x0a\2y", b"\4id\x0a\x2818446744073709551615", b"\2s\x0a\6p,q", b"\2d\x08")
+    )
+
+
+def test_the_first_form_loses_the_primary_key_where_columns_are_not_in_the_order_of_their_ids() -> None:
+    """TiCDC sorts the columns before it looks for those of indexes, and from 8.0 on afterwards."""
+    altered = "CREATE TABLE test.t (id INT PRIMARY KEY); ALTER TABLE test.t ADD c INT FIRST"
+    for release, count in (("v7.6.0", 0), ("v8.0.0", 1)):
+        schemas = [each["tableSchema"] for each in map(fields, played(release, altered)) if "tableSchema" in each]
+        assert len(schemas[-1]["indexes"]) == count
+
+
+@pytest.mark.parametrize(("release", "columns"), [("v8.1.0", ["id", "id"]), ("v8.1.1", ["id"])])
+def test_early_releases_repeat_the_primary_key_for_each_unique_key_with_it(release: str, columns: list[str]) -> None:
+    messages = played(release, "CREATE TABLE test.t (id INT PRIMARY KEY, v INT, UNIQUE KEY (v, id))")
+    assert fields(messages[0])["tableSchema"]["indexes"][-1]["columns"] == columns
+
+
+def test_the_first_form_is_refused_where_it_takes_types_from_other_columns() -> None:
+    with pytest.raises(EncodeError, match="column 's' of test.t comes after a virtual column"):
+        played(
+            "v7.6.0", "CREATE TABLE test.t (id INT PRIMARY KEY, v INT AS (id), s TEXT)", "INSERT INTO test.t SET id = 1"
+        )
+
+
+@pytest.mark.parametrize(("release", "names"), [("v7.6.0", ["a", "a"]), ("v8.0.0", ["a", "b"])])
+def test_bootstrap_has_the_new_name_of_a_renamed_table_except_in_the_first_form(release: str, names: list[str]) -> None:
+    with TiCDC(release, sink_uri=URI, resolved_interval="1m") as ticdc:
+        ticdc.execute("CREATE TABLE test.a (id INT PRIMARY KEY); INSERT INTO test.a VALUES (1)")
+        ticdc.execute("RENAME TABLE test.a TO test.b; INSERT INTO test.b VALUES (2)")
+        ticdc.wait("125s")
+        assert told(ticdc.messages()) == names
+
+
+def test_the_first_beta_of_the_new_architecture_does_not_build_it() -> None:
+    with pytest.raises(ChangefeedError, match="simple") as caught:
+        played("new:v9.0.0-beta.1")
+    assert caught.value.code == "CDC:ErrSinkUnknownProtocol"
+
+
+def test_virtual_columns_are_null_in_the_second_beta() -> None:
+    table = "CREATE TABLE test.t (id INT PRIMARY KEY, v INT AS (id))"
+    messages = played("new:v9.0.0-beta.2.pre", table, "INSERT INTO test.t (id) VALUES (1)")
+    assert [each["data"] for each in map(fields, messages) if each["type"] == "INSERT"] == [{"id": "1", "v": None}]
+
+
+RANGES = "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (5), PARTITION q VALUES LESS THAN (9))"
+ADDED = "ALTER TABLE test.t ADD PARTITION (PARTITION r VALUES LESS THAN (20))"
+
+
+@pytest.mark.parametrize(
+    ("release", "at_first", "later"), [("v8.5.7", 2, 1), ("new:v8.5.5", 1, 3), ("new:v8.5.6", 1, 0)]
+)
+def test_bootstrap_comes_for_each_id_that_ticdc_takes_for_a_table(release: str, at_first: int, later: int) -> None:
+    """In early releases of the new architecture that is the partition's behind a statement on partitions."""
+    with TiCDC(release, sink_uri=URI) as ticdc:
+        ticdc.execute(f"CREATE TABLE test.t (id INT PRIMARY KEY) {RANGES}; INSERT INTO test.t VALUES (1), (7)")
+        first = told(ticdc.messages(), "tableID")
+        ticdc.execute(f"{ADDED}; INSERT INTO test.t VALUES (2), (8), (15)")
+        second = told(ticdc.messages(), "tableID")
+        ticdc.execute("ALTER TABLE test.t ADD c INT; INSERT INTO test.t VALUES (3, 1), (6, 1), (16, 1)")
+        assert told(ticdc.messages(), "tableID") == []
+    (table,) = set(first)
+    assert (len(first), len(second)) == (at_first, later)
+    assert all((id > table) == release.startswith("new") for id in second)
+
+
+START = "[sink]\nsend-all-bootstrap-at-start = true\ndispatchers = [{matcher = ['shop.b'], topic = 'other'}]\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "expected"),
+    [
+        ("v8.5.3", "", [("other", "b"), ("t", "a")]),
+        ("v8.5.3", "send-bootstrap-in-msg-count = 0", []),
+        ("new:v8.5.6", "send-bootstrap-in-msg-count = 0", [("t", "a"), ("t", "a"), ("t", "b")]),
+    ],
+)
+def test_a_changefeed_may_begin_with_the_bootstrap_of_all_tables(
+    release: str, more: str, expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """Classic TiCDC sends one for a table, to its topic; the new architecture one for a partition, to the default topic."""
+    for name, text in {
+        "shop-schema-create.sql": "CREATE DATABASE shop;",
+        "shop.a-schema.sql": "CREATE TABLE a (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2;",
+        "shop.a.csv": "1\n",
+        "shop.b-schema.sql": "CREATE TABLE b (id INT PRIMARY KEY);",
+        "shop.b.csv": "1\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    steps = f"snapshot = '{tmp_path}'", "wait = '2s'", "sql = 'INSERT INTO shop.b VALUES (2)'"
+    (tmp_path / "story.toml").write_text("".join(f"[[step]]\n{step}\n" for step in steps))
+    with TiCDC(release, sink_uri=URI, config=START + more) as ticdc:
+        ticdc.play(tmp_path / "story.toml")
+        messages = ticdc.messages()
+    rows = [place for place, message in enumerate(messages) if fields(message)["type"] != "BOOTSTRAP"]
+    begin = messages[: rows[0]]
+    assert (
+        sorted((each.topic, fields(each)["tableSchema"]["table"]) for each in begin if each.partition == 0) == expected
+    )
+    assert len(begin) == 2 * len(expected)

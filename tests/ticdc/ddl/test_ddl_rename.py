@@ -229,9 +229,7 @@ def test_of_several_pairs_each_is_judged_by_itself(explained: Any, release: str,
         ("new:v8.5.7", "^RENAME TABLE old", 2),
     ],
 )
-def test_ignore_sql_sees_the_text_that_ticdc_has_of_several_pairs(
-    explained: Any, release: str, pattern: str, kept: int
-) -> None:
+def test_ignore_sql_sees_ticdcs_text_of_several_pairs(explained: Any, release: str, pattern: str, kept: int) -> None:
     """Classic, that of the pair, before it the statement's where filters discard; new, those of all pairs joined."""
     job = explained("RENAME TABLE old TO new, other TO far.other", release, "*.*", f"ignore-sql = ['{pattern}']")
     assert len(job["events"]) == kept

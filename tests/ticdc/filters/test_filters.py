@@ -27,9 +27,7 @@ LANGUAGE = [
 
 
 @pytest.mark.parametrize(("rules", "case_sensitive", "matching", "others"), LANGUAGE)
-def test_the_last_rule_that_matches_decides(
-    rules: list[str], case_sensitive: bool, matching: list[str], others: list[str]
-) -> None:
+def test_the_last_match_decides(rules: list[str], case_sensitive: bool, matching: list[str], others: list[str]) -> None:
     tables = table_filter(rules, case_sensitive)
     assert [name for name in matching if not tables.match(*name.split(".", 1))] == []
     assert [name for name in others if tables.match(*name.split(".", 1))] == []

@@ -203,11 +203,8 @@ def test_a_statement_without_effect_is_a_note_and_no_job(text: str, known: Catal
 def test_objects_of_a_session_are_no_job() -> None:
     for text in ("CREATE TEMPORARY TABLE t (a INT)", "DROP TEMPORARY TABLE t"):
         found = executed(text, SHOP, "shop")
-        assert (found.jobs, found.catalog, found.notes) == (
-            (),
-            SHOP,
-            executed("DROP TEMPORARY TABLE t", SHOP, "shop").notes,
-        )
+        notes = executed("DROP TEMPORARY TABLE t", SHOP, "shop").notes
+        assert (found.jobs, found.catalog, found.notes) == ((), SHOP, notes)
 
 
 def test_a_check_of_a_new_column_is_ignored_but_leaves_a_multi_schema_change() -> None:
@@ -269,9 +266,7 @@ ADDED = cases("""
 
 @pytest.mark.parametrize("known", [None, SHOP], ids=["unknown", "known"])
 @pytest.mark.parametrize(("clause", "error"), ADDED)
-def test_specs_are_checked_against_the_table_before_the_statement(
-    known: Catalog | None, clause: str, error: str
-) -> None:
+def test_specs_are_checked_against_the_table_before_it(known: Catalog | None, clause: str, error: str) -> None:
     """A column that the statement adds does not exist yet, in any order of the specs."""
     for added in ("ADD COLUMN a INT", "RENAME COLUMN note TO a", "CHANGE note a INT"):
         assert error_of(f"ALTER TABLE orders {added}, {clause}", known) == error

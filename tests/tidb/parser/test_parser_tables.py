@@ -27,10 +27,8 @@ def test_a_schema_file_of_dumpling_is_read_with_all_that_tidb_prints_in_versione
     assert ["id", "doc", "city", "at", "v"] == [column.name for column in table.columns]
     identifier, _, city, at, vector = table.columns
     assert (True, True) == (identifier.auto_random, identifier.not_null)
-    assert ("virtual", "json_unquote(json_extract(`doc`, _utf8mb4'$.c(it'))") == (
-        city.generated,
-        city.generated_expression,
-    )
+    assert city.generated == "virtual"
+    assert city.generated_expression == "json_unquote(json_extract(`doc`, _utf8mb4'$.c(it'))"
     assert ("CURRENT_TIMESTAMP(3)", True, "CURRENT_TIMESTAMP(3)") == (at.default, at.default_expression, at.on_update)
     assert "a; b, c) /* d */ -- e" == vector.comment
     assert table == create_table(DUMPLING, "shop")
@@ -174,9 +172,7 @@ CHARSETS = cases("""
 
 
 @pytest.mark.parametrize(("definition", "options", "collation"), CHARSETS)
-def test_charset_and_collation_come_from_the_column_else_the_table_else_tidb(
-    definition: str, options: str, collation: str
-) -> None:
+def test_charset_and_collation_come_from_the_column_or_the_table(definition: str, options: str, collation: str) -> None:
     """What is not text has charset binary."""
     type = columns_of(f"c {definition}", options)[0].type
     assert (collation.partition("_")[0], collation) == (type.charset, type.collation)
@@ -414,10 +410,8 @@ def test_a_mistake_is_named_with_its_place(text: str, said: str) -> None:
     with pytest.raises(SchemaError) as raised:
         create_table(text)
     place, _, what = said.partition(": ")
-    message = str(raised.value)
-    assert (
-        message.startswith("line {}, column {}: ".format(*place.split(":"))) and what in message and "\n" not in message
-    )
+    message, (line, column) = str(raised.value), place.split(":")
+    assert message.startswith(f"line {line}, column {column}: ") and what in message and "\n" not in message
 
 
 @pytest.mark.parametrize(

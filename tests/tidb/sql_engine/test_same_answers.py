@@ -22,21 +22,7 @@ ROWS = """(1, 5, 5, 5, 5, 'a', 'a', 'a', 'a', 1.5, 1.5, 5, 'a', '1'),
     (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
     (-4, 2147483647, 4294967295, 9223372036854775808, 9999, '', '', '', '', 99999999.99, -0.5, 255, 'a', '"a"'),
     (9223372036854775807, 0, 1, 0, 1, 'ä', 'straße', 'ä', 0xff, 0, 0, 1, 'a', '{}')"""
-NUMBERS = [
-    "0",
-    "1",
-    "5",
-    "-5",
-    "007",
-    "-0005",
-    "10000",
-    "2147483647",
-    "18446744073709551615",
-    "1.0",
-    "'5'",
-    "'x'",
-    "NULL",
-]
+NUMBERS = "0|1|5|-5|007|-0005|10000|2147483647|18446744073709551615|1.0|'5'|'x'|NULL".split("|")
 TEXTS = ["'a'", "'A'", "'b'", "'B'", "'a '", "''", "' '", "'ä'", "'STRASSE'", "_binary'a'", "5"]
 TOGETHER = {
     "u": ["5 = u AND s = 'a'", "u = 5 AND s = 'b'", "u > -5 AND test.k.u <= 5 AND n IN (0, 5)", "k.u IS NOT NULL"],
@@ -106,40 +92,16 @@ EXPRESSIONS = [
         for one in ("n", "s", "b", "p", "NULL", "'a'", "z")
         for other in ("1", "'ä'", "s", "1.5")
     ),
-    *(
-        "s + 1",
-        "n * 1.5 - 0.25",
-        "(n + 1) * 3 - u",
-        "0 - p * 0",
-        "0.1 * 0.2 * 0.3",
-        "99999999999999999999 + 1",
-        "n + 1 + f",
-    ),
-    *(
-        "TRUE",
-        "+3",
-        "(4)",
-        "'é'",
-        "1e3",
-        "2.5e0",
-        "0x0a",
-        "x'41'",
-        "b'11'",
-        "2.5",
-        "'2.5'",
-        "_binary'é'",
-        "CONCAT(b, ci)",
-    ),
+    *"s + 1|n * 1.5 - 0.25|(n + 1) * 3 - u|0 - p * 0|0.1 * 0.2 * 0.3|99999999999999999999 + 1|n + 1 + f".split("|"),
+    *"TRUE|+3|(4)|'é'|1e3|2.5e0|0x0a|x'41'|b'11'|2.5|'2.5'|_binary'é'|CONCAT(b, ci)".split("|"),
 ]
 
 
 def assigned(assignments: str, upstream: Upstream) -> list[tuple[str | None, ...]] | str:
     """The cells behind the fixed columns after an UPDATE, or its error."""
     try:
-        return [
-            row[len(NAMES) + 1 :]
-            for row in rows_in(played(f"UPDATE plain SET {assignments}", upstream).upstream, "plain")
-        ]
+        updated = played(f"UPDATE plain SET {assignments}", upstream).upstream
+        return [row[len(NAMES) + 1 :] for row in rows_in(updated, "plain")]
     except SqlError as error:
         return error.text
 
