@@ -46,17 +46,6 @@ def test_parquet_fixtures_hold_the_same_records_as_json_lines(tmp_path: Path) ->
     assert list(read_records(str(tmp_path / "jsonl"))) == list(read_records(str(tmp_path / "parquet")))
 
 
-@pytest.mark.slow
-def test_another_seed_moves_rows_in_time_and_changes_nothing_else(tmp_path: Path) -> None:
-    uri, values, contents = AIRPORTS.replace("open-protocol", "canal-json"), [], []
-    for seed in ("1", "2"):
-        assert diff(BEFORE, AFTER, "--sink-uri", uri, "--seed", seed, "--fixtures", tmp_path / seed) == 0
-        values.append([record.value or b"" for record in read_records(str(tmp_path / seed))])
-        contents.append(sorted(json.dumps({**json.loads(row), "es": 0, "ts": 0}) for row in values[-1]))
-    assert contents[0] == contents[1]
-    assert values[0] != values[1]
-
-
 def counter(directory: Path, rows: str | None, table: str = "counter") -> Path:
     """A snapshot of one table; None is no data file."""
     directory.mkdir()
