@@ -8,10 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import simulator
-from simulator.cli.command_line import commands
 from simulator.errors import UserError
 from simulator.releases import DEFAULT, RELEASES, V8_5, find
 from simulator.ticdc.filters import replication
@@ -95,24 +93,6 @@ def test_the_default_is_classic() -> None:
     assert find(DEFAULT) is V8_5
     assert find("v8.5.4").architecture == "classic"
     assert find("v26.3.1").architecture == "new"
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--release", "v8.5.3", "--architecture", "new"], "TiCDC v8.5.3 has no new architecture"),
-        (["--release", "8.5"], "'8.5' is a line of TiCDC releases"),
-    ],
-)
-def test_a_run_with_such_a_release_says_so_before_anything_is_read(
-    options: list[str], said: str, tmp_path: Path
-) -> None:
-    """Neither Spark nor the snapshots are asked."""
-    uri = ["--sink-uri", "kafka://localhost:9092/t?protocol=open-protocol", "--fixtures", str(tmp_path / "out")]
-
-    outcome = CliRunner().invoke(commands, ["diff", str(tmp_path), str(tmp_path), *uri, *options])
-
-    assert said in str(outcome.exception)
 
 
 def test_system_schemas_follow_the_release() -> None:
