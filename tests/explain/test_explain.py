@@ -65,13 +65,6 @@ def test_a_row_has_flags_handle_and_destination() -> None:
     ]
 
 
-def test_the_message_is_what_the_codec_writes() -> None:
-    ((key, value),) = explained({"before": INSERT["after"]}, CANAL).messages
-    message = json.loads(value)
-    assert key is None and "DELETE" == message["type"]
-    assert [{"id": "2", "name": "é", "b": "\x89ÿ", "n": "18446744073709551615"}] == message["data"]
-
-
 def test_people_see_columns_destination_and_bytes() -> None:
     text = "\n".join(row_lines(explained({**INSERT, "partitions": 3})))
     assert text.startswith("INSERT on test.t1 under TiCDC v8.5.3 (classic)\n")

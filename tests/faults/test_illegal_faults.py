@@ -189,11 +189,6 @@ def test_what_the_changefeed_cannot_show_is_refused(uri: str, config: str | None
         ticdc.fault(fault)
 
 
-def test_a_table_is_named_with_its_database() -> None:
-    with TiCDC() as ticdc, pytest.raises(UserError, match="expected a table with its database, such as shop.item"):
-        ticdc.fault("lose-row", table="item")
-
-
 @pytest.mark.slow
 def test_bootstrap_of_a_table_does_not_come_while_the_fault_lasts() -> None:
     """Then it comes again, with those of other tables."""

@@ -15,36 +15,10 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-FLOW = (
-    "errors",
-    "limits",
-    "nesting",
-    "quantities",
-    "signals",
-    "files",
-    "tso",
-    "settings",
-    "toml_lines",
-    "channel",
-    "releases",
-    "columns",
-    "tidb",
-    "ticdc",
-    "sources",
-    "sinks",
-    "broker",
-    "engines",
-    "consumer",
-    "faults",
-    "run",
-    "truth",
-    "load",
-    "explain",
-    "serve",
-    "api",
-    "cli",
-    "__main__",
-)
+FLOW = """
+errors limits nesting quantities signals files tso settings toml_lines channel releases columns tidb ticdc sources sinks
+broker engines consumer faults run truth load explain serve api cli __main__
+""".split()
 """What lies directly in the package, in import order: a module imports only from those above it. `docs/code.md` shows
 the same order."""
 

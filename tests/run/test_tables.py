@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import AFTER, BEFORE, Row, Table, Value, contents, state, write
+from support.databases import AFTER, BEFORE, Row, Table, Value, state, write
 from support.java_programs import Flink, Refused, as_sent, flink_contents, texts, typed
-from support.playing import assert_leads, full_image, play
+from support.playing import assert_leads, full_image, play, row_of
 
 from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.records import Record, read_records
@@ -287,14 +287,10 @@ def test_flink_keeps_every_table_of_a_canal_json_stream(run: Run, flink: Flink) 
         with pytest.raises(Refused):
             flink.read({"id": "INT"}, messages)
         return
-    states = [contents(TABLES, which) for which in (BEFORE, AFTER)]
+    states = [state(TABLES, which) for which in (BEFORE, AFTER)]
     for table in (table for table in TABLES if table.after is not None):
-        names = [column.name for column in table.columns]
         before, after = (
-            Counter(
-                as_sent(table.definition, dict(zip(names, row, strict=True)))
-                for row in held.get(table.name, Counter()).elements()
-            )
+            Counter(as_sent(table.definition, row_of(image, table.definition)) for image in held.get(table.name, ()))
             for held in states
         )
         for type_of in (texts, typed):
