@@ -104,7 +104,6 @@ def test_rows_above_the_checkpoint_are_written_again(tmp_path: Path, fault: str,
 @pytest.mark.parametrize("protocol", ["csv", "canal-json"])
 @pytest.mark.parametrize("fault", ["truncated-row", "corrupt-json", "unknown-type"])
 def test_a_row_in_the_middle_of_a_file_is_broken(tmp_path: Path, protocol: str, fault: str) -> None:
-    """The rows beside it are as they should be."""
     uri = f"{tmp_path.as_uri()}/out?protocol={protocol}&enable-tidb-extension=true"
     with TiCDC("v8.5.3", sink_uri=uri, config=TIMED if protocol == "csv" else None, databases=("shop",)) as ticdc:
         ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name TEXT); INSERT INTO shop.item VALUES (1, 'a')")

@@ -37,7 +37,6 @@ def test_a_release_is_found_by_its_tag_with_or_without_v_and_by_its_architecture
 
 
 def test_a_patch_that_changed_nothing_is_like_the_one_before() -> None:
-    """Only its name differs."""
     last = {"4.0": 12, "5.0": 5, "5.3": 4, "6.1": 5, "6.5": 11, "7.1": 5, "7.5": 4, "8.5": 6}
     for line, patch in [*last.items(), ("7.5", 8), ("8.5", 8)]:
         like = f"v{line}.{patch - 1}"
@@ -106,7 +105,6 @@ def test_system_schemas_follow_the_release() -> None:
 
 
 def test_an_ignored_start_ts_discards_statements_in_some_releases() -> None:
-    """Elsewhere the statement is applied and not sent."""
     kept = [
         tag
         for tag in ("6.5.3", "6.5.4", "6.5.8", "7.5.6", "7.5.7", "8.5.3", "8.5.4")

@@ -146,13 +146,11 @@ def test_what_lies_in_a_folder_imports_in_one_direction() -> None:
 
 
 def test_a_folder_has_few_files() -> None:
-    """A reader takes in a folder at once."""
     counts = Counter(path.parent for path in FILES)
     assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    """Not even across folders."""
     graphlib.TopologicalSorter({module: ours(path) - {module} for module, path in MODULES.items()}).prepare()
 
 

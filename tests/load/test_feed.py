@@ -250,7 +250,6 @@ def test_a_directory_belongs_to_one_run_that_can_write_it(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_load_that_goes_on_has_the_sums_of_all_row_changes(tmp_path: Path) -> None:
-    """As one that was never stopped, through the checkpoint."""
     run = Run(PLAN + DDL)
 
     def summed(start: LoadCheckpoint, seconds: float) -> Feed:

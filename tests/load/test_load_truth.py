@@ -76,7 +76,6 @@ def changed(records: Iterable[Record], tables: Mapping[Name, Table]) -> dict[tup
 
 @pytest.mark.slow
 def test_a_diff_of_two_truths_and_the_window_between_them_change_the_same_rows(tmp_path: Path) -> None:
-    """The values before and after are equal."""
     run = Run(SHOP)
     first, last = (written(run, ms, tmp_path / str(ms)) for ms in (300, 900))
     assert play("diff", first, last, "--sink-uri", SINK + OPEN, "--master", "none", "--fixtures", tmp_path / "out") == 0

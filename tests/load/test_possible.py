@@ -76,7 +76,6 @@ AT_ONCE, LATER = ("--duration", "1s"), ("--rate", "100", "--duration", "10s")
 def test_a_load_with_more_rows_than_a_key_holds_is_refused(
     definition: str, options: tuple[str, ...], more: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """At the beginning, or until its end."""
     assert words in refusal(planned(tmp_path, definition, f"{more}\n"), capfd, *options)
 
 

@@ -53,7 +53,6 @@ def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[
 
 @pytest.mark.slow
 def test_a_weekend_fits_and_says_the_same() -> None:
-    """Windows of a minute for two and a half days."""
     series, seconds = LoadSeries(), 60 * 3600
     for at in range(0, seconds, 60):
         series.add(window(at, at + 59.99, rows=60_000))

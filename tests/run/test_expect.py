@@ -92,7 +92,6 @@ def test_events_are_read_back_from_the_messages_of_the_protocol(folder: Path) ->
 def test_what_is_otherwise_ends_the_run_with_a_diff(
     folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is sent."""
     assert played(folder, steps) == 1
     told = capsys.readouterr()
     assert_otherwise(told.err, lines, str(folder / "scenario.toml"))
@@ -171,7 +170,6 @@ expect = {counts = {messages = 1}, events = ["DELETE shop.item id=1 …"], rows 
     ],
 )
 def test_what_sql_leaves_behind_is_known(folder: Path, steps: str) -> None:
-    """Rows, events, decisions, errors that have no effect."""
     assert told(folder, steps) == 0
 
 

@@ -184,7 +184,6 @@ def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Sho
 
 
 def test_a_rename_that_means_nothing_is_refused(shop: Shop) -> None:
-    """Or that could mean two columns."""
     shop.before(item=NAMED).after(item=TITLED)
     for renamed, words in {
         "name": "expected OLD=NEW",

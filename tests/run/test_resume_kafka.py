@@ -62,7 +62,6 @@ def test_a_run_that_is_killed_goes_on_where_all_was_acknowledged(
 def test_a_run_that_is_stopped_goes_on_behind_its_last_watermark(
     two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, tmp_path: Path
 ) -> None:
-    """Which is told, and sent again; nothing else is."""
     uri = f"kafka://{kafka}/stopped?protocol=open-protocol&partition-num=2"
     command = *two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands", "--master", "none"
     with started(*command, "--speed", "1") as process:

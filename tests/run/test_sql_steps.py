@@ -190,7 +190,6 @@ def test_a_carriage_return_in_a_text_reaches_the_row(tmp_path: Path, step: str) 
 
 
 def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As where a client disconnects."""
     found = changes(played(story(tmp_path, SHOP + "BEGIN; DELETE FROM item;")))
     assert [op for op, _, _ in found] == ["INSERT", "INSERT", "INSERT"]
     assert "the last transaction is left open, so it is rolled back" in capsys.readouterr().err
@@ -299,7 +298,6 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
 
 
 def test_a_table_that_a_snapshot_has_not_goes_with_it(tmp_path: Path) -> None:
-    """And a table comes that only the snapshot has."""
     other = 'sql = "CREATE DATABASE shop; CREATE TABLE shop.other (id INT PRIMARY KEY)"'
     events = played(week(tmp_path, other, 'snapshot = "monday"\nover = "1s"'), "--master", "none")
     statements = dict.fromkeys(event.query for event in events if isinstance(event, DdlEvent))

@@ -377,7 +377,6 @@ def test_a_table_without_a_key_is_refused(states: tuple[Path, Path], capsys: pyt
 
 @pytest.mark.parametrize("run", [OPEN], indirect=True)
 def test_the_same_rows_in_other_formats_give_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    """Whatever files the rows lie in."""
     before = write(tmp_path / "before", (*TABLES, SECRET), BEFORE, "parquet")
     after = write(tmp_path / "after", TABLES, AFTER, "sql.gz")
     (before / "bare-schema-create.sql").write_text("CREATE DATABASE `bare`;\n")

@@ -59,7 +59,6 @@ def test_jsonl_has_one_line_a_record_in_offset_order(tmp_path: Path) -> None:
 
 
 def test_parquet_has_the_columns_of_sparks_kafka_source(tmp_path: Path) -> None:
-    """Names and types, so that a consumer reads it in place of Kafka."""
     settings = files.begin(tmp_path / "out", "parquet")
     write(settings, records([0]), records([0], None, first=1))
     files.commit(settings, {"shop": 1})
@@ -73,7 +72,6 @@ def test_parquet_has_the_columns_of_sparks_kafka_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", files.FORMATS)
 def test_a_partition_without_records_gets_an_empty_file(tmp_path: Path, format: str) -> None:
-    """As many files as partitions."""
     settings = files.begin(tmp_path / "out", format)
     accounts = write(settings, records([1]))
     files.commit(settings, {"shop": 3, "other": 1})
@@ -128,7 +126,6 @@ def test_what_another_run_is_writing_is_left_alone_and_what_a_dead_one_replaced_
 
 @pytest.mark.parametrize("before", files.FORMATS)
 def test_an_empty_directory_and_fixtures_of_an_earlier_run_are_replaced(tmp_path: Path, before: str) -> None:
-    """All of them, of either format."""
     (tmp_path / "out").mkdir()
     for format, partitions in ((before, 4), ("jsonl", 1)):
         settings = files.begin(tmp_path / "out", format)
@@ -141,7 +138,6 @@ def test_an_empty_directory_and_fixtures_of_an_earlier_run_are_replaced(tmp_path
 
 @pytest.mark.parametrize("name", ["notes.txt", "shop/notes.txt", "shop/0.jsonl", "a/b/0.jsonl", "empty/"])
 def test_a_directory_that_holds_anything_else_is_refused(tmp_path: Path, name: str) -> None:
-    """And what it holds is not touched."""
     path = tmp_path / "out" / name
     if name.endswith("/"):
         path.mkdir(parents=True)

@@ -381,7 +381,6 @@ def test_a_parquet_file_whose_footer_lies_is_named(tmp_path: Path, true: bytes, 
 
 
 def test_columns_of_a_parquet_file_are_those_of_the_schema(tmp_path: Path) -> None:
-    """And of plain values."""
     path = write(tmp_path, ".parquet")
     for names, words in {
         ("id", "name", "raw"): "column 'big' is missing",
