@@ -124,12 +124,9 @@ def test_a_table_change_lists_columns_keys_and_handle() -> None:
     assert "handle key a → none" in change.lines
 
 
-def test_statements_without_a_job_are_noted() -> None:
+def test_a_statement_without_a_job_is_noted_and_without_tables_its_names_are_as_they_are() -> None:
     found = explained("alter table orders add column if not exists note int")
     assert (found.jobs, found.notes) == ((), ("Duplicate column name 'note': no job",))
-
-
-def test_without_tables_names_are_taken_as_they_are() -> None:
     found = explained("alter table t drop primary key", known=None)
     assert ([job.outcome for job in found.jobs], found.schema_changes) == (["send"], ())
 

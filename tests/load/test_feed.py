@@ -196,7 +196,7 @@ def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> No
     assert [len(found) for found in of_all(messages)] == [len(found) + 1 for found in of_all(whole)]
 
 
-def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
+def test_a_run_begins_anew_only_where_none_is_left_and_no_other_run_resumes_it(tmp_path: Path) -> None:
     run = Run()
     checkpoint.begin(tmp_path, run.begun).close()
 
@@ -204,12 +204,6 @@ def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
         checkpoint.begin(tmp_path, run.begun)
     with pytest.raises(UserError, match=r"nothing to --resume: there is no .*/other/checkpoint\.json"):
         checkpoint.resume(tmp_path / "other", run.identity, LoadCheckpoint)
-
-
-def test_another_run_is_not_resumed(tmp_path: Path) -> None:
-    run = Run()
-    checkpoint.begin(tmp_path, run.begun).close()
-
     with pytest.raises(UserError) as error:
         checkpoint.resume(
             tmp_path, {**run.identity, "plan": "0123456789abcdef", "--seed": "8", "topic": "x"}, LoadCheckpoint

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.errors import ScenarioError, UserError
+from simulator.errors import ScenarioError
 from simulator.load.plan.load_plan import STATEMENT_KINDS, DdlSchedule, LoadPlan
 from simulator.load.plan.plan_file import load_plan, read_plan
 from simulator.run import library
@@ -208,9 +208,3 @@ def test_every_preset_is_a_plan(name: str) -> None:
 
     assert (plan.name, plan.text) == (name, library.preset_file(name).read_text("utf-8"))
     assert len(plan.created) == len(plan.model.tables) == len(plan.tables)
-
-
-def test_presets_are_known_by_name() -> None:
-    presets = "bank, documents, large-rows, shop, sysbench, types, wide-124, wide-62"
-    with pytest.raises(UserError, match=f"no preset 'bnak'. Did you mean 'bank'. Presets: {presets}"):
-        library.preset_file("bnak")
