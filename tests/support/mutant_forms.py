@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -168,90 +169,50 @@ SIMPLE_BRANCH = b"\x16"
 """The branch of TiCDC's schema that a message is."""
 
 
-def _record(name: str, /, **fields: Tree) -> Tree:
-    types = [{"name": field, "type": type} for field, type in fields.items()]
-    return {"type": "record", "name": name, "fields": types}
+SIMPLE_RECORDS = """
+Timestamp location:string value:string
+UnsignedBigint value:long
+DataType mysqlType:string charset:string collate:string length:long decimal:int? elements:string*? unsigned:boolean?
+    zerofill:boolean?
+Column name:string dataType:DataType nullable:boolean default:string?
+Index name:string unique:boolean primary:boolean nullable:boolean columns:string*
+Table schema:string table:string tableID:long version:long columns:Column* indexes:Index*
+Checksum version:int corrupted:boolean current:long previous:long
+Watermark version:int commitTs:long buildTs:long
+Bootstrap version:int buildTs:long tableSchema:Table
+DDL version:int type:int sql:string commitTs:long buildTs:long tableSchema:Table? preTableSchema:Table?
+DML version:int database:string table:string tableID:long type:int commitTs:long buildTs:long schemaVersion:long
+    claimCheckLocation:string? handleKeyOnly:boolean? checksum:Checksum? data:VALUES? old:VALUES?
+Message kind:int payload:Watermark|Bootstrap|DDL|DML
+"""
+"""Simple's schema (tiflow v8.0 pkg/sink/codec/simple/message.json) behind its branch, a record a line; enums are numbers,
+`?` is a union with null, `*` an array."""
+
+VALUES = "null|long|float|double|string|bytes|Timestamp|UnsignedBigint"
 
 
-def _list(items: Tree) -> Tree:
-    return {"type": "array", "items": items}
+def _record(name: str, fields: Mapping[str, Tree]) -> Tree:
+    return {"type": "record", "name": name, "fields": [{"name": field, "type": type} for field, type in fields.items()]}
 
 
-def _enum(name: str, count: int) -> Tree:
-    return {"type": "enum", "name": name, "symbols": [str(number) for number in range(count)]}
+def _type(text: str) -> Tree:
+    if text.endswith("?"):
+        return ["null", _type(text[:-1])]
+    if text.endswith("*"):
+        return {"type": "array", "items": _type(text[:-1])}
+    if text == "VALUES":
+        return {"type": "map", "values": _type(VALUES)}
+    return text.split("|") if "|" in text else text
 
 
-def _or_null(type: Tree) -> Tree:
-    return ["null", type]
-
-
-_TYPE = _record(
-    "DataType",
-    mysqlType="string",
-    charset="string",
-    collate="string",
-    length="long",
-    decimal=_or_null("int"),
-    elements=_or_null(_list("string")),
-    unsigned=_or_null("boolean"),
-    zerofill=_or_null("boolean"),
-)
-_COLUMN = _record("Column", name="string", dataType=_TYPE, nullable="boolean", default=_or_null("string"))
-_INDEX = _record(
-    "Index", name="string", unique="boolean", primary="boolean", nullable="boolean", columns=_list("string")
-)
-_TABLE = _record(
-    "Table",
-    schema="string",
-    table="string",
-    tableID="long",
-    version="long",
-    columns=_list(_COLUMN),
-    indexes=_list(_INDEX),
-)
-
-
-def _values(*named: Tree) -> Tree:
-    return _or_null({"type": "map", "values": ["null", "long", "float", "double", "string", "bytes", *named]})
-
-
-_DATA = _values(_record("Timestamp", location="string", value="string"), _record("UnsignedBigint", value="long"))
-_CHECKSUM = _record("Checksum", version="int", corrupted="boolean", current="long", previous="long")
-SIMPLE_SCHEMA: Tree = _record(
-    "Message",
-    kind=_enum("Kind", 4),
-    payload=[
-        _record("Watermark", version="int", commitTs="long", buildTs="long"),
-        _record("Bootstrap", version="int", buildTs="long", tableSchema=_TABLE),
-        _record(
-            "DDL",
-            version="int",
-            type=_enum("Statement", 8),
-            sql="string",
-            commitTs="long",
-            buildTs="long",
-            tableSchema=_or_null("Table"),
-            preTableSchema=_or_null("Table"),
-        ),
-        _record(
-            "DML",
-            version="int",
-            database="string",
-            table="string",
-            tableID="long",
-            type=_enum("Operation", 3),
-            commitTs="long",
-            buildTs="long",
-            schemaVersion="long",
-            claimCheckLocation=_or_null("string"),
-            handleKeyOnly=_or_null("boolean"),
-            checksum=_or_null(_CHECKSUM),
-            data=_DATA,
-            old=_values("Timestamp", "UnsignedBigint"),
-        ),
-    ],
-)
-"""Simple's schema (tiflow v8.0 pkg/sink/codec/simple/message.json) behind its branch; enums count their symbols only."""
+def _simple_schema() -> Schema:
+    known: dict[str, Schema] = {}
+    numbers, parsed = itertools.count(), None
+    for line in re.split(r"\n(?! )", SIMPLE_RECORDS.strip()):
+        name, *fields = line.split()
+        record = _record(name, {field: _type(type) for field, _, type in (each.partition(":") for each in fields)})
+        parsed = fastavro.parse_schema(_readable(record, numbers), known)
+    return parsed
 
 
 # Avro as trees that tell the branch of each union, as Avro's JSON encoding does. fastavro tells none: a union of records
@@ -270,7 +231,7 @@ def readable(schema: Schema) -> Schema:
 def _readable(schema: Schema, numbers: Iterator[int]) -> Schema:
     if isinstance(schema, list):
         return [
-            each if each == "null" else _record(f"Branch{next(numbers)}", **{_branch(each): _readable(each, numbers)})
+            each if each == "null" else _record(f"Branch{next(numbers)}", {_branch(each): _readable(each, numbers)})
             for each in schema
         ]
     if not isinstance(schema, dict) or not isinstance(schema["type"], str):
@@ -306,4 +267,4 @@ def avro_bytes(schema: Schema, tree: Any) -> bytes:
     return stream.getvalue()
 
 
-SIMPLE = readable(SIMPLE_SCHEMA)
+SIMPLE = _simple_schema()
