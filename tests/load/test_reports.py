@@ -136,12 +136,8 @@ def test_how_it_goes_counts_the_open_window_too() -> None:
     after = recently.now(account, START + 31)
     stalled = recently.now(account, START + 45)
 
-    assert (before.rows, round(before.rows_per_second), before.target_rate, before.in_flight) == (
-        30_000,
-        1000,
-        1000.0,
-        0,
-    )
+    assert (before.rows, round(before.rows_per_second)) == (30_000, 1000)
+    assert (before.target_rate, before.in_flight) == (1000.0, 0)
     assert (after.rows, after.in_flight, after.bytes) == (30_600, 31, 30 * 100_000 + 5000)
     assert (stalled.rows, stalled.rows_per_second) == (30_600, 0.0)
     assert before.p99 == pytest.approx(0.01, rel=0.1)
