@@ -146,7 +146,7 @@ def table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
     of_all = looks.filter(like="rss.").sum(axis=1)
     yield f"| {looks.index[-1] / 60:.0f} minutes, by quarters | first | second | third | last | last : second |"
     yield "|---|---|---|---|---|---|"
-    for name in sorted(looks.filter(like="rss.")):
+    for name in sorted(map(str, looks.filter(like="rss.").columns)):
         yield _row(f"RSS of {name.removeprefix('rss.')}, MB", looks[name].fillna(0) / MEGABYTE)
     yield _row("RSS of all, MB", of_all / MEGABYTE)
     for name, (said, size) in FIGURES.items():
