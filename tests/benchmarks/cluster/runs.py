@@ -13,10 +13,9 @@ from dataclasses import asdict
 from random import Random
 from typing import ClassVar
 
-from support.load_told import of
+from support.load_told import count, of
 from support.processes import kill, members
 
-from cluster.counts import count
 from cluster.faults import FAULTS, Fault, Harm
 from cluster.machines import Machines
 from cluster.results import Attempt, Outcome
