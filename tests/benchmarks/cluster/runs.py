@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import time
@@ -116,7 +115,6 @@ class Run:
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
-                env=dict(os.environ),
             )
         limit, position = time.monotonic() + LIMIT, self._position()
         try:
