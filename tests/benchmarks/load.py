@@ -2,18 +2,17 @@
 ahead and without it.
 
     python tests/benchmarks/load.py [--seconds 20] [--rounds 3] [--preset NAME=PROTOCOL ...] [--acknowledged 100]
-        [--pairs 0]
 
 Rounds take turns, so that all ways see the same hours of a machine; what is told is the median, with the least and the
-most. Rows a second of real time, and of this process's CPU time, which other work on the machine moves less. `--pairs`
-has the loop alone, with what is made ahead beside without it, so many times.
+most. Rows a second of real time, and of this process's CPU time, which other work on the machine moves less. The loop with
+what is made ahead stands beside the one without.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +34,8 @@ from simulator.ticdc.changefeed import load
 
 CASES = ("sysbench=canal-json", "wide-62=canal-json", "wide-62=open-protocol", "wide-124=open-protocol")
 
+AHEAD = ", made ahead"
+
 ROWS_A_SECOND = 20_000
 """Of simulated time; a window is a second of it."""
 
@@ -50,11 +51,6 @@ class Measured:
     def rate(self) -> float:
         """Rows a second."""
         return self.rows / self.seconds
-
-    @property
-    def cpu_rate(self) -> float:
-        """Rows a CPU second."""
-        return self.rows / self.cpu
 
 
 class Slow(CountingSink):
@@ -142,47 +138,36 @@ def ways(of: SchemaEpoch, wait: float) -> dict[str, Callable[[float], Measured]]
         "rows alone": lambda seconds: timed(lambda: made(course), seconds),
         "encoded": lambda seconds: timed(lambda: encoded(course), seconds),
         "sent": partial(loop, 0.0, False),
-        "sent, made ahead": partial(loop, 0.0, True),
+        f"sent{AHEAD}": partial(loop, 0.0, True),
         told: partial(loop, wait, False),
-        f"{told}, made ahead": partial(loop, wait, True),
+        f"{told}{AHEAD}": partial(loop, wait, True),
     }
 
 
-def paired(each: dict[str, Callable[[float], Measured]], pairs: int, seconds: float) -> None:
-    """Prints how the loop with what is made ahead does beside the one without, each first in every other pair."""
-    names = list(each)
-    for plain, ahead in (names[2:4], names[4:6]):
-        found = []
-        for number in range(pairs):
-            order = (plain, ahead) if number % 2 == 0 else (ahead, plain)
-            one = {name: each[name](seconds) for name in order}
-            found.append((one[ahead].rate / one[plain].rate, one[ahead].cpu_rate / one[plain].cpu_rate))
-        real, cpu = zip(*found, strict=True)
-        low, middle, high = statistics.quantiles(real, n=4)
-        print(
-            f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {sum(r > 1 for r in real)} of "
-            f"{pairs}; a CPU second {statistics.median(cpu):.2f} x"
-        )
+def beside_plain(runs: Sequence[Measured], plain: Sequence[Measured]) -> str:
+    """How a loop with what is made ahead does beside the one without, in the same rounds."""
+    ratios = [one.rate / other.rate for one, other in zip(runs, plain, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else 3 * ratios
+    return f"  {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {sum(ratio > 1 for ratio in ratios)}"
 
 
 def main() -> None:
     """Prints one line a way."""
-    given = options(__doc__, seconds=20.0, rounds=3, preset=CASES, acknowledged=100.0, pairs=0)
+    given = options(__doc__, seconds=20.0, rounds=3, preset=CASES, acknowledged=100.0)
     for case in given.preset:
         preset, _, protocol = case.partition("=")
         print(f"{preset}, {protocol}")
         each = ways(epoch(preset, protocol), given.acknowledged / 1000)
-        if given.pairs:
-            paired(each, given.pairs, given.seconds / given.pairs)
-            continue
         run = {name: partial(way, given.seconds / given.rounds) for name, way in each.items()}
-        for name, found in in_turn(run, given.rounds, warm=0).items():
-            rates_of = [one.rate for one in found]
-            cpu = statistics.median(one.cpu_rate for one in found)
-            size = statistics.median(one.bytes / one.seconds for one in found) / (1 << 20)
+        found = in_turn(run, given.rounds, warm=0)
+        for name, runs in found.items():
+            rates_of = [one.rate for one in runs]
+            cpu = statistics.median(one.rows / one.cpu for one in runs)
+            size = statistics.median(one.bytes / one.seconds for one in runs) / (1 << 20)
+            plain = found[name.removesuffix(AHEAD)]
             print(
                 f"  {name:42} {statistics.median(rates_of):9,.0f} rows/s ({min(rates_of):,.0f} to {max(rates_of):,.0f})"
-                f" {cpu:9,.0f} rows/CPU s {size:7.1f} MiB/s"
+                f" {cpu:9,.0f} rows/CPU s {size:7.1f} MiB/s{'' if plain is runs else beside_plain(runs, plain)}"
             )
 
 

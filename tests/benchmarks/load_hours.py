@@ -14,15 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import statistics
 import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from measuring import KEPT, PROGRAM, SIX, SPREAD, Look, kafka, options, ran, uri
 
 from simulator.broker.processes import free_port
@@ -112,81 +113,69 @@ def heap(java: int) -> dict[str, float]:
 
 def minutes(summary: dict[str, Any]) -> dict[str, Any]:
     """Return rate and latency of each whole minute of a run."""
-    series = summary["series"]
-    columns = ("second", "rows_per_second", "asked_rows_per_second", "latency_p99_ms", "latency_max_ms")
-    points: dict[int, list[tuple[float, ...]]] = {}
-    for point in zip(*(series[name] for name in columns), strict=True):
-        points.setdefault(int(point[0] // MINUTE), []).append(point)
-    whole = {minute: points[minute] for minute in range(1, max(points))}
-    asked = {minute: [point for point in of if point[2]] for minute, of in whole.items()}
+    points = pd.DataFrame(summary["series"])
+    points["minute"] = points.second // MINUTE
+    whole = points[points.minute.between(1, points.minute.max() - 1)]
+    asked = whole[whole.asked_rows_per_second > 0].groupby("minute")
+    of_asked = asked.rows_per_second.sum() / asked.asked_rows_per_second.sum()
+    by_minute = whole.groupby("minute")
     return {
-        "minute": list(whole),
-        "rows_per_second": [statistics.fmean(point[1] for point in of) for of in whole.values()],
-        "of_asked": [sum(p[1] for p in of) / sum(p[2] for p in of) if of else None for of in asked.values()],
-        "p99_ms": [_median(point[3] for point in of) for of in whole.values()],
-        "rows": summary["rows"],
-        "windows": summary["windows"],
-        "rate": summary["rate"],
-        "latency": summary["latency"],
-        "points": len(series["second"]),
-        "seconds": summary["seconds"],
+        "rows_per_second": by_minute.rows_per_second.mean().to_dict(),
+        "of_asked": of_asked.to_dict(),
+        "p99_ms": by_minute.latency_p99_ms.median().to_dict(),
+        "points": len(points),
+        **{name: summary[name] for name in ("rows", "windows", "rate", "latency", "seconds")},
     }
+
+
+FIGURES = {
+    "heap.used": ("Java's heap after a collection, MB", MEGABYTE),
+    "heap.metaspace": ("Java's classes (metaspace), MB", MEGABYTE),
+    "scrape.ms": ("a scrape of the metrics, ms", 1.0),
+    "scrape.bytes": ("its bytes", 1.0),
+}
 
 
 def table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of a table of the log's quarters, in Markdown."""
-    begun = next((line["second"] for line in lines if line.get("rows")), 0.0)
-    looks = [line for line in lines if line.get("rows") and line["second"] >= begun + STARTING]
-    if len(looks) < QUARTERS:
+    looks = pd.json_normalize([line for line in lines if line.get("rows")])
+    if looks.empty or len(looks := looks[looks.second >= looks.second.iloc[0] + STARTING]) < QUARTERS:
         yield "too few looks for quarters"
         return
-    end = next((line["end"] for line in lines if "end" in line), None)
-    first, last = looks[0]["second"], looks[-1]["second"]
-
-    def quarters(of: Callable[[dict[str, Any]], float | None]) -> list[float | None]:
-        found: list[list[float]] = [[] for _ in range(QUARTERS)]
-        for each in looks:
-            place = min(QUARTERS - 1, int(QUARTERS * (each["second"] - first) / max(last - first, 1.0)))
-            if (value := of(each)) is not None:
-                found[place].append(value)
-        return [_median(values) for values in found]
-
-    def of_minutes(name: str) -> list[float | None]:
-        values = end[name] if end else []
-        cuts = [round(len(values) * quarter / QUARTERS) for quarter in range(QUARTERS + 1)]
-        return [_median(values[begin:stop]) for begin, stop in zip(cuts, cuts[1:])]
-
-    yield f"| {last / 60:.0f} minutes, by quarters | first | second | third | last | last : second |"
+    looks = looks.set_index("second")
+    of_all = looks.filter(like="rss.").sum(axis=1)
+    yield f"| {looks.index[-1] / 60:.0f} minutes, by quarters | first | second | third | last | last : second |"
     yield "|---|---|---|---|---|---|"
-    for kind in sorted({kind for look in looks for kind in look["rss"]}):
-        yield _row(f"RSS of {kind}, MB", quarters(lambda each: each["rss"].get(kind, 0) / MEGABYTE))
-    yield _row("RSS of all, MB", quarters(lambda each: sum(each["rss"].values()) / MEGABYTE))
-    for name, what in (("used", "Java's heap after a collection"), ("metaspace", "Java's classes (metaspace)")):
-        yield _row(f"{what}, MB", quarters(lambda each: each["heap"][name] / MEGABYTE if "heap" in each else None))
-    yield _row("a scrape of the metrics, ms", quarters(lambda each: each.get("scrape", {}).get("ms")))
-    yield _row("its bytes", quarters(lambda each: each.get("scrape", {}).get("bytes")))
-    yield _row("rows/s", of_minutes("rows_per_second"))
-    yield _row("p99 until acknowledged, ms (median of seconds)", of_minutes("p99_ms"))
-    if end:
-        held = [each for each in end["of_asked"] if each is not None]
-        short = [f"minute {at}: {each:.4f}" for at, each in zip(end["minute"], held) if abs(each - 1) > 0.01]
-        yield ""
-        yield f"{end['rows']:,} rows in {end['windows']:,} windows, {end['seconds']:,.0f} s; {end['latency']}"
-        if held:
-            yield f"asked rate in {len(held)} whole minutes: {min(held):.4f} to {max(held):.4f} of it; outside of 1 %: "
-            yield f"{len(short)} {short[:10]}"
-        yield f"report: {end['points']} points, {end['report_bytes']:,} B; summary {end['summary_bytes']:,} B"
+    for name in sorted(map(str, looks.filter(like="rss.").columns)):
+        yield _row(f"RSS of {name.removeprefix('rss.')}, MB", looks[name].fillna(0) / MEGABYTE)
+    yield _row("RSS of all, MB", of_all / MEGABYTE)
+    for name, (said, size) in FIGURES.items():
+        if name in looks:
+            yield _row(said, looks[name] / size)
+    if (end := next((line["end"] for line in lines if "end" in line), None)) is None:
+        return
+    rates, p99, held = (_by_minute(end[name]) for name in ("rows_per_second", "p99_ms", "of_asked"))
+    if len(rates) >= QUARTERS:
+        yield _row("rows/s", rates)
+        yield _row("p99 until acknowledged, ms (median of seconds)", p99)
+    yield ""
+    yield f"{end['rows']:,} rows in {end['windows']:,} windows, {end['seconds']:,.0f} s; {end['latency']}"
+    if len(held):
+        short = [f"minute {minute:.0f}: {share:.4f}" for minute, share in held.items() if abs(share - 1) > 0.01]
+        yield f"asked rate in {len(held)} whole minutes: {held.min():.4f} to {held.max():.4f} of it; outside of 1 %: "
+        yield f"{len(short)} {short[:10]}"
+    yield f"report: {end['points']} points, {end['report_bytes']:,} B; summary {end['summary_bytes']:,} B"
 
 
-def _row(told: str, values: Sequence[float | None]) -> str:
-    cells = ["" if value is None else f"{value:,.1f}" for value in values]
-    second, last = values[1], values[-1]
-    return f"| {told} | {' | '.join(cells)} | {f'{last / second:.3f}' if second and last is not None else ''} |"
+def _by_minute(values: dict[str, float]) -> pd.Series:
+    return pd.Series(values, dtype=float).rename(float)
 
 
-def _median(values: Any) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+def _row(told: str, values: pd.Series) -> str:
+    medians = values.groupby(pd.cut(values.index, QUARTERS, labels=False)).median().reindex(range(QUARTERS))
+    cells = ["" if np.isnan(value) else f"{value:,.1f}" for value in medians]
+    beside = medians[QUARTERS - 1] / medians[1]
+    return f"| {told} | {' | '.join(cells)} | {f'{beside:.3f}' if np.isfinite(beside) else ''} |"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """CPU time of small statements, one after another as a client sends them.
 
-    python tests/benchmarks/small_statements.py [--rows 0 100000] [--count 500] [--profile UPDATE]
+    python tests/benchmarks/small_statements.py [--rows 0 100000] [--count 500]
 
 Every statement names one row by its primary key and has a text of its own; `prepared` ones are EXECUTE with
 variables that SET gives other values each time, SET included. *Engine* is SQL alone. *At once* is `TiCDC.execute`,
@@ -10,8 +10,6 @@ up to 256 statements wait for each other.
 
 from __future__ import annotations
 
-import cProfile
-import pstats
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -129,8 +127,7 @@ def _measured(execute: Callable[[str], object], deliver: Callable[[], object], c
 
 
 def main() -> None:
-    # `profile` prints that of the case of this name, its messages made together
-    arguments = options(__doc__, rows=(0, 100_000), count=500, profile="")
+    arguments = options(__doc__, rows=(0, 100_000), count=500)
     print(f"{'ms':28}{'rows':>8}{'engine':>10}{'together':>10}{'at once':>10}{'rows/s':>10}")
     for rows in arguments.rows:
         ticdc, prompt = _prepared(rows), _prepared(rows)
@@ -141,11 +138,6 @@ def main() -> None:
         )
         for case in cases(rows, arguments.count):
             count = arguments.count if case.rows == 1 else SLICES
-            if case.name == arguments.profile:
-                profile = cProfile.Profile()
-                profile.runcall(_measured, *ways[1], case, count)
-                pstats.Stats(profile).sort_stats("tottime").print_stats(50)
-                break
             alone, together, at_once = (_measured(execute, deliver, case, count) for execute, deliver in ways)
             print(
                 f"{case.name:28}{rows:>8}{alone * 1000:>10.2f}{together * 1000:>10.2f}{at_once * 1000:>10.2f}"

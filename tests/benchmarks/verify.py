@@ -53,15 +53,8 @@ def written(preset: str, protocol: str, source: str, rows: int, place: Path, add
     config.write_text(SPREAD, "utf-8")
     to = ["--fixtures", place / "stream", "--fixtures-format", source]
     plan = [preset] if preset.endswith(".toml") else ["--preset", preset]
-    command: list[object] = [
-        *PROGRAM,
-        "load",
-        *plan,
-        "--sink-uri",
-        uri(address, "verify", protocol),
-        "--config",
-        config,
-    ]
+    sink = uri(address, "verify", protocol)
+    command: list[object] = [*PROGRAM, "load", *plan, "--sink-uri", sink, "--config", config]
     command += ["--checkpoint", place / "checkpoint"] if source == "kafka" else to
     command += ["--truth", right, "--rate", min(rows, ROWS_A_SECOND), "--duration", f"{max(1, rows // ROWS_A_SECOND)}s"]
     found = ran(*command, "--master", "none" if source == "parquet" else "local[2]")

@@ -155,7 +155,6 @@ def test_fixtures_say_of_a_message_that_cannot_be_read_that_there_is_nothing_in_
 
 
 def test_faults_that_meet_nothing_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The falling watermark is the last one."""
     names = [name for name in ILLEGAL if name != "watermark-falls"]
     table = "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"
     file = scenario(tmp_path, OPEN, f'sql = "{table}"', *(f'fault = "{name}"' for name in names))
@@ -189,14 +188,8 @@ def test_what_the_changefeed_cannot_show_is_refused(uri: str, config: str | None
         ticdc.fault(fault)
 
 
-def test_a_table_is_named_with_its_database() -> None:
-    with TiCDC() as ticdc, pytest.raises(UserError, match="expected a table with its database, such as shop.item"):
-        ticdc.fault("lose-row", table="item")
-
-
 @pytest.mark.slow
 def test_bootstrap_of_a_table_does_not_come_while_the_fault_lasts() -> None:
-    """Then it comes again, with those of other tables."""
 
     def bootstraps() -> list[str]:
         values = [message.value or b"" for message in ticdc.messages()]

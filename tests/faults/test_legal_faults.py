@@ -392,7 +392,6 @@ def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same
 
 @pytest.mark.kafka
 def test_a_topic_of_kafka_has_the_same_faults(tmp_path: Path, kafka: str) -> None:
-    """Each partition equals a recorded one."""
     steps = (
         f'sql = "{TABLE}; {OTHER}; INSERT INTO item VALUES (1, 1), (2, 1)"',
         'wait = "2s"',

@@ -104,7 +104,6 @@ def test_rows_above_the_checkpoint_are_written_again(tmp_path: Path, fault: str,
 @pytest.mark.parametrize("protocol", ["csv", "canal-json"])
 @pytest.mark.parametrize("fault", ["truncated-row", "corrupt-json", "unknown-type"])
 def test_a_row_in_the_middle_of_a_file_is_broken(tmp_path: Path, protocol: str, fault: str) -> None:
-    """The rows beside it are as they should be."""
     uri = f"{tmp_path.as_uri()}/out?protocol={protocol}&enable-tidb-extension=true"
     with TiCDC("v8.5.3", sink_uri=uri, config=TIMED if protocol == "csv" else None, databases=("shop",)) as ticdc:
         ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name TEXT); INSERT INTO shop.item VALUES (1, 'a')")
@@ -123,13 +122,10 @@ def test_a_row_in_the_middle_of_a_file_is_broken(tmp_path: Path, protocol: str, 
     assert {"unreadable", "row-missing"} <= {failure.check for failure in checked.failures}
 
 
-def test_a_release_that_writes_the_index_last_cannot_have_it_before_the_file(tmp_path: Path) -> None:
-    with TiCDC("new:v8.5.7", sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
+def test_faults_that_a_release_or_a_sink_cannot_have_are_refused(tmp_path: Path) -> None:
+    with TiCDC("new:v8.5.7", sink_uri=f"{tmp_path.as_uri()}/new?protocol=csv") as ticdc:
         with pytest.raises(UserError, match="writes the index after the file"):
             ticdc.fault("index-before-data")
-
-
-def test_faults_of_kafka_and_of_files_are_refused_where_the_other_is_the_sink(tmp_path: Path) -> None:
     with opened(tmp_path / "out") as ticdc:
         with pytest.raises(UserError, match="about Kafka's messages, and the sink is a storage"):
             ticdc.fault("late-partition", partition=0, by="2s")

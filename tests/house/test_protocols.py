@@ -75,7 +75,6 @@ def test_what_is_made_can_be_read_back() -> None:
 
 
 def test_one_protocol_is_taken_for_those_that_old_releases_do_not_know() -> None:
-    """And no spelling means two of them."""
     spellings = [spelling for protocol in PROTOCOLS.values() for spelling in (protocol.name, *protocol.aliases)]
 
     assert 1 == sum(protocol.is_fallback for protocol in PROTOCOLS.values())

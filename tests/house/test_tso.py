@@ -15,9 +15,6 @@ def test_a_tso_is_milliseconds_shifted_by_eighteen_bits_and_a_logical_part() -> 
     """TiCDC's Open Protocol documentation: 415508878783938562 is 1585040583740 ms, logical 2."""
     assert tso.compose(1585040583740, 2) == 415508878783938562
     assert tso.physical(415508878783938562) == 1585040583740
-
-
-def test_a_tso_reads_as_its_number_and_its_time() -> None:
     assert tso.describe(415508878783938562) == "415508878783938562 (2020-03-24 09:03:03.740 UTC)"
 
 

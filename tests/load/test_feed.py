@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -197,7 +196,7 @@ def test_an_end_that_is_asked_for_comes_behind_a_watermark(tmp_path: Path) -> No
     assert [len(found) for found in of_all(messages)] == [len(found) + 1 for found in of_all(whole)]
 
 
-def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
+def test_a_run_begins_anew_only_where_none_is_left_and_no_other_run_resumes_it(tmp_path: Path) -> None:
     run = Run()
     checkpoint.begin(tmp_path, run.begun).close()
 
@@ -205,12 +204,6 @@ def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
         checkpoint.begin(tmp_path, run.begun)
     with pytest.raises(UserError, match=r"nothing to --resume: there is no .*/other/checkpoint\.json"):
         checkpoint.resume(tmp_path / "other", run.identity, LoadCheckpoint)
-
-
-def test_another_run_is_not_resumed(tmp_path: Path) -> None:
-    run = Run()
-    checkpoint.begin(tmp_path, run.begun).close()
-
     with pytest.raises(UserError) as error:
         checkpoint.resume(
             tmp_path, {**run.identity, "plan": "0123456789abcdef", "--seed": "8", "topic": "x"}, LoadCheckpoint
@@ -249,21 +242,8 @@ def test_a_directory_belongs_to_one_run_that_can_write_it(tmp_path: Path) -> Non
         CheckpointFile(tmp_path / "file")
 
 
-def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = CheckpointFile(tmp_path)
-
-    def full(file: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DeliveryError, match="cannot write .*checkpoint.json: No space left on device"):
-        store.write(LoadCheckpoint({}, 0))
-    store.close()
-
-
 @pytest.mark.slow
 def test_a_load_that_goes_on_has_the_sums_of_all_row_changes(tmp_path: Path) -> None:
-    """As one that was never stopped, through the checkpoint."""
     run = Run(PLAN + DDL)
 
     def summed(start: LoadCheckpoint, seconds: float) -> Feed:

@@ -54,7 +54,6 @@ def test_the_sustained_rate_is_found_wherever_it_lies(capacity: float, commits_e
 
 
 def test_a_message_may_hold_many_rows() -> None:
-    """Lag is counted in messages, the rate in rows."""
     found = searched(RateSearch(200), lambda lag: 500.0, messages_a_row=0.1)
 
     assert 4500 <= found.sustained <= 5150
@@ -113,7 +112,6 @@ def test_growth_is_measured_from_one_trough_to_the_next() -> None:
 
 
 def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of Kafka, and of the group."""
     monkeypatch.setattr(monitor, "INTERVAL", 0.001)
     answers = iter([None, Offsets(10, None), None, Offsets(30, 10), Offsets(40, 25)])
     heard: list[int] = []

@@ -53,7 +53,6 @@ def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[
 
 @pytest.mark.slow
 def test_a_weekend_fits_and_says_the_same() -> None:
-    """Windows of a minute for two and a half days."""
     series, seconds = LoadSeries(), 60 * 3600
     for at in range(0, seconds, 60):
         series.add(window(at, at + 59.99, rows=60_000))
@@ -137,12 +136,8 @@ def test_how_it_goes_counts_the_open_window_too() -> None:
     after = recently.now(account, START + 31)
     stalled = recently.now(account, START + 45)
 
-    assert (before.rows, round(before.rows_per_second), before.target_rate, before.in_flight) == (
-        30_000,
-        1000,
-        1000.0,
-        0,
-    )
+    assert (before.rows, round(before.rows_per_second)) == (30_000, 1000)
+    assert (before.target_rate, before.in_flight) == (1000.0, 0)
     assert (after.rows, after.in_flight, after.bytes) == (30_600, 31, 30 * 100_000 + 5000)
     assert (stalled.rows, stalled.rows_per_second) == (30_600, 0.0)
     assert before.p99 == pytest.approx(0.01, rel=0.1)

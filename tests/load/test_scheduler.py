@@ -149,7 +149,6 @@ def test_fixtures_have_a_watermark_every_resolved_interval_and_end_in_simulated_
 
 
 def test_windows_scheduled_ahead_are_as_long_and_end_as_well() -> None:
-    """The next window is scheduled while one is sent."""
     control = WindowScheduler(PACED, steady(1000), 1000, duration=3.0)
     ahead = [control.next(ms, None, 1000.0) for ms in (0, 1000, 2000, 3000)]
 
@@ -162,7 +161,6 @@ def test_windows_scheduled_ahead_are_as_long_and_end_as_well() -> None:
 
 @given(st.integers(1, 3000), st.integers(0, 10_000), st.integers(1, 20_000))
 def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_ms: int) -> None:
-    """A statement ends a window."""
     for rate in (PACED, UNPACED):
         control = WindowScheduler(rate, steady(1000), resolved_ms)
         due = control.next(first_ms, first_ms + room_ms, 1000.0)

@@ -87,15 +87,12 @@ def test_statements_count_from_where_the_tables_are_filled() -> None:
     assert first.stream.timetable.transactions_before(1_501) == first.stream.fill_transactions + 1
 
 
-def test_a_protocol_without_watermarks_gets_the_statements_alone() -> None:
+def test_a_protocol_has_no_watermarks_and_a_release_leaves_that_behind_a_statement_to_the_next() -> None:
     first, second = islice(Run(shop_plan(IN_TURN), "canal-json").epochs(), 2)
     assert [text for text, *_ in said(first, 0)].count("watermark") == 0
     assert len(said(first, 0)) == 5
     assert epoch_control_events(first, 7).num_rows == 0
     assert [where for _, _, where in said(second, second.first_ms)] == [(0,)]
-
-
-def test_a_release_may_leave_the_watermark_behind_a_statement_to_the_next_one() -> None:
     release = parse_release("5.4.0")
     assert not release.watermark_after_ddl
     texts = [text for text, *_ in said(Run(shop_plan(), release=release).at(0), 0)]

@@ -35,9 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def played(folder: Path, steps: str, protocol: str = "open-protocol") -> int:
-    """The exit code of a scenario of the two days, and of what follows them."""
-    (folder / "scenario.toml").write_text(DAYS.format(protocol) + steps)
+def played(folder: Path, steps: str, head: str = DAYS) -> int:
+    """The exit code of a scenario of the two days, or of another head, and of what follows them."""
+    (folder / "scenario.toml").write_text(head.format("open-protocol") + steps)
     return play("run", folder / "scenario.toml", "--master", "none", "--console")
 
 
@@ -61,7 +61,7 @@ def test_what_is_as_expected_is_played(folder: Path, steps: str, capsys: pytest.
 
 @pytest.mark.slow
 def test_events_are_read_back_from_the_messages_of_the_protocol(folder: Path) -> None:
-    assert played(folder, EVENTS, "canal-json") == 0
+    assert played(folder, EVENTS, DAYS.replace("{}", "canal-json")) == 0
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,6 @@ def test_events_are_read_back_from_the_messages_of_the_protocol(folder: Path) ->
 def test_what_is_otherwise_ends_the_run_with_a_diff(
     folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is sent."""
     assert played(folder, steps) == 1
     told = capsys.readouterr()
     assert_otherwise(told.err, lines, str(folder / "scenario.toml"))
@@ -139,12 +138,6 @@ rows = { "shop.item" = ['id=2 …', 'b=0x00ff name="a b" id=1'], "SHOP.Item" = [
 """
 
 
-def told(folder: Path, steps: str) -> int:
-    """The exit code of the story and of what follows it."""
-    (folder / "story.toml").write_text(STORY + steps)
-    return play("run", folder / "story.toml", "--console")
-
-
 def assert_otherwise(said: str, lines: list[str], place: str) -> None:
     assert [line for line in lines if line not in said] == []
     assert place in said
@@ -171,8 +164,7 @@ expect = {counts = {messages = 1}, events = ["DELETE shop.item id=1 …"], rows 
     ],
 )
 def test_what_sql_leaves_behind_is_known(folder: Path, steps: str) -> None:
-    """Rows, events, decisions, errors that have no effect."""
-    assert told(folder, steps) == 0
+    assert played(folder, steps, STORY) == 0
 
 
 @pytest.mark.parametrize(
@@ -191,5 +183,5 @@ def test_what_sql_leaves_behind_is_known(folder: Path, steps: str) -> None:
 def test_what_sql_leaves_otherwise_is_shown(
     folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert told(folder, steps) == 1
-    assert_otherwise(capsys.readouterr().err, lines, f"{folder / 'story.toml'}: line 11: step 2: ")
+    assert played(folder, steps, STORY) == 1
+    assert_otherwise(capsys.readouterr().err, lines, f"{folder / 'scenario.toml'}: line 11: step 2: ")

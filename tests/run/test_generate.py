@@ -157,7 +157,6 @@ def test_a_column_of_any_type_has_values_that_it_takes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:
-    """And another seed other rows."""
     for out, options in {"one": (), "two": (), "other": ("--seed", "9")}.items():
         played(tmp_path, SHOP, *options, out=out)
     one, two, other = (

@@ -86,7 +86,6 @@ def test_messages_lie_in_order_of_time(messages: list[Message]) -> None:
 
 
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
-    """What is not complete leaves no files."""
     directory = tmp_path / "out"
     for complete, format in ((False, "parquet"), (True, "jsonl")):
         messages = list[Message]()

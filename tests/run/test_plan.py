@@ -69,19 +69,6 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-def test_tables_that_come_are_created_before_all_rows_and_those_that_go_dropped_behind_them(shop: Shop) -> None:
-    shop.before(old=ID).after(new=ID, x__y="(a int primary key)")
-    planned = shop.plan()
-    assert [(event.query, event.type_code) for event in planned.statements] == [
-        ("CREATE DATABASE `x`", 1),
-        ("CREATE TABLE `new` (`id` INT PRIMARY KEY)", 3),
-        ("CREATE TABLE `y` (`a` INT PRIMARY KEY)", 3),
-        ("DROP TABLE `shop`.`old`", 4),
-    ]
-    start, end = (tso.compose(planned.timeline.start_ms), tso.compose(planned.timeline.end_ms))
-    assert [start < event.commit_ts < end for event in planned.statements] == [True] * 4
-
-
 def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     """USE chooses the database; several jobs of one statement each have a commit-ts."""
     shop.before(a=ID, b=ID).after(a=WITH_X)
@@ -184,7 +171,6 @@ def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Sho
 
 
 def test_a_rename_that_means_nothing_is_refused(shop: Shop) -> None:
-    """Or that could mean two columns."""
     shop.before(item=NAMED).after(item=TITLED)
     for renamed, words in {
         "name": "expected OLD=NEW",
@@ -200,16 +186,6 @@ def test_exchanged_partitions_are_refused(shop: Shop) -> None:
     parted = PARTED.format("partition p0 values less than (9)")
     shop.before(a=parted, b=ID).after(a=parted, b=ID)
     assert "EXCHANGE PARTITION moves rows" in shop.refused("ALTER TABLE a EXCHANGE PARTITION p0 WITH TABLE b")
-
-
-def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop: Shop) -> None:
-    shop.before(a=ID, b=ID).after(c=ID, d=ID)
-    planned = shop.plan("RENAME TABLE a TO c, b TO d")
-    assert [(event.query, event.type_code) for event in planned.statements] == [
-        ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14),
-        ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
-    ]
-    assert len({event.commit_ts for event in planned.statements}) == 1
 
 
 def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) -> None:

@@ -76,7 +76,6 @@ class Story:
 def test_a_run_that_is_killed_at_any_file_goes_on_in_the_next_files(
     tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows above the checkpoint may come twice."""
     (whole := Story(tmp_path, release, "whole")).play()
     expected, again = whole.events(), 0
     files = sum(1 for path in whole.out.rglob("*") if path.is_file())

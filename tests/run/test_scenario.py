@@ -279,29 +279,6 @@ def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypat
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--seed", 2**63), "seed"),
-        (("--summary", "/no/such/place.json"), "there is no directory /no/such"),
-        (("--start-ts", "yesterday"), "start-ts 'yesterday' is neither"),
-        (("--over", "0s"), "expected at least 1ms"),
-    ],
-)
-def test_options_that_cannot_be_are_named(
-    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[object, ...], words: str
-) -> None:
-    assert play("run", folder / "plays" / "bare.toml", "--console", "--sink-uri", URI, *options) == 2
-    said = capsys.readouterr().err
-    assert words in said and "Traceback" not in said
-
-
-def test_a_run_that_contacts_kafka_needs_a_sink_uri(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only where nothing is contacted one is taken for granted."""
-    assert play("run", folder / "plays" / "bare.toml") == 2
-    assert "no sink-uri: give --sink-uri" in capsys.readouterr().err
-
-
 STEPS_OF_SQL = """
 [[step]]
 sql = "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.databases import Table, write
 from support.playing import play
 from support.processes import started
@@ -193,7 +190,6 @@ def test_a_carriage_return_in_a_text_reaches_the_row(tmp_path: Path, step: str) 
 
 
 def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As where a client disconnects."""
     found = changes(played(story(tmp_path, SHOP + "BEGIN; DELETE FROM item;")))
     assert [op for op, _, _ in found] == ["INSERT", "INSERT", "INSERT"]
     assert "the last transaction is left open, so it is rolled back" in capsys.readouterr().err
@@ -302,7 +298,6 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
 
 
 def test_a_table_that_a_snapshot_has_not_goes_with_it(tmp_path: Path) -> None:
-    """And a table comes that only the snapshot has."""
     other = 'sql = "CREATE DATABASE shop; CREATE TABLE shop.other (id INT PRIMARY KEY)"'
     events = played(week(tmp_path, other, 'snapshot = "monday"\nover = "1s"'), "--master", "none")
     statements = dict.fromkeys(event.query for event in events if isinstance(event, DdlEvent))
@@ -342,31 +337,3 @@ def test_watermarks_come_in_real_time_while_a_wait_passes(tmp_path: Path) -> Non
             if line.startswith("shop/0@") and "WATERMARK" in line:
                 began.append(time.monotonic())
     assert len(began) >= 5 and 0.6 < began[-1] - began[0] < 10
-
-
-TWO = "CREATE TABLE a (id INT PRIMARY KEY, v INT); CREATE TABLE b (id INT NOT NULL, v INT, UNIQUE KEY (id));\n"
-
-NUMBER = st.integers(0, 5)
-STATEMENT = st.one_of(
-    st.builds("REPLACE INTO {} VALUES ({}, {});".format, st.sampled_from("ab"), NUMBER, NUMBER),
-    st.builds("INSERT IGNORE INTO {} VALUES ({}, {});".format, st.sampled_from("ab"), NUMBER, NUMBER),
-    st.builds("UPDATE {} SET v = v + {} WHERE id > {};".format, st.sampled_from("ab"), NUMBER, NUMBER),
-    st.builds("UPDATE {} SET id = id + 10 WHERE id = {};".format, st.sampled_from("ab"), NUMBER),
-    st.builds("DELETE FROM {} WHERE id = {};".format, st.sampled_from("ab"), NUMBER),
-    st.sampled_from(["BEGIN;", "COMMIT;", "ROLLBACK;"]),
-)
-
-
-@pytest.mark.slow
-@settings(max_examples=12)
-@given(st.lists(STATEMENT, min_size=1, max_size=15))
-def test_each_change_begins_with_what_the_one_before_left(statements: list[str]) -> None:
-    """Whatever random scripts write: a row's changes, in the order of commit-ts and a DELETE before an INSERT, make a chain."""
-    with tempfile.TemporaryDirectory() as place:
-        events = played(story(Path(place), TWO + "\n".join(statements)))
-    there: dict[tuple[str, object], dict[str, object]] = {}
-    for event in sorted(rows(events), key=lambda event: (event.commit_ts or 0, event.op)):
-        where = event.table, (event.after or event.before or {})["id"]
-        assert there.pop(where, None) == (None if event.before is None else {**event.before})
-        if event.after is not None:
-            there[where] = {**event.after}

@@ -5,25 +5,19 @@ the other, each row where TiCDC would have put it.
 from __future__ import annotations
 
 import json
-import zlib
-from bisect import bisect
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-from support.databases import AFTER, BEFORE, Row, Table, Value, contents, state, write
+from support.databases import AFTER, BEFORE, Row, Table, Value, state, write
 from support.java_programs import Flink, Refused, as_sent, flink_contents, texts, typed
-from support.playing import assert_leads, full_image, play
+from support.playing import assert_leads, full_image, play, row_of
 
-from simulator.consumer.decode import DdlEvent, Event, Image, RowEvent, Watermark, decode
+from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.consumer.records import Record, read_records
 from simulator.ticdc.changefeed import load
 
@@ -176,13 +170,6 @@ PARTITIONED = (
     ),
 )
 
-PLACE: dict[str, Callable[[Image], int]] = {
-    "by_hash": lambda row: abs(int(str(row["id"]))) % 3,
-    "by_range": lambda row: bisect(["2000", "2020"], str(row["d"])[:4]),
-    "by_list": lambda row: {"a": 0, "b": 0, "c": 1}.get(str(row["city"]), 2),
-}
-"""In which partition of its table a row lies."""
-
 
 def dispatched(name: str, schema: str = "shop") -> Table:
     """A table whose rows a dispatcher has reason to spread."""
@@ -300,51 +287,14 @@ def test_flink_keeps_every_table_of_a_canal_json_stream(run: Run, flink: Flink) 
         with pytest.raises(Refused):
             flink.read({"id": "INT"}, messages)
         return
-    states = [contents(TABLES, which) for which in (BEFORE, AFTER)]
+    states = [state(TABLES, which) for which in (BEFORE, AFTER)]
     for table in (table for table in TABLES if table.after is not None):
-        names = [column.name for column in table.columns]
         before, after = (
-            Counter(
-                as_sent(table.definition, dict(zip(names, row, strict=True)))
-                for row in held.get(table.name, Counter()).elements()
-            )
+            Counter(as_sent(table.definition, row_of(image, table.definition)) for image in held.get(table.name, ()))
             for held in states
         )
         for type_of in (texts, typed):
             assert flink_contents(flink, table.definition, type_of, messages, before) == after, table.name
-
-
-def crc(*parts: object) -> int:
-    return zlib.crc32("".join(str(part) if part is not None else "null" for part in parts).encode())
-
-
-@pytest.mark.parametrize(
-    ("table", "topic", "columns"),
-    [
-        (DISPATCHED["d_default"], "the-default", ()),
-        (DISPATCHED["d_table"], "all", ()),
-        (DISPATCHED["d_unique"], "all", ("Email",)),
-        (DISPATCHED["d_columns"], "all", ("city", "n")),
-        (WARE_HOUSE[0], "of_Ware_House.a_b", ("id",)),
-        (WARE_HOUSE[1], "of_Ware_House._", ("id",)),
-    ],
-    ids=lambda value: value.name[1] if isinstance(value, Table) else "",
-)
-def test_a_row_lies_where_its_dispatcher_puts_it(run: Run, table: Table, topic: str, columns: tuple[str, ...]) -> None:
-    """The new row decides, and of a DELETE the old one: the hash of the table's name and of those columns, NULL as `null`
-    (tiflow: pkg/hash/position_inertia.go)."""
-    found = run.rows(table)
-    assert {event.op for _, event in found} == {"INSERT", "UPDATE", "DELETE"}
-    for record, event in found:
-        number, row = crc(*table.name), full_image(event)
-        for name in columns:
-            number ^= crc(name, row[name])
-        assert (record.topic, record.partition) == (topic, number % PARTITIONS)
-
-
-def test_dispatched_by_ts_a_row_lies_at_its_commit_ts(run: Run) -> None:
-    exact = [(record.partition, event.commit_ts) for record, event in run.rows(DISPATCHED["d_ts"]) if event.commit_ts]
-    assert [ts % PARTITIONS for _, ts in exact] == [partition for partition, _ in exact] != []
 
 
 def test_tables_of_one_state_are_created_before_their_rows_and_dropped_after_the_others(run: Run) -> None:
@@ -384,18 +334,6 @@ def test_a_key_that_changes_is_a_delete_and_an_insert(run: Run) -> None:
     come = [("INSERT", "1", "x"), ("INSERT", "1", "x"), ("INSERT", "2", None), ("INSERT", "4", "new")]
     found = Counter((event.op, *full_image(event).values()) for _, event in run.rows(KEYLESS))
     assert found == Counter([*gone, *come])
-
-
-@pytest.mark.parametrize("table", PARTITIONED, ids=lambda table: str(table.name[1]))
-def test_open_protocol_names_the_partition_of_the_table(run: Run, table: Table) -> None:
-    """By its physical id, which rises with its place; Canal-JSON says nothing of it."""
-    found = {(PLACE[table.name[1]](full_image(event)), event.ptn) for _, event in run.rows(table)}
-    if run.uri == OPEN:
-        places, ids = zip(*sorted(found), strict=True)
-        assert places == (0, 1, 2)
-        assert [ptn - ids[0] for ptn in ids] == [0, 1, 2]
-    else:
-        assert {ptn for _, ptn in found} == {None}
 
 
 def test_watermarks_rise_everywhere_alike_while_a_topic_has_tables(run: Run) -> None:
@@ -439,51 +377,7 @@ def test_a_table_without_a_key_is_refused(states: tuple[Path, Path], capsys: pyt
 
 @pytest.mark.parametrize("run", [OPEN], indirect=True)
 def test_the_same_rows_in_other_formats_give_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    """Whatever files the rows lie in."""
     before = write(tmp_path / "before", (*TABLES, SECRET), BEFORE, "parquet")
     after = write(tmp_path / "after", TABLES, AFTER, "sql.gz")
     (before / "bare-schema-create.sql").write_text("CREATE DATABASE `bare`;\n")
     assert run_of(run.uri, (before, after), tmp_path, "--start-ts", POS).records == run.records
-
-
-ROW = st.tuples(
-    st.sampled_from([-(2**63), -1, 0, 1, 255, 2**63 - 1]),
-    st.sampled_from(["-10.00", "-9.50", "0.00", "0.10", "9.99"]),
-    st.sampled_from(["", "\\N", "a", "A", "é😀", "'\n,"]),
-    st.sampled_from([b"", b"\0", b"a", b"\xfe\xff", b"\xff"]),
-    st.none() | st.text(st.sampled_from("ab\\N'\"`,;\n\0%é数😀"), max_size=4),
-    st.none() | st.integers(-1, 1),
-)
-COLUMNS = (
-    "`i` bigint NOT NULL, `m` decimal(5,2) NOT NULL, `w` varchar(9) NOT NULL, `b` varbinary(9) NOT NULL, "
-    "`t` varchar(9), `n` int"
-)
-KEYS = {
-    "PRIMARY KEY (`i`))": (0,),
-    "PRIMARY KEY (`b`,`m`))": (3, 1),
-    "PRIMARY KEY (`w`,`i`) NONCLUSTERED)": (2, 0),
-    "UNIQUE KEY (`m`,`w`))": (1, 2),
-    "PRIMARY KEY (`i`,`b`)) PARTITION BY HASH (`i`) PARTITIONS 3": (0, 3),
-    "KEY (`i`))": (),
-}
-"""Keys of a table, and the places of the columns that identify a row."""
-
-
-@st.composite
-def random_tables(draw: st.DrawFn) -> list[Table]:
-    """A table with each kind of key, and rows of both states."""
-    tables = []
-    for number, (key, places) in enumerate(KEYS.items()):
-        unique = (lambda row, places=places: tuple(row[place] for place in places)) if places else None
-        before, after = (draw(st.lists(ROW, max_size=12, unique_by=unique)) for _ in range(2))
-        tables.append(Table(f"CREATE TABLE `t{number}` ({COLUMNS}, {key}", before, after))
-    return tables
-
-
-@settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(tables=random_tables(), uri=st.sampled_from([OPEN, CANAL]))
-def test_whatever_two_states_hold_the_stream_leads_from_one_to_the_other(tables: list[Table], uri: str) -> None:
-    """A run is dear, so each draws rows for many tables."""
-    with TemporaryDirectory() as folder:
-        states = [write(Path(folder, str(which)), tables, which) for which in (BEFORE, AFTER)]
-        assert_leads_on(run_of(uri, (states[0], states[1]), Path(folder)), tuple(tables), ("all",))

@@ -80,16 +80,13 @@ def test_an_installed_package_has_every_scenario_and_what_it_reads(kind: str, tm
         assert shipped_files == {path.relative_to(library) for path in Path(library).glob(pattern)} != set()
 
 
-def test_scenarios_are_listed() -> None:
+def test_scenarios_are_listed_and_each_is_shown_with_its_file() -> None:
     listed = said("scenarios").out
     assert [scenario.name for scenario in EVERY if scenario.name not in listed] == []
 
     found = {told["name"]: told for told in json.loads(said("scenarios", "--json").out)["scenarios"]}
     assert found["delete-shape"]["releases"][0] == "v5.3.0" and found["delete-shape"]["legal"] is True
     assert found["delete-shape"]["threads"] == ["docs PR#7898", "flink-cdc PR#3788", "tiflow#8159"]
-
-
-def test_a_scenario_is_shown_with_its_file() -> None:
     shown = said("scenarios", "delete-shape").out
     assert shown.splitlines()[0].rstrip() == "delete-shape: What a DELETE looks like"
     assert "A right consumer: Takes the deleted row" in shown and "CREATE TABLE item (id INT PRIMARY KEY" in shown

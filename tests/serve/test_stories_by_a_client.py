@@ -1,17 +1,10 @@
-"""Scripts that are played through the wire protocol give the messages of the same scripts in process.
-
-Two are played by default. All, more than a hundred:
-
-    pytest tests/serve/test_stories_by_a_client.py --stories tests/stories --endtoend tests/endtoend \
-        --recordings tests/recordings
+"""Scripts that are played through the wire protocol give the messages of the same scripts in process: two stories, and all
+of them, more than a hundred, with `--everything`.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,45 +20,14 @@ from simulator.tidb.parser.script import split_script
 
 SINK_URI = "kafka://127.0.0.1:9092/story?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
 PLAYED = ("2047", "2054")
-"""Stories that are played where no directory is given."""
 
 Statements = Sequence[str]
 
 
-def statements_of_story(path: Path) -> Statements:
-    return [statement.text for statement in split_script(path.read_text("utf-8"))]
-
-
-def statements_of_case(path: Path) -> Statements:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [statement["sql"] for statement in json.load(file)["statements"]]
-
-
-def statements_of_recording(path: Path) -> Statements:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line)["sql"] for line in file]
-
-
-def cases(config: pytest.Config) -> Iterator[tuple[str, Callable[[], Statements]]]:
-    """Yield the name of each script, and what reads its statements."""
-    directories = {option: config.getoption(f"--{option}") for option in ("stories", "endtoend", "recordings")}
-    all_stories = directories["stories"] or not any(directories.values())
-    for path in story.stories(Path(directories["stories"] or story.DEFAULT)) if all_stories else ():
-        if directories["stories"] or path.stem in PLAYED:
-            yield path.stem, partial(statements_of_story, path)
-    if directories["endtoend"]:
-        for path in sorted(Path(directories["endtoend"]).glob("v8.0.0.*.json.gz")):
-            name = path.name.removesuffix(".json.gz").removeprefix("v8.0.0.")
-            if not name.startswith(("options-", "story-2")):  # statements of other cases and of stories
-                yield name, partial(statements_of_case, path)
-    if directories["recordings"]:
-        for path in sorted(Path(directories["recordings"]).glob("*.jsonl.gz")):
-            yield path.name.removesuffix(".jsonl.gz"), partial(statements_of_recording, path)
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    found = [pytest.param(read, id=name) for name, read in cases(metafunc.config)]
-    metafunc.parametrize("read", found)
+    every = metafunc.config.getoption("everything")
+    paths = [path for path in story.stories(story.DEFAULT) if every or path.stem in PLAYED]
+    metafunc.parametrize("path", paths, ids=lambda path: path.stem)
 
 
 def in_process(statements: Statements) -> tuple[list[Message], list[tuple[int, int]]]:
@@ -96,8 +58,6 @@ def by_a_client(statements: Statements, connect: Callable[..., Any]) -> tuple[li
 
 
 @pytest.mark.slow
-def test_a_story_gives_the_same_messages_by_a_client(
-    read: Callable[[], Statements], connect: Callable[..., Any]
-) -> None:
-    statements = read()
+def test_a_story_gives_the_same_messages_by_a_client(path: Path, connect: Callable[..., Any]) -> None:
+    statements = [statement.text for statement in split_script(path.read_text("utf-8"))]
     assert in_process(statements) == by_a_client(statements, connect)

@@ -30,7 +30,6 @@ def test_parts_add_up_to_the_whole_in_any_order(some: list[float], others: list[
 
 @given(SECONDS, st.floats(0.0, 1.0))
 def test_a_share_is_acknowledged_within_what_is_said_and_little_less(seconds: list[float], share: float) -> None:
-    """At most a step too much, never too little."""
     said = each(seconds).quantile(share)
     if not seconds:
         assert said == 0.0

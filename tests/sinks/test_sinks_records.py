@@ -37,7 +37,6 @@ def records(places: list[tuple[int, int]], first: int = 0) -> Records:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=60))
 def test_every_partition_gets_its_records_in_the_order_given(places: list[tuple[int, int]]) -> None:
-    """Whatever the interleaving."""
     runs = list(by_partition(records(places)))
 
     expected = {p: [f"k{n}".encode() for n, q in enumerate(places) if q == p] for p in sorted(set(places))}
@@ -56,7 +55,6 @@ def built(keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> bytes
 def test_a_record_batch_in_bulk_is_the_one_kafka_python_builds_record_by_record(
     pairs: list[tuple[bytes | None, bytes | None]],
 ) -> None:
-    """The same bytes: lengths, deltas, nulls."""
     keys, values = zip(*pairs)
     assert body(pa.array(keys, pa.binary()), pa.array(values, pa.binary())).to_pybytes() == built(keys, values)
 
@@ -69,7 +67,6 @@ def test_long_records_get_long_length_fields() -> None:
 
 
 def test_the_counting_sink_counts() -> None:
-    """Records, bytes and the last TSO of each partition."""
     sink = SINKS["counting"](None, ["a", "b"])
     sink.write(records([(0, 0), (1, 2), (0, 0)]))
     sink.write(records([(1, 2)], first=3))
@@ -95,7 +92,6 @@ def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -
 
 
 def test_a_console_that_can_show_no_more_is_told() -> None:
-    """As when standard output is closed."""
 
     def show(batch: pa.RecordBatch) -> None:
         raise BrokenPipeError
@@ -111,7 +107,6 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
 
 @pytest.mark.slow
 def test_connections_without_the_run_s_secret_are_not_shown_and_hold_nothing_up() -> None:
-    """Whatever they send, how much of it, and however long they stay."""
     shown: list[str] = []
     server = ConsoleServer(lambda batch: shown.extend(batch.column("topic").to_pylist()))
     with ExitStack() as strangers, server as console:
@@ -145,7 +140,6 @@ def test_connections_without_the_run_s_secret_are_not_shown_and_hold_nothing_up(
 
 
 def test_a_console_that_cannot_be_reached_is_told() -> None:
-    """As from another machine."""
     with pytest.raises(DeliveryError, match=r"^the console at 127\.0\.0\.1:1 cannot be reached by Spark's workers: "):
         SINKS["console"](DriverAddress("127.0.0.1", 1), ["a"])
 

@@ -41,7 +41,6 @@ def test_sasl_with_user_and_password(mechanism: str) -> None:
 
 
 def test_tls_checks_the_server_unless_told_not_to() -> None:
-    """insecure-skip-verify."""
     strict, lax = options(tls=Tls(True)), options(tls=Tls(True, insecure_skip_verify=True))
 
     assert strict["security_protocol"] == "SSL"
@@ -126,7 +125,6 @@ def test_a_token_that_is_refused_is_one_line(answer: Answer, text: str) -> None:
 
 @pytest.mark.parametrize(("answer", "text"), [((503, b""), "503 Service Unavailable"), (None, "timed out")])
 def test_a_provider_that_does_not_work_is_a_failed_delivery(answer: Answer | None, text: str) -> None:
-    """Overloaded, or silent."""
     with identity_provider(answer) as server:
         with pytest.raises(DeliveryError, match=f"sasl-oauth-token-url {server.url}/token.*{text}"):
             provider(server.url, timeout=0.2).token()

@@ -64,7 +64,6 @@ def test_the_checkpoint_is_above_all_rows(tmp_path: Path) -> None:
 
 
 def test_a_flush_interval_of_simulated_time_makes_a_file(tmp_path: Path) -> None:
-    """And the index names the last one."""
     files = played(tmp_path, *(INSERT.format(number) for number in (1, 2, 3)), wait="3s")
 
     assert names_in(files) == [f"CDC{number:020d}.csv" for number in (1, 2, 3)]

@@ -6,13 +6,13 @@ import zlib
 
 import pyarrow as pa
 import pytest
+from support.upstreams import cases
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.partitions import locate_partition
 
 Cells = list[str | None]
-LETTERS = "RANGE COLUMNS (s) < ('b') < ('m') < ('zz')"
 
 
 def partitioning(rule: str) -> str:
@@ -34,58 +34,44 @@ def places(columns: str, rule: str, *cells: Cells) -> list[int | None]:
     return ordinals
 
 
-UNIX = "RANGE (UNIX_TIMESTAMP(d)) < (UNIX_TIMESTAMP('2020-01-01 00:00:00')) < MAXVALUE"
-PAIRS = "RANGE COLUMNS (i, s) < (0, 'b') < (5, 'm') < (5, MAXVALUE) < (MAXVALUE, 'a')"
-MEMBERS = "LIST COLUMNS (s, i) = (('b', 1), ('a', 0)) = (('m', NULL)) = (DEFAULT)"
-MOST = "18446744073709551615"
+CASES = """
+d DATE => RANGE (TO_DAYS(d)) < (TO_DAYS('2020-01-01')) < (737800) < MAXVALUE
+    => 2019-12-31 in 0; 2020-01-01 in 1; 2021-01-01 in 2; NULL in 0; 0000-00-00 in 0
+i INT => RANGE (i) < (-5) < (10) => -6 in 0; -5 in 1; 9 in 1; 10 in none; NULL in 0
+i BIGINT UNSIGNED => RANGE (i) < (9223372036854775808) < (18446744073709551615)
+    => 5 in 0; 9223372036854775808 in 1; 18446744073709551615 in none
+d DATETIME => RANGE COLUMNS (d) < ('2020-01-01') < ('2020-01-01 12:00:00')
+    => 2019-12-31 23:59:59 in 0; 2020-01-01 11:59:59 in 1; 2020-01-01 12:00:00 in none
+d TIMESTAMP => RANGE (UNIX_TIMESTAMP(d)) < (UNIX_TIMESTAMP('2020-01-01 00:00:00')) < MAXVALUE
+    => 2019-12-31 23:59:59 in 0; 2020-01-01 00:00:00 in 1
+s VARCHAR(9) => RANGE COLUMNS (s) < ('b') < ('m') < ('zz') => in 0; B in 0; b in 1; é in none; zz in none
+s VARCHAR(9) COLLATE utf8mb4_general_ci => RANGE COLUMNS (s) < ('b') < ('m') < ('zz')
+    => A in 0; B in 1; é in 1; M· in 2; zz in none
+i INT, s VARCHAR(9) => RANGE COLUMNS (i, s) < (0, 'b') < (5, 'm') < (5, MAXVALUE) < (MAXVALUE, 'a')
+    => 0,a in 0; 0,b in 1; 5,l in 1; 5,z in 2; 6,q in 3; NULL,q in 0; 5,NULL in 1
+s VARCHAR(9), i INT => LIST COLUMNS (s, i) = (('b', 1), ('a', 0)) = (('m', NULL)) = (DEFAULT)
+    => b,1 in 0; a,0 in 0; m,NULL in 1; m,1 in 2; NULL,NULL in 2
+i INT => LIST (i % 3) = (0, -1) = (1, NULL) => 3 in 0; -1 in 0; 4 in 1; 2 in none; NULL in 1
+s VARCHAR(9) COLLATE utf8mb4_general_ci => LIST COLUMNS (s) = ('é') => E in 0; É·· in 0; f in none
+i INT => HASH (i) PARTITIONS 7 => 0 in 0; 8 in 1; -8 in 1; NULL in 0
+i BIGINT UNSIGNED => HASH (i) PARTITIONS 7 => 18446744073709551615 in 1
+d DATE => HASH (YEAR(d)) PARTITIONS 4 => 2021-05-05 in 1; NULL in 0
+v INT, i INT AS (v + 1) => HASH (i) PARTITIONS 4 => 2,3 in 3
+"""
+"""Columns, rule, and the values of rows (· is a blank), each with the number of its partition."""
 
 
-@pytest.mark.parametrize(
-    ("columns", "rule", "cells", "expected"),
-    [
-        (
-            "d DATE",
-            "RANGE (TO_DAYS(d)) < (TO_DAYS('2020-01-01')) < (737800) < MAXVALUE",
-            [["2019-12-31", "2020-01-01", "2021-01-01", None, "0000-00-00"]],
-            [0, 1, 2, 0, 0],
-        ),
-        ("i INT", "RANGE (i) < (-5) < (10)", [["-6", "-5", "9", "10", None]], [0, 1, 1, None, 0]),
-        (
-            "i BIGINT UNSIGNED",
-            f"RANGE (i) < (9223372036854775808) < ({MOST})",
-            [["5", "9223372036854775808", MOST]],
-            [0, 1, None],
-        ),
-        (
-            "d DATETIME",
-            "RANGE COLUMNS (d) < ('2020-01-01') < ('2020-01-01 12:00:00')",
-            [["2019-12-31 23:59:59", "2020-01-01 11:59:59", "2020-01-01 12:00:00"]],
-            [0, 1, None],
-        ),
-        ("d TIMESTAMP", UNIX, [["2019-12-31 23:59:59", "2020-01-01 00:00:00"]], [0, 1]),
-        ("s VARCHAR(9)", LETTERS, [["", "B", "b", "é", "zz"]], [0, 0, 1, None, None]),
-        ("s VARCHAR(9) COLLATE utf8mb4_general_ci", LETTERS, [["A", "B", "é", "M ", "zz"]], [0, 1, 1, 2, None]),
-        (
-            "i INT, s VARCHAR(9)",
-            PAIRS,
-            [["0", "0", "5", "5", "6", None, "5"], ["a", "b", "l", "z", "q", "q", None]],
-            [0, 1, 1, 2, 3, 0, 1],
-        ),
-        ("s VARCHAR(9), i INT", MEMBERS, [["b", "a", "m", "m", None], ["1", "0", None, "1", None]], [0, 0, 1, 2, 2]),
-        ("i INT", "LIST (i % 3) = (0, -1) = (1, NULL)", [["3", "-1", "4", "2", None]], [0, 0, 1, None, 1]),
-        ("s VARCHAR(9) COLLATE utf8mb4_general_ci", "LIST COLUMNS (s) = ('é')", [["E", "É  ", "f"]], [0, 0, None]),
-        ("i INT", "HASH (i) PARTITIONS 7", [["0", "8", "-8", None]], [0, 1, 1, 0]),
-        ("i INT", "HASH (i) PARTITIONS 7", [[]], []),
-        ("i BIGINT UNSIGNED", "HASH (i) PARTITIONS 7", [[MOST]], [1]),
-        ("d DATE", "HASH (YEAR(d)) PARTITIONS 4", [["2021-05-05", None]], [1, 0]),
-        ("v INT, i INT AS (v + 1)", "HASH (i) PARTITIONS 4", [["2"], ["3"]], [3]),
-    ],
-)
-def test_a_row_lies_where_its_values_put_it(
-    columns: str, rule: str, cells: list[Cells], expected: list[int | None]
-) -> None:
-    """NULL lies below all in RANGE, is a value in LIST and 0 in HASH; null is where no partition takes the row."""
-    assert places(columns, rule, *cells) == expected
+@pytest.mark.parametrize(("columns", "rule", "rows"), cases(CASES))
+def test_a_row_lies_where_its_values_put_it(columns: str, rule: str, rows: str) -> None:
+    """NULL lies below all in RANGE, is a value in LIST and 0 in HASH."""
+    values, expected = zip(*(row.strip().rpartition("in ")[::2] for row in rows.split(";")), strict=True)
+    cells = zip(*(row.removesuffix(" ").replace("·", " ").split(",") for row in values), strict=True)
+    found = places(columns, rule, *([None if text == "NULL" else text for text in column] for column in cells))
+    assert ["none" if place is None else str(place) for place in found] == [*expected]
+
+
+def test_no_rows_lie_nowhere() -> None:
+    assert places("i INT", "HASH (i) PARTITIONS 7", []) == []
 
 
 def test_many_ranges_are_searched_by_halves() -> None:

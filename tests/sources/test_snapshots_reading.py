@@ -128,7 +128,7 @@ def test_directories_that_are_no_snapshot_are_refused(tmp_path: Path) -> None:
         snapshots.open("nosuch://x/y")
 
 
-def test_data_without_schema_is_refused_and_schema_without_data_is_an_empty_table(tmp_path: Path) -> None:
+def test_data_needs_a_schema_and_a_schema_without_data_is_an_empty_table(tmp_path: Path) -> None:
     define(tmp_path, "`id` int PRIMARY KEY)")
     databases.write_metadata(tmp_path, 447000000000000001)
     snapshot = snapshots.open(tmp_path)
@@ -381,7 +381,6 @@ def test_a_parquet_file_whose_footer_lies_is_named(tmp_path: Path, true: bytes, 
 
 
 def test_columns_of_a_parquet_file_are_those_of_the_schema(tmp_path: Path) -> None:
-    """And of plain values."""
     path = write(tmp_path, ".parquet")
     for names, words in {
         ("id", "name", "raw"): "column 'big' is missing",

@@ -264,67 +264,55 @@ def test_a_snappy_file_with_a_flipped_bit_is_refused(tmp_path: Path, at: int) ->
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text, words",
-    [
-        (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5);\n", "line 3: wrong number of fields: 2 instead of 3"),
-        (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5,6,7);\n", "line 3: wrong number of fields: 4 instead of 3"),
-        (b"INSERT INTO `t` VALUES\n(1,2,now());\n", "line 2: a value is no literal"),
-        (
-            b"\nDELETE FROM `t`;\n",
-            "line 2: only INSERT statements with VALUES are read from a data file, found 'DELETE",
-        ),
-        (b"INSERT INTO `t` SET a = 1;\n", "line 1: only INSERT statements with VALUES are read"),
-        (b"INSERT INTO `t` SELECT 1, 2, 3;\n", "line 1: only INSERT statements with VALUES are read"),
-        (b"INSERT INTO `t` VALUES ROW(1,2,3);\n", "line 1: only INSERT statements with VALUES are read"),
-        (b"INSERT INTO `t` () VALUES (),();\n", "line 1: rows without columns are not read"),
-        (b"INSERT INTO `u` VALUES (1,2,3);\n", "line 1: rows of table `u` in a file of table `t`"),
-        (b"INSERT INTO `t` VALUES (1,2,3);\nINSERT INTO `u` VALUES (1,2,3);\n", "line 2: rows of table `u`"),
-        (b"INSERT INTO shop.t VALUES (1,2,3);\nINSERT INTO d.t VALUES (1,2,3);\n", "line 2: rows of table `d`.`t`"),
-        (b'INSERT INTO "t" VALUES (1,"a",3);\n', "line 1: only INSERT statements with VALUES are read"),
-        (b"INSERT INTO `t` VALUES (1,\"a',3);\n", "ends inside a statement, a comment or quotes"),
-        (
-            b"INSERT INTO `t` VALUES\n(1,2,3),\n(1,1+1,3);\n",
-            "line 3: a value is no literal: numbers, NULL, '…', \"…\" and x'…' are read, no expressions, found '1+1'",
-        ),
-        (b"INSERT INTO `t` VALUES\n('a\\n',NULL,3),(1,true,3);\n", "line 2: a value is no literal"),
-        (b"INSERT INTO `t` VALUES (1,DEFAULT,3);\n", "line 1: a value is no literal"),
-        (b"INSERT INTO `t` VALUES (1,'a'+1,3);\n", "neither doubled nor escaped"),
-        (b"INSERT INTO `t` VALUES (1,''+1,3);\n", "a value is no literal"),
-        (b"INSERT INTO `t` VALUES (1,- 2,3);\n", "a value is no literal"),
-        (b"INSERT INTO `t` VALUES (1,2020-01-01,3);\n", "a value is no literal"),
-        (b"INSERT INTO `t` VALUES (1,b'01',3);\n", "unknown literal b'…'"),
-        (b"INSERT INTO `t` VALUES (1,0b01,3);\n", "a value is no literal"),
-        (b"INSERT INTO `t` VALUES (1,DATE'2020-01-01',3);\n", "unknown literal DATE'…'"),
-        (b"INSERT INTO `t` VALUES (1,_latin1'a',3);\n", "unknown literal _latin1'…'"),
-        (b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4',3);\n", "line 2: a hexadecimal literal has an odd number of"),
-        (b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4g',3);\n", "line 2: a hexadecimal literal has an odd number of"),
-        (
-            b"INSERT INTO `t` VALUES\n(1,2,3)\nON DUPLICATE KEY UPDATE a = 1;\n",
-            "line 3: only rows, ',' and ';' may follow VALUES, found 'ON DUPLICATE KEY UPDATE a = 1",
-        ),
-        (b"INSERT INTO `t` VALUES (1,2,3), x (1,2,3);\n", "may follow VALUES, found 'x (1,2,3)"),
-        (
-            b"INSERT INTO `t` VALUES (1,2,3);\n/*!50000 INSERT INTO `t` VALUES (4,5,6) */;\n",
-            "line 2: a comment that MySQL executes, '/*!50000 INSERT",
-        ),
-        (b"INSERT INTO `t` VALUES (1,2,3 /*T! ,4 */);\n", "a comment that MySQL executes, '/*T! ,4 */'"),
-        (b"SET sql_mode = 'no_backslash_escapes';\nINSERT INTO `t` VALUES (1,2,3);\n", "line 1: NO_BACKSLASH_ESCAPES"),
-        (b"/*!40101 SET SQL_MODE='ANSI_QUOTES' */;\nINSERT INTO `t` VALUES (1,2,3);\n", "line 1: ANSI_QUOTES"),
-        (b"INSERT INTO `t` VALUES (1,2,3)", "line 1: the file ends inside a statement, a comment or quotes"),
-        (b"INSERT INTO `t` VALUES (1,2,3),\n", "the file ends inside a statement"),
-        (b"INSERT INTO `t` VALUES (1,2,3);\n/* (4,5,6)", "line 2: the file ends inside a statement, a comment"),
-        (b"INSERT INTO `t` (`a`,`b`) VALUES (1,2);\n", "column 'c' is missing"),
-        (b"INSERT INTO `t` VALUES (1,2,'x);\n", "ends inside a statement, a comment or quotes"),
-        (b"INSERT INTO `t` VALUES (1,2,'x' 'y');\n", "neither doubled nor escaped"),
-    ],
-)
-def test_sql_that_cannot_be_read_says_where(tmp_path: Path, text: bytes, words: str) -> None:
+NO_SQL = {
+    b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5);\n": "line 3: wrong number of fields: 2 instead of 3",
+    b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5,6,7);\n": "line 3: wrong number of fields: 4 instead of 3",
+    b"INSERT INTO `t` VALUES\n(1,2,now());\n": "line 2: a value is no literal",
+    b"\nDELETE FROM `t`;\n": "line 2: only INSERT statements with VALUES are read from a data file, found 'DELETE",
+    b"INSERT INTO `t` SET a = 1;\n": "line 1: only INSERT statements with VALUES are read",
+    b"INSERT INTO `t` SELECT 1, 2, 3;\n": "line 1: only INSERT statements with VALUES are read",
+    b"INSERT INTO `t` VALUES ROW(1,2,3);\n": "line 1: only INSERT statements with VALUES are read",
+    b"INSERT INTO `t` () VALUES (),();\n": "line 1: rows without columns are not read",
+    b"INSERT INTO `u` VALUES (1,2,3);\n": "line 1: rows of table `u` in a file of table `t`",
+    b"INSERT INTO `t` VALUES (1,2,3);\nINSERT INTO `u` VALUES (1,2,3);\n": "line 2: rows of table `u`",
+    b"INSERT INTO shop.t VALUES (1,2,3);\nINSERT INTO d.t VALUES (1,2,3);\n": "line 2: rows of table `d`.`t`",
+    b'INSERT INTO "t" VALUES (1,"a",3);\n': "line 1: only INSERT statements with VALUES are read",
+    b"INSERT INTO `t` VALUES (1,\"a',3);\n": "ends inside a statement, a comment or quotes",
+    b"INSERT INTO `t` VALUES\n(1,2,3),\n(1,1+1,3);\n": "line 3: a value is no literal: numbers, NULL, '…', \"…\" and x'…' are read, no expressions, found '1+1'",
+    b"INSERT INTO `t` VALUES\n('a\\n',NULL,3),(1,true,3);\n": "line 2: a value is no literal",
+    b"INSERT INTO `t` VALUES (1,DEFAULT,3);\n": "line 1: a value is no literal",
+    b"INSERT INTO `t` VALUES (1,'a'+1,3);\n": "neither doubled nor escaped",
+    b"INSERT INTO `t` VALUES (1,''+1,3);\n": "a value is no literal",
+    b"INSERT INTO `t` VALUES (1,- 2,3);\n": "a value is no literal",
+    b"INSERT INTO `t` VALUES (1,2020-01-01,3);\n": "a value is no literal",
+    b"INSERT INTO `t` VALUES (1,b'01',3);\n": "unknown literal b'…'",
+    b"INSERT INTO `t` VALUES (1,0b01,3);\n": "a value is no literal",
+    b"INSERT INTO `t` VALUES (1,DATE'2020-01-01',3);\n": "unknown literal DATE'…'",
+    b"INSERT INTO `t` VALUES (1,_latin1'a',3);\n": "unknown literal _latin1'…'",
+    b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4',3);\n": "line 2: a hexadecimal literal has an odd number of",
+    b"INSERT INTO `t` VALUES (1,x'41',3),\n(1,x'4g',3);\n": "line 2: a hexadecimal literal has an odd number of",
+    b"INSERT INTO `t` VALUES\n(1,2,3)\nON DUPLICATE KEY UPDATE a = 1;\n": "line 3: only rows, ',' and ';' may follow VALUES, found 'ON DUPLICATE KEY UPDATE a = 1",
+    b"INSERT INTO `t` VALUES (1,2,3), x (1,2,3);\n": "may follow VALUES, found 'x (1,2,3)",
+    b"INSERT INTO `t` VALUES (1,2,3);\n/*!50000 INSERT INTO `t` VALUES (4,5,6) */;\n": "line 2: a comment that MySQL executes, '/*!50000 INSERT",
+    b"INSERT INTO `t` VALUES (1,2,3 /*T! ,4 */);\n": "a comment that MySQL executes, '/*T! ,4 */'",
+    b"SET sql_mode = 'no_backslash_escapes';\nINSERT INTO `t` VALUES (1,2,3);\n": "line 1: NO_BACKSLASH_ESCAPES",
+    b"/*!40101 SET SQL_MODE='ANSI_QUOTES' */;\nINSERT INTO `t` VALUES (1,2,3);\n": "line 1: ANSI_QUOTES",
+    b"INSERT INTO `t` VALUES (1,2,3)": "line 1: the file ends inside a statement, a comment or quotes",
+    b"INSERT INTO `t` VALUES (1,2,3),\n": "the file ends inside a statement",
+    b"INSERT INTO `t` VALUES (1,2,3);\n/* (4,5,6)": "line 2: the file ends inside a statement, a comment",
+    b"INSERT INTO `t` (`a`,`b`) VALUES (1,2);\n": "column 'c' is missing",
+    b"INSERT INTO `t` VALUES (1,2,'x);\n": "ends inside a statement, a comment or quotes",
+    b"INSERT INTO `t` VALUES (1,2,'x' 'y');\n": "neither doubled nor escaped",
+}
+
+
+@pytest.mark.parametrize("text", NO_SQL)
+def test_sql_that_cannot_be_read_says_where(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "bad.sql"
     path.write_bytes(text)
     with pytest.raises(SnapshotError) as caught:
         sql_rows(path)
-    assert words in str(caught.value) and str(path) in str(caught.value)
+    assert NO_SQL[text] in str(caught.value) and str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.playing import row_of
 from support.upstreams import after as applied
 
 from simulator.columns import row_image
@@ -70,13 +71,6 @@ def packed(cells: str | None) -> bytes | None:
         if cells is None
         else row_image.joined(None if cell == "NULL" else cell.encode() for cell in cells.split(","))
     )
-
-
-def row_of(table: Table, image: bytes | None) -> Row:
-    assert image
-    names = [column.name for column in visible_columns(table)]
-    cells = row_image.cells_of(image)
-    return {name: None if cell is None else cell.decode() for name, cell in zip(names, cells, strict=True)}
 
 
 def numbers(places: PlacedTable, rows: Sequence[Row]) -> pa.Array:
@@ -158,7 +152,7 @@ GROWN = alter(
 
 
 def rows(table: Table, *images: str | None) -> list[Row]:
-    return [row_of(table, packed(cells)) for cells in images if cells]
+    return [row_of(image, table) for image in map(packed, images) if image]
 
 
 def images_read(altered: Transition, *images: str) -> pa.RecordBatch:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from simulator.consumer.decode import DdlEvent, Event, Watermark, decode
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark, decode, time_of
 from simulator.consumer.records import Record, read_records
 from simulator.errors import SimulatorError
 from simulator.sinks.external_storage import ExternalStorage, Part
 from simulator.sinks.memory import Message
 from support.databases import Table, write
+from support.load_told import Told, count
 from support.playing import play
 
 NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
@@ -74,40 +75,25 @@ def commit_ts(records: Sequence[Record]) -> Iterator[int]:
 
 def assert_nothing_is_lost(found: Sent, whole: Sent) -> int:
     """Each partition has every event of the whole stream in its order, and some again, as long as no watermark has
-    covered them; gives how many rows came again."""
-    again = 0
-    places = {(each.topic, each.partition) for each in whole}
-    assert {(each.topic, each.partition) for each in found} <= places
-    for place in places:
-        expected, events = (list(_events(sent, place)) for sent in (whole, found))
-        told = dict.fromkeys(map(repr, expected))
-        assert [event for event in dict.fromkeys(map(repr, events)) if event in told] == list(told)
-        added = [event for event in events if repr(event) not in told]
-        assert all(isinstance(event, Watermark) for event in added), "but for the watermark of an early end"
-        again += _repeated(events)
-    return again
+    covered them; gives how many came again."""
+    events, expected = told(found), told(whole)
+    assert {*expected} <= {*events}
+    counts = count(events, expected)
+    assert (counts.lost, counts.misordered, counts.again_below) == (0, 0, 0)
+    return counts.again_above
 
 
-def _repeated(events: Iterable[Event]) -> int:
-    """How many rows come again; watermarks never fall, rows lie above them, statements at least at them."""
-    watermark, seen, again = 0, set[str](), 0
-    for event in events:
-        if isinstance(event, Watermark):
-            assert event.ts >= watermark, "watermarks never fall"
-            watermark = event.ts
-        elif isinstance(event, DdlEvent):
-            assert (event.commit_ts or 0) >= watermark
-        else:
-            assert (event.commit_ts or 0) > watermark, "no row comes that a watermark has covered"
-            again += repr(event) in seen
-            seen.add(repr(event))
-    return again
+def told(sent: Sent) -> list[Told]:
+    """The events of one topic."""
+    assert len({each.topic for each in sent}) == 1
+    return [
+        Told(each.partition, repr(event).encode(), time_of(event), KINDS[type(event)])
+        for each in sent
+        for event in decode(each.key, each.value)
+    ]
 
 
-def _events(sent: Sent, place: tuple[str, int]) -> Iterable[Event]:
-    for each in sent:
-        if (each.topic, each.partition) == place:
-            yield from decode(each.key, each.value)
+KINDS: dict[type, str] = {Watermark: "watermark", DdlEvent: "ddl", RowEvent: "row"}
 
 
 class Killed(BaseException):

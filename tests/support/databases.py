@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,8 +29,6 @@ Row = Sequence[Value]
 Rows = Sequence[Row]
 Name = tuple[str, str]
 Texts = tuple[str | None, ...]
-Contents = dict[Name, Counter[Texts]]
-"""How often each table has each row, as the text of its columns."""
 
 _SQL = {0: b"\\0", 10: b"\\n", 13: b"\\r", 92: b"\\\\", 39: b"\\'", 34: b'\\"', 26: b"\\Z"}
 _CSV = {0: b"\\0", 10: b"\\n", 13: b"\\r", 92: b"\\\\", 34: b'\\"'}
@@ -204,15 +201,6 @@ def state(tables: Iterable[Table], which: int) -> State:
         for table in tables
         for row in table.rows(which) or ()
     )
-
-
-def contents(tables: Iterable[Table], state: int) -> Contents:
-    """What the tables of a state hold."""
-    return {
-        table.name: Counter(_texts(table, row) for row in rows)
-        for table in tables
-        if (rows := table.rows(state)) is not None
-    }
 
 
 def _texts(table: Table, row: Row) -> Texts:

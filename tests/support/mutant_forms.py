@@ -7,11 +7,15 @@ same bytes.
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import fastavro
 
 Tree = Any
 """JSON: dict, list, str, int, float, bool, None."""
@@ -101,15 +105,12 @@ def _json_bootstrap(tree: Tree) -> str:
 def _read_simple_avro(key: Bytes, value: Bytes) -> Tree:
     """The message without the branch of the schema; `kind` is there twice."""
     assert value is not None and value[:1] == SIMPLE_BRANCH
-    return {"key": None if key is None else key.decode(), "value": avro_tree(SIMPLE_SCHEMA, value[1:])}
+    return {"key": None if key is None else key.decode(), "value": avro_tree(SIMPLE, value[1:])}
 
 
 def _write_simple_avro(tree: Tree) -> tuple[Bytes, Bytes]:
     key, value = tree.get("key"), tree.get("value")
-    return (
-        None if key is None else key.encode(),
-        None if value is None else SIMPLE_BRANCH + avro_bytes(SIMPLE_SCHEMA, value),
-    )
+    return (None if key is None else key.encode(), None if value is None else SIMPLE_BRANCH + avro_bytes(SIMPLE, value))
 
 
 def _avro_bootstrap(tree: Tree) -> str:
@@ -120,7 +121,7 @@ def _avro_bootstrap(tree: Tree) -> str:
 def confluent(schemas: Mapping[int, str]) -> Form:
     """The form of messages that name schemas: `{"key": {"#1": …}, "value": {"#2": …}}`; others are a byte and JSON, or
     a byte and a number."""
-    known = {id: json.loads(text) for id, text in schemas.items()}
+    known = {id: readable(json.loads(text)) for id, text in schemas.items()}
 
     def read(content: Bytes) -> Tree:
         if content is None:
@@ -168,237 +169,102 @@ SIMPLE_BRANCH = b"\x16"
 """The branch of TiCDC's schema that a message is."""
 
 
-def _record(name: str, /, **fields: Tree) -> Tree:
-    types = [{"name": field, "type": type} for field, type in fields.items()]
-    return {"type": "record", "name": name, "fields": types}
+SIMPLE_RECORDS = """
+Timestamp location:string value:string
+UnsignedBigint value:long
+DataType mysqlType:string charset:string collate:string length:long decimal:int? elements:string*? unsigned:boolean?
+    zerofill:boolean?
+Column name:string dataType:DataType nullable:boolean default:string?
+Index name:string unique:boolean primary:boolean nullable:boolean columns:string*
+Table schema:string table:string tableID:long version:long columns:Column* indexes:Index*
+Checksum version:int corrupted:boolean current:long previous:long
+Watermark version:int commitTs:long buildTs:long
+Bootstrap version:int buildTs:long tableSchema:Table
+DDL version:int type:int sql:string commitTs:long buildTs:long tableSchema:Table? preTableSchema:Table?
+DML version:int database:string table:string tableID:long type:int commitTs:long buildTs:long schemaVersion:long
+    claimCheckLocation:string? handleKeyOnly:boolean? checksum:Checksum? data:VALUES? old:VALUES?
+Message kind:int payload:Watermark|Bootstrap|DDL|DML
+"""
+"""Simple's schema (tiflow v8.0 pkg/sink/codec/simple/message.json) behind its branch, a record a line; enums are numbers,
+`?` is a union with null, `*` an array."""
+
+VALUES = "null|long|float|double|string|bytes|Timestamp|UnsignedBigint"
 
 
-def _list(items: Tree) -> Tree:
-    return {"type": "array", "items": items}
+def _record(name: str, fields: Mapping[str, Tree]) -> Tree:
+    return {"type": "record", "name": name, "fields": [{"name": field, "type": type} for field, type in fields.items()]}
 
 
-def _enum(name: str, count: int) -> Tree:
-    return {"type": "enum", "name": name, "symbols": [str(number) for number in range(count)]}
+def _type(text: str) -> Tree:
+    if text.endswith("?"):
+        return ["null", _type(text[:-1])]
+    if text.endswith("*"):
+        return {"type": "array", "items": _type(text[:-1])}
+    if text == "VALUES":
+        return {"type": "map", "values": _type(VALUES)}
+    return text.split("|") if "|" in text else text
 
 
-def _or_null(type: Tree) -> Tree:
-    return ["null", type]
+def _simple_schema() -> Schema:
+    known: dict[str, Schema] = {}
+    numbers, parsed = itertools.count(), None
+    for line in re.split(r"\n(?! )", SIMPLE_RECORDS.strip()):
+        name, *fields = line.split()
+        record = _record(name, {field: _type(type) for field, _, type in (each.partition(":") for each in fields)})
+        parsed = fastavro.parse_schema(_readable(record, numbers), known)
+    return parsed
 
 
-_TYPE = _record(
-    "DataType",
-    mysqlType="string",
-    charset="string",
-    collate="string",
-    length="long",
-    decimal=_or_null("int"),
-    elements=_or_null(_list("string")),
-    unsigned=_or_null("boolean"),
-    zerofill=_or_null("boolean"),
-)
-_COLUMN = _record("Column", name="string", dataType=_TYPE, nullable="boolean", default=_or_null("string"))
-_INDEX = _record(
-    "Index", name="string", unique="boolean", primary="boolean", nullable="boolean", columns=_list("string")
-)
-_TABLE = _record(
-    "Table",
-    schema="string",
-    table="string",
-    tableID="long",
-    version="long",
-    columns=_list(_COLUMN),
-    indexes=_list(_INDEX),
-)
-_VALUE = [
-    *("null", "long", "float", "double", "string", "bytes"),
-    _record("Timestamp", location="string", value="string"),
-    _record("UnsignedBigint", value="long"),
-]
-_VALUES = _or_null({"type": "map", "values": _VALUE})
-_CHECKSUM = _record("Checksum", version="int", corrupted="boolean", current="long", previous="long")
-SIMPLE_SCHEMA: Tree = _record(
-    "Message",
-    kind=_enum("Kind", 4),
-    payload=[
-        _record("Watermark", version="int", commitTs="long", buildTs="long"),
-        _record("Bootstrap", version="int", buildTs="long", tableSchema=_TABLE),
-        _record(
-            "DDL",
-            version="int",
-            type=_enum("Statement", 8),
-            sql="string",
-            commitTs="long",
-            buildTs="long",
-            tableSchema=_or_null("Table"),
-            preTableSchema=_or_null("Table"),
-        ),
-        _record(
-            "DML",
-            version="int",
-            database="string",
-            table="string",
-            tableID="long",
-            type=_enum("Operation", 3),
-            commitTs="long",
-            buildTs="long",
-            schemaVersion="long",
-            claimCheckLocation=_or_null("string"),
-            handleKeyOnly=_or_null("boolean"),
-            checksum=_or_null(_CHECKSUM),
-            data=_VALUES,
-            old=_VALUES,
-        ),
-    ],
-)
-"""Simple's schema (tiflow v8.0 pkg/sink/codec/simple/message.json) behind its branch; enums count their symbols only."""
-
-
-# Avro as trees that tell the branch of each union, as Avro's JSON encoding does; no library tells branches. A symbol of
-# an enum is its number, bytes are bytes, and logical types are what they lie on.
+# Avro as trees that tell the branch of each union, as Avro's JSON encoding does. fastavro tells none: a union of records
+# with one field each, which is called as the branch, has the same bytes. A symbol of an enum is its number, and logical
+# types are what they lie on.
 
 Schema = Any
 """A schema's JSON: a name, a list for a union, or a dict."""
 
-Names = dict[str, Schema]
-"""Named types, by full and by short name."""
 
-FIXED: Mapping[str, str] = {"float": "<f", "double": "<d", "boolean": "<?"}
-
-
-def avro_tree(schema: Schema, data: bytes) -> Any:
-    """The tree of a datum; raises ValueError for bytes behind it."""
-    stream, names = io.BytesIO(data), _names(schema, {})
-    tree = _read(schema, stream, names)
-    if stream.read():
-        raise ValueError("bytes are left")
-    return tree
+def readable(schema: Schema) -> Schema:
+    """The schema of the same bytes whose data are trees, for fastavro."""
+    return fastavro.parse_schema(_readable(schema, itertools.count()))
 
 
-def avro_bytes(schema: Schema, tree: Any) -> bytes:
-    """The datum of a tree; raises TypeError, LookupError or struct.error if the schema has none."""
-    return _written(schema, tree, _names(schema, {}))
-
-
-def _names(schema: Schema, names: Names, space: str = "") -> Names:
+def _readable(schema: Schema, numbers: Iterator[int]) -> Schema:
     if isinstance(schema, list):
-        for each in schema:
-            _names(each, names, space)
-    elif isinstance(schema, dict):
-        if "name" in schema:
-            space = schema.get("namespace", space)
-            names[schema["name"]] = names[f"{space}.{schema['name']}"] = schema
-        for each in (*(field["type"] for field in schema.get("fields", ())), schema.get("items"), schema.get("values")):
-            _names(each, names, space)
-        if not isinstance(schema["type"], str):
-            _names(schema["type"], names, space)
-    return names
+        return [
+            each if each == "null" else _record(f"Branch{next(numbers)}", {_branch(each): _readable(each, numbers)})
+            for each in schema
+        ]
+    if not isinstance(schema, dict) or not isinstance(schema["type"], str):
+        return _readable(schema["type"], numbers) if isinstance(schema, dict) else schema
+    if schema["type"] == "enum":
+        return "int"
+    made = {name: schema[name] for name in ("type", "name", "namespace") if name in schema}
+    made |= {name: _readable(schema[name], numbers) for name in ("items", "values") if name in schema}
+    if "fields" in schema:
+        made["fields"] = [
+            {"name": field["name"], "type": _readable(field["type"], numbers)} for field in schema["fields"]
+        ]
+    return made
 
 
 def _branch(schema: Schema) -> str:
     return schema if isinstance(schema, str) else schema.get("name", schema["type"])
 
 
-def _resolved(schema: Schema, names: Names) -> Schema:
-    while (
-        isinstance(schema, str) and schema in names or isinstance(schema, dict) and not isinstance(schema["type"], str)
-    ):
-        schema = names[schema] if isinstance(schema, str) else schema["type"]
-    return schema
+def avro_tree(schema: Schema, data: bytes) -> Any:
+    """The tree of a datum; raises ValueError for bytes behind it."""
+    stream = io.BytesIO(data)
+    tree = fastavro.schemaless_reader(stream, schema, None)
+    if stream.read():
+        raise ValueError("bytes are left")
+    return tree
 
 
-def _read(schema: Schema, stream: io.BytesIO, names: Names) -> Any:
-    schema = _resolved(schema, names)
-    if isinstance(schema, list):
-        branch = schema[_long(stream)]
-        return None if branch == "null" else {_branch(branch): _read(branch, stream, names)}
-    match schema if isinstance(schema, str) else schema["type"]:
-        case "null":
-            return None
-        case "int" | "long" | "enum":
-            return _long(stream)
-        case "string":
-            return _taken(stream, _long(stream)).decode("utf-8", "surrogateescape")
-        case "bytes":
-            return _taken(stream, _long(stream))
-        case "record":
-            return {field["name"]: _read(field["type"], stream, names) for field in schema["fields"]}
-        case "array":
-            return _items(stream, lambda: _read(schema["items"], stream, names))
-        case "map":
-            return dict(
-                _items(stream, lambda: (_read("string", stream, names), _read(schema["values"], stream, names)))
-            )
-        case name:
-            return struct.unpack(FIXED[name], _taken(stream, struct.calcsize(FIXED[name])))[0]
+def avro_bytes(schema: Schema, tree: Any) -> bytes:
+    """The datum of a tree; raises TypeError, LookupError or ValueError if the schema has none."""
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, schema, tree, strict=True)
+    return stream.getvalue()
 
 
-def _items(stream: io.BytesIO, read: Callable[[], Any]) -> list[Any]:
-    found = []
-    while count := _long(stream):
-        if count < 0:
-            _long(stream)
-        found += [read() for _ in range(abs(count))]
-    return found
-
-
-def _taken(stream: io.BytesIO, size: int) -> bytes:
-    data = stream.read(size)
-    if len(data) != size:
-        raise ValueError("the datum ends too early")
-    return data
-
-
-def _long(stream: io.BytesIO) -> int:
-    number = shift = 0
-    while True:
-        (byte,) = _taken(stream, 1)
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return (number >> 1) ^ -(number & 1)
-
-
-def _written(schema: Schema, tree: Any, names: Names) -> bytes:
-    schema = _resolved(schema, names)
-    if isinstance(schema, list):
-        if tree is None:
-            return _number(schema.index("null"))
-        ((name, value),) = tree.items()
-        branches = [_branch(each) for each in schema]
-        return _number(branches.index(name)) + _written(schema[branches.index(name)], value, names)
-    match schema if isinstance(schema, str) else schema["type"]:
-        case "null":
-            return b""
-        case "int" | "long" | "enum":
-            return _number(tree)
-        case "string":
-            data: bytes = tree.encode("utf-8", "surrogateescape")
-            return _number(len(data)) + data
-        case "bytes":
-            return _number(len(tree)) + bytes(tree)
-        case "record":
-            return b"".join(_written(field["type"], tree[field["name"]], names) for field in schema["fields"])
-        case "array":
-            return _blocks([_written(schema["items"], item, names) for item in tree])
-        case "map":
-            pairs = (
-                (_written("string", name, names), _written(schema["values"], item, names))
-                for name, item in tree.items()
-            )
-            return _blocks([name + item for name, item in pairs])
-        case name:
-            return struct.pack(FIXED[name], tree)
-
-
-def _blocks(items: list[bytes]) -> bytes:
-    return (_number(len(items)) + b"".join(items) if items else b"") + _number(0)
-
-
-def _number(number: int) -> bytes:
-    if isinstance(number, bool) or not -(1 << 63) <= number < 1 << 63:
-        raise TypeError("no long")
-    left, found = (number << 1) ^ (number >> 63), bytearray()
-    while left > 0x7F:
-        found.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes([*found, left])
+SIMPLE = _simple_schema()

@@ -505,25 +505,15 @@ REPLACED: dict[str, Replace] = {
 }
 
 
-def _earlier(stream: Stream, place: Place) -> Stream | None:
+def _moved(by: int, stream: Stream, place: Place) -> Stream | None:
+    """The stream with a message so many places later in its partition, at the end at most."""
     partition, offset = place
-    return _later(stream, (partition, offset - 1)) if offset else None
-
-
-def _later(stream: Stream, place: Place) -> Stream | None:
-    partition, offset = place
-    there = stream[partition]
-    if offset + 1 == len(there):
+    there = [*stream[partition]]
+    to = min(offset + by, len(there) - 1)
+    if to < 0 or to == offset:
         return None
-    return {**stream, partition: [*there[:offset], there[offset + 1], there[offset], *there[offset + 2 :]]}
-
-
-def _last(stream: Stream, place: Place) -> Stream | None:
-    partition, offset = place
-    there = stream[partition]
-    if offset + 1 == len(there):
-        return None
-    return {**stream, partition: [*there[:offset], *there[offset + 1 :], there[offset]]}
+    there.insert(to, there.pop(offset))
+    return {**stream, partition: there}
 
 
 def _elsewhere(stream: Stream, place: Place) -> Stream:
@@ -582,9 +572,9 @@ def without(tree: Tree, name: str) -> Tree:
 
 
 MOVED: dict[str, Callable[[Stream, Place], Stream | None]] = {
-    "one earlier": _earlier,
-    "one later": _later,
-    "at the end": _last,
+    "one earlier": partial(_moved, -1),
+    "one later": partial(_moved, 1),
+    "at the end": partial(_moved, 1 << 30),
     "in the other partition": _elsewhere,
     "removed everywhere": lambda stream, place: _removed(stream, {stream[place[0]][place[1]]}),
     "in the other partition, too": lambda stream, place: _copied(stream, place, stream),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import signal
 import sys
@@ -13,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
+
+from measuring import options
 
 from cluster import results
 from cluster.faults import FAULTS
@@ -25,40 +26,41 @@ COMMANDS: Mapping[str, Callable[[Path, str], Sent | Read]] = {"diff": compared, 
 
 def main() -> int:
     """Play runs; the exit code is 1 if anything is wrong with one of them."""
-    parser = argparse.ArgumentParser(prog="cluster", description="Commands on a Spark cluster that loses machines.")
-    parser.add_argument("--seed", type=int, default=1, help="draws victims and moments (default: 1)")
-    parser.add_argument("--runs", type=int, default=1, help="runs of each command and fault (default: 1)")
-    parser.add_argument("--command", action="append", choices=COMMANDS, help="may be given again (default: all)")
-    parser.add_argument("--kill", action="append", choices=FAULTS, help="may be given again (default: all but none)")
-    parser.add_argument("--workers", type=int, default=2, help="of the cluster, one core each (default: 2)")
-    parser.add_argument("--minutes", type=float, default=1440, help="begin no run after these")
-    parser.add_argument("--results", type=Path, help="file of JSON lines; the runs that it has are not played again")
-    options = parser.parse_args()
-    commands = options.command or list(COMMANDS)
-    kinds = options.kill or [kind for kind in FAULTS if kind != "none"]
+    asked = options(
+        __doc__,
+        {"command": COMMANDS, "kill": FAULTS},
+        seed=1,  # draws victims and moments
+        runs=1,  # of each command and fault
+        command=tuple(COMMANDS),
+        kill=tuple(kind for kind in FAULTS if kind != "none"),
+        workers=2,  # of the cluster, one core each
+        minutes=1440.0,  # no run begins after these
+        results=Path,  # a file of JSON lines; the runs that it has are not played again
+    )
+    kinds = list(asked.kill)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # all processes are ended on the way out
     home = Path(tempfile.mkdtemp(prefix="ticdc-sim-cluster-"))
-    file: Path = options.results or home / "results.jsonl"
+    file: Path = asked.results or home / "results.jsonl"
     if "disk" in kinds and (why := no_mounts(home)):
         print(f"--kill disk needs a small file system: {why}", file=sys.stderr)
         kinds.remove("disk")
     played = Counter((each.kill, each.command, each.workers, each.seed) for each in results.read(file))
 
     def missing() -> Iterator[tuple[str, str, int]]:
-        for number in range(options.runs):
+        for number in range(asked.runs):
             for kind in kinds:
-                for command in commands:
-                    if played[kind, command, options.workers, options.seed] <= number:
+                for command in asked.command:
+                    if played[kind, command, asked.workers, asked.seed] <= number:
                         yield kind, command, number
 
-    until = time.monotonic() + 60 * options.minutes
+    until = time.monotonic() + 60 * asked.minutes
     if runs := list(missing()):
-        play(runs, home, options.workers, options.seed, file, until)
+        play(runs, home, asked.workers, asked.seed, file, until)
     outcomes = results.read(file)
     for line in results.table(outcomes):
         print(line)
     wrong = [each for each in outcomes if each.wrong]
-    if not wrong and options.results:
+    if not wrong and asked.results:
         shutil.rmtree(home)
     return int(bool(wrong))
 

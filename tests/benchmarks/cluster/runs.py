@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import time
@@ -13,10 +12,9 @@ from dataclasses import asdict
 from random import Random
 from typing import ClassVar
 
-from support.load_told import of
+from support.load_told import count, of
 from support.processes import kill, members
 
-from cluster.counts import count
 from cluster.faults import FAULTS, Fault, Harm
 from cluster.machines import Machines
 from cluster.results import Attempt, Outcome
@@ -117,7 +115,6 @@ class Run:
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
-                env=dict(os.environ),
             )
         limit, position = time.monotonic() + LIMIT, self._position()
         try:

@@ -1,6 +1,6 @@
 """Whether a run on the cluster takes as long as the costs of `costs.py` predict.
 
-    PYTHONPATH=tests:tests/benchmarks python -m cluster.scale --core-seconds 28 [--rows 1000000] [--workers 1 --workers 2]
+    PYTHONPATH=tests:tests/benchmarks python -m cluster.scale --core-seconds 28 [--rows 1000000] [--workers 1 2]
 
 `diff` of so many rows, and of three times as many, to a Kafka of three brokers. The difference is predicted: the rows
 take their core-seconds on the workers, which have one core each, and no less than those and Kafka's on the cores of the
@@ -9,7 +9,6 @@ machine, which all share.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -17,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from costs import MORE, snapshots
-from measuring import SPREAD, cpu_seconds
+from measuring import SPREAD, cpu_seconds, options
 from support.load_told import OPTIONS
 
 from cluster.machines import BROKERS, Machines
@@ -46,15 +45,12 @@ def kafka_seconds(machines: Machines) -> float:
 
 def main() -> None:
     """Print a row of a table for each number of workers."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--core-seconds", type=float, required=True, help="of a million rows")
-    options.add_argument("--rows", type=int, default=1_000_000)
-    options.add_argument("--workers", type=int, action="append", help="may be given again (default: 1 and 2)")
-    chosen = options.parse_args()
+    # core-seconds are those of a million rows
+    chosen = options(__doc__, core_seconds=0.0, rows=1_000_000, workers=(1, 2))
     print("| workers | core-seconds of Kafka | seconds | predicted | off |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="ticdc-sim-scale-") as name:
         home = Path(name)
-        for workers in chosen.workers or (1, 2):
+        for workers in chosen.workers:
             servers = home / f"of-{workers}"
             servers.mkdir()
             with closing(Machines(servers, workers, small_disks=False, environment=LASTING)) as machines:

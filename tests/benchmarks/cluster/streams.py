@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -128,6 +127,6 @@ def verdict(text: str) -> dict[str, Any]:
 
 def call(*arguments: object, codes: Sequence[int] = (0,)) -> str:
     """What the command prints; it has to end with one of those codes."""
-    done = subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, env=dict(os.environ))
+    done = subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode in codes, f"{' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stderr}"
     return done.stdout

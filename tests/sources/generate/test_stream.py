@@ -139,7 +139,6 @@ def test_a_row_changes_once_in_a_transaction_and_never_comes_again(case: Case) -
 @pytest.mark.slow
 @given(windows())
 def test_the_transactions_that_made_a_row_and_its_version_are_known(case: Case) -> None:
-    """Of changes, and of rows that are there."""
     stream, first, _, end, since = case
     changes = stream.window(first, end, since)
 

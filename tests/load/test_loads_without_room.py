@@ -1,4 +1,4 @@
-"""Statements of one's own at a time of a load: what they do to the stream, and what is refused before it begins."""
+"""Statements of one's own at a time of a load, and keys that its rows exhaust: what is refused before it begins."""
 
 from __future__ import annotations
 
@@ -129,3 +129,65 @@ def test_mistakes_of_an_entry_are_lines(
     entry: str, words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert words in refusal(capfd, planned(tmp_path, more=f"\n[[ddl]]\n{entry}\n"), "--console")
+
+
+# -- keys that the rows of a load exhaust -----------------------------------------------------------------------------
+
+
+def counted(directory: Path, definition: str, more: str = "") -> Path:
+    """A plan of one table into which rows are inserted alone."""
+    plan = directory / "plan.toml"
+    plan.write_text(f'[[table]]\ndefinition = "CREATE TABLE fair.visit ({definition})"\nmix = {{inserts = 1}}\n{more}')
+    return plan
+
+
+ROW_128 = "and row 128 is beyond them; the load"
+MANY, GROWING = "rows = 1000", "rows = 5"
+"""A load of more rows than the key holds at the beginning, and one that comes to them."""
+
+BOUNDED = "c VARCHAR(40) UNIQUE", f"{GROWING}\n[table.columns]\nc = {{min = 1, max = 500}}"
+NAMED = "c VARCHAR(7)", f'{GROWING}\n[table.columns]\nc = {{template = "row-{{id}}"}}'
+FULL = {
+    ("TINYINT", MANY): "'id': tinyint counts from 1 to 127, which is 127 rows, and",
+    ("INT", "c CHAR(1) UNIQUE", MANY): "'c': char counts from 1 to 9, which is 9 rows",
+    ("INT", "d DECIMAL(3,1) UNIQUE", MANY): "'d': decimal counts from 1 to 99, which is 99 rows",
+    ("INT", "b BIT(4), UNIQUE (b)", MANY): "'b': bit counts from 1 to 15, which is 15",
+    ("INT", "t TEXT, UNIQUE (t(2))", MANY): "'t': text counts from 1 to 99, which is 99",
+    ("BIGINT AUTO_RANDOM(15, 32)", "rows = 200000"): "",
+    ("TINYINT", GROWING): f"{ROW_128} comes to 1,005 rows, to that one after 1.3s",
+    ("INT", "c CHAR(2) UNIQUE", GROWING): "'c': char counts from 1 to 99, which is 99 rows",
+    (
+        "INT",
+        *BOUNDED,
+    ): "'c': varchar counts from 1 to 500, which is 500 rows, and row 501 is beyond them; the load comes to 1,005 rows",
+    ("INT", *NAMED): "'c': varchar does not take 'row-1000'",
+}
+"""The type of the primary key, other columns, and what more the plan says of its table."""
+
+
+@pytest.mark.parametrize("of", FULL)
+def test_a_load_with_more_rows_than_a_key_holds_is_refused(
+    of: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    type, *columns, more = of
+    lasts = ("--rate", "100", "--duration", "10s") if GROWING in more else ("--duration", "1s")
+    plan = counted(tmp_path, ", ".join((f"id {type} PRIMARY KEY", *columns)), f"{more}\n")
+    assert FULL[of] in refusal(capfd, plan, "--fixtures", tmp_path / "out", *lasts)
+
+
+@pytest.mark.slow
+def test_truncate_in_time_makes_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    load = ("--rate", "100", "--duration")
+    for entry, duration in (('every = "1s"\nkinds = ["truncate"]', "4s"), ('at = "1s"\nsql = "TRUNCATE visit"', "2s")):
+        plan = counted(tmp_path, "id TINYINT PRIMARY KEY", f"rows = 5\n[[ddl]]\n{entry}\n")
+        to = ("--master", "none", "--fixtures", tmp_path / duration)
+        assert play("load", plan, *to, *load, duration) == 0
+    assert "tinyint counts from 1 to 127" in refusal(capfd, plan, "--fixtures", tmp_path / "out", *load, "9s")
+
+
+@pytest.mark.slow
+def test_a_load_without_end_says_how_long_it_lasts(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plan = counted(tmp_path, "id TINYINT PRIMARY KEY", "rows = 5\n")
+    assert play("load", plan, "--master", "none", "--console", "--rate", "100") == 2
+    warning = f"which is 127 rows, {ROW_128} lasts 1.3s of simulated time until then"
+    assert warning in capfd.readouterr().err
