@@ -1,0 +1,123 @@
+"""Times of row changes of which some have to follow others.
+
+A change follows another one in a later millisecond, or both are in the same one where they follow each other in a circle,
+or where the time ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.columns.change_frame import Ints
+
+ROUNDS = 1000
+"""Rounds in which changes are placed behind others. The rest of a longer chain goes into one millisecond."""
+
+LEAST = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Which rows are in which groups: `rows[i]`, from 0, is in `groups[i]`."""
+
+    rows: Ints
+    groups: Ints
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Edges:
+        return Edges(self.rows[mask], self.groups[mask])
+
+
+@dataclass(frozen=True)
+class Precedence:
+    """All rows of `first` that are in a group change before all those of `then`."""
+
+    first: Edges
+    then: Edges
+    groups: int
+    """Number of groups."""
+
+    def turned(self) -> Precedence:
+        return replace(self, first=self.then, then=self.first)
+
+
+def following(times: Ints, order: Precedence, last: Ints) -> Ints:
+    """Return the times with changes moved later, up to the `last` one of each, so that all follow those that they have to."""
+    times, missing = times.copy(), _count(order.then.rows, len(times))
+    waiting = _count(order.first.groups, order.groups)
+    of_row, of_group = _Neighbours.of(order.first, len(times)), _Neighbours.of(_turned(order.then), order.groups)
+    placed = missing == 0
+    ready = np.flatnonzero(placed)
+    behind = np.full(order.groups, LEAST)
+    for _ in range(ROUNDS):
+        rows, groups = of_row.of_each(ready)
+        np.maximum.at(behind, groups, times[rows] + 1)
+        np.subtract.at(waiting, groups, 1)
+        complete = np.unique(groups)
+        groups, rows = of_group.of_each(complete[waiting[complete] == 0])
+        if not len(rows):
+            break
+        np.maximum.at(times, rows, np.minimum(behind[groups], last[rows]))
+        np.subtract.at(missing, rows, 1)
+        reached = np.unique(rows)
+        ready = reached[missing[reached] == 0]
+        placed[ready] = True
+    return _together(times, order, placed, behind, last)
+
+
+def ahead(times: Ints, order: Precedence, first: Ints) -> Ints:
+    """Return the times with changes moved earlier, down to the `first` one of each, so that all precede those that have to follow.
+
+    Those in a circle, and what precedes them, share a time.
+    """
+    return -following(-times, order.turned(), -first)
+
+
+def _together(times: Ints, order: Precedence, placed: npt.NDArray[np.bool_], behind: Ints, last: Ints) -> Ints:
+    """Return the times with the rows that are not placed moved to the latest time of those to which they are linked."""
+    if placed.all():
+        return times
+    first, then = (edges.where(~placed[edges.rows]) for edges in (order.first, order.then))
+    np.maximum.at(times, then.rows, np.minimum(behind[then.groups], last[then.rows]))
+    label, groups = np.arange(len(times)), np.full(order.groups, len(times))
+    rows, of = np.append(first.rows, then.rows), np.append(first.groups, then.groups)
+    while True:
+        np.minimum.at(groups, of, label[rows])
+        lower = label.copy()
+        np.minimum.at(lower, rows, groups[of])
+        lower = lower[lower]
+        if (lower == label).all():
+            break
+        label = lower
+    latest = np.full(len(times), LEAST)
+    np.maximum.at(latest, label[~placed], times[~placed])
+    return np.where(placed, times, latest[label])
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """The right sides of pairs, by their left sides."""
+
+    starts: Ints
+    rights: Ints
+
+    @staticmethod
+    def of(edges: Edges, lefts: int) -> _Neighbours:
+        order = np.argsort(edges.rows, kind="stable")
+        return _Neighbours(np.append(0, np.cumsum(_count(edges.rows, lefts))), edges.groups[order])
+
+    def of_each(self, lefts: Ints) -> tuple[Ints, Ints]:
+        """Return the pairs with one of these left sides."""
+        counts = self.starts[lefts + 1] - self.starts[lefts]
+        firsts = np.repeat(self.starts[lefts] - np.append(0, np.cumsum(counts))[:-1], counts)
+        return np.repeat(lefts, counts), self.rights[firsts + np.arange(counts.sum())]
+
+
+def _turned(edges: Edges) -> Edges:
+    return Edges(edges.groups, edges.rows)
+
+
+def _count(values: Ints, size: int) -> Ints:
+    return np.bincount(values, minlength=size).astype(np.int64)
