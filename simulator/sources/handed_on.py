@@ -23,7 +23,7 @@ from simulator.columns.hashing import xxhash64
 from simulator.columns.row_image import LazyCells
 from simulator.errors import UserError
 from simulator.sources.diff import Comparison, FixedTimes, hashes_and_handles, placed_changes
-from simulator.sources.key_order import BEFORE, COMES, FOLLOWS, OrderedKey
+from simulator.sources.key_order import AFTER, BEFORE, COMES, FOLLOWS, OrderedKey
 from simulator.sources.precedence import Edges, Precedence, ahead, following
 from simulator.tidb.keys import encode_sort_keys, index_prefix
 from simulator.tidb.model.table import Table, visible_columns
@@ -133,15 +133,23 @@ def _fixed(claims: pa.RecordBatch, last: int) -> FixedTimes:
     hashes, at, row = np.unique(ints(claims, "row_hash"), return_index=True, return_inverse=True)
     values, value = np.unique(ints(claims, "value"), return_inverse=True)
     role, own, least = ints(claims, "role"), ints(claims, "slot")[at], ints(claims, "least")[at]
-    times = ahead(own, _precedence(row, value, len(values), role == COMES, role == FOLLOWS), least)
-    first = np.isin(role, (BEFORE, COMES))
-    times = following(times, _precedence(row, value, len(values), first, ~first), np.full(len(own), last))
+
+    def edges(of: int, but: int | None = None) -> Edges:
+        """The rows with a role, but those that have another one for the same value."""
+        there = role == of
+        if but is not None:
+            pair = row * len(values) + value
+            there &= ~np.isin(pair, pair[role == but])
+        return Edges(row[there], value[there])
+
+    # A row does not wait for itself, as a child that is its own parent would.
+    comes, goes = (
+        Precedence(edges(COMES), edges(FOLLOWS, COMES), len(values)),
+        Precedence(edges(BEFORE, AFTER), edges(AFTER), len(values)),
+    )
+    times = ahead(own, comes, least)
+    times = following(
+        times, Precedence(comes.first + goes.first, comes.then + goes.then, len(values)), np.full(len(own), last)
+    )
     moved = times != own
     return FixedTimes(hashes[moved], times[moved])
-
-
-def _precedence(row: Ints, value: Ints, values: int, first: Mask, then: Mask) -> Precedence:
-    """Return the order of rows by their values; a row does not wait for itself."""
-    pair = row * values + value
-    then = then & ~np.isin(pair, pair[first])
-    return Precedence(Edges(row[first], value[first]), Edges(row[then], value[then]), values)

@@ -26,6 +26,9 @@ class Edges:
     rows: Ints
     groups: Ints
 
+    def __add__(self, other: Edges) -> Edges:
+        return Edges(np.append(self.rows, other.rows), np.append(self.groups, other.groups))
+
     def where(self, mask: npt.NDArray[np.bool_]) -> Edges:
         return Edges(self.rows[mask], self.groups[mask])
 
