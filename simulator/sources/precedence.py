@@ -84,19 +84,24 @@ def _together(times: Ints, order: Precedence, placed: npt.NDArray[np.bool_], beh
         return times
     first, then = (edges.where(~placed[edges.rows]) for edges in (order.first, order.then))
     np.maximum.at(times, then.rows, np.minimum(behind[then.groups], last[then.rows]))
-    label, groups = np.arange(len(times)), np.full(order.groups, len(times))
-    rows, of = np.append(first.rows, then.rows), np.append(first.groups, then.groups)
-    while True:
-        np.minimum.at(groups, of, label[rows])
-        lower = label.copy()
-        np.minimum.at(lower, rows, groups[of])
-        lower = lower[lower]
-        if (lower == label).all():
-            break
-        label = lower
+    label = _components(first + then, len(times), order.groups)
     latest = np.full(len(times), LEAST)
     np.maximum.at(latest, label[~placed], times[~placed])
     return np.where(placed, times, latest[label])
+
+
+def _components(edges: Edges, rows: int, groups: int) -> Ints:
+    """Return, for each row, the lowest number of those to which groups link it (FastSV: Zhang, Azad and Hu, 2020)."""
+    label = np.arange(rows)
+    while True:
+        lowest, lower = np.full(groups, rows), label.copy()
+        np.minimum.at(lowest, edges.groups, label[label[edges.rows]])
+        np.minimum.at(lower, label[edges.rows], lowest[edges.groups])
+        np.minimum.at(lower, edges.rows, lowest[edges.groups])
+        lower = np.minimum(lower, lower[lower])
+        if (lower == label).all():
+            return label
+        label = lower
 
 
 @dataclass(frozen=True)
