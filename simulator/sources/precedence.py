@@ -51,15 +51,21 @@ def following(times: Ints, order: Precedence, last: Ints) -> Ints:
     times, missing = times.copy(), _count(order.then.rows, len(times))
     waiting = _count(order.first.groups, order.groups)
     of_row, of_group = _Neighbours.of(order.first, len(times)), _Neighbours.of(_turned(order.then), order.groups)
-    placed = missing == 0
-    ready = np.flatnonzero(placed)
     behind = np.full(order.groups, LEAST)
-    for _ in range(ROUNDS):
+
+    def completed_by(ready: Ints) -> Ints:
+        """Place changes; return the groups of which all changes that come first are placed now."""
         rows, groups = of_row.of_each(ready)
         np.maximum.at(behind, groups, times[rows] + 1)
         np.subtract.at(waiting, groups, 1)
-        complete = np.unique(groups)
-        groups, rows = of_group.of_each(complete[waiting[complete] == 0])
+        reached = np.unique(groups)
+        finished: Ints = reached[waiting[reached] == 0]
+        return finished
+
+    placed = missing == 0
+    complete = completed_by(np.flatnonzero(placed))
+    for _ in range(ROUNDS):
+        groups, rows = of_group.of_each(complete)
         if not len(rows):
             break
         np.maximum.at(times, rows, np.minimum(behind[groups], last[rows]))
@@ -67,6 +73,7 @@ def following(times: Ints, order: Precedence, last: Ints) -> Ints:
         reached = np.unique(rows)
         ready = reached[missing[reached] == 0]
         placed[ready] = True
+        complete = completed_by(ready)
     return _together(times, order, placed, behind, last)
 
 
