@@ -3,13 +3,17 @@ keys, which name a row of the parent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
+import pyarrow as pa
+
+from simulator.errors import SqlError
 from simulator.sources.snapshots import PhysicalTable
-from simulator.ticdc.table_info import handle_index
-from simulator.tidb.model.table import ForeignKey, Table, visible_columns
+from simulator.ticdc.table_info import handle_key, handle_lengths
+from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
+from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, encode_key, unique_keys
 
 BEFORE, AFTER, COMES, FOLLOWS = range(4)
 """Roles: of one value, changes with BEFORE precede those with AFTER, and those with COMES, which may be earlier than by
@@ -20,9 +24,8 @@ the row alone, those with FOLLOWS."""
 class OrderedKey:
     """A key of a table whose values rows hand on or name."""
 
-    columns: tuple[str, ...]
-    lengths: tuple[int, ...]
-    """Prefix length in characters of each column; -1 for whole columns."""
+    key: UniqueKey
+    """Its columns; those of a foreign key need not be unique."""
 
     roles: tuple[tuple[str, int | None, int | None], ...]
     """What the values are of, and the roles of a row that loses one and of a row that gets one."""
@@ -44,9 +47,7 @@ class KeyOrder:
         """Return the keys of a table; none if the order of its changes does not matter."""
         if number not in self._keys:
             table = self.tables[number].table
-            names = {column.name.lower(): column.name for column in visible_columns(table)}
-            found = (_spelled(key, names) for key in (*_unique(table), *_naming(table), *self._named(table)))
-            self._keys[number] = tuple(filter(None, found))
+            self._keys[number] = (*_unique(table), *_naming(table), *self._named(table))
         return self._keys[number]
 
     def _named(self, table: Table) -> Iterator[OrderedKey]:
@@ -57,7 +58,7 @@ class KeyOrder:
         """
         for name, foreign in self._foreign_keys.get(_lower(table.schema, table.name), {}).items():
             roles = ((f"{name} goes", AFTER, None), (f"{name} comes", None, COMES), (f"{name} stays", AFTER, BEFORE))
-            yield OrderedKey(foreign.references, (), roles)
+            yield OrderedKey(_key(foreign.references), roles)
 
     @cached_property
     def _foreign_keys(self) -> Mapping[tuple[str, str], Mapping[str, ForeignKey]]:
@@ -70,26 +71,31 @@ class KeyOrder:
 
 
 def _unique(table: Table) -> Iterator[OrderedKey]:
-    """Yield the unique keys but the handle key, whose value is the row's own."""
-    for index in table.indexes:
-        if index.unique and index != handle_index(table):
-            columns, lengths = zip(*((part.name, part.length) for part in index.columns))
-            yield OrderedKey(columns, lengths, ((_name(table, index.name), BEFORE, AFTER),))
+    """Yield the unique keys but the handle key, whose value is the row's own, and those that cannot be computed."""
+    handle = tuple(zip(handle_key(table), handle_lengths(table), strict=True))
+    for key in unique_keys(table):
+        if tuple((part.name, part.length) for part in key.columns) != handle and _is_computable(key, table):
+            yield OrderedKey(key, ((_name(table, key.name), BEFORE, AFTER),))
+
+
+def _is_computable(key: UniqueKey, table: Table) -> bool:
+    """Return whether the key's values follow from a row; those of a multi-valued index do not."""
+    try:
+        encode_key(table, key, {column.name: pa.array([], pa.string()) for column in visible_columns(table)})
+    except SqlError:
+        return False
+    return True
 
 
 def _naming(table: Table) -> Iterator[OrderedKey]:
     """Yield the columns that name a row of a parent."""
     for foreign in table.foreign_keys:
         name = _name(table, foreign.name)
-        yield OrderedKey(foreign.columns, (), ((f"{name} goes", BEFORE, None), (f"{name} comes", None, FOLLOWS)))
+        yield OrderedKey(_key(foreign.columns), ((f"{name} goes", BEFORE, None), (f"{name} comes", None, FOLLOWS)))
 
 
-def _spelled(key: OrderedKey, names: Mapping[str, str]) -> OrderedKey | None:
-    """Return the key with the names of columns as the table spells them; None if rows on the wire lack one of them."""
-    if not all(column.lower() in names for column in key.columns):
-        return None
-    columns = tuple(names[column.lower()] for column in key.columns)
-    return replace(key, columns=columns, lengths=key.lengths or (-1,) * len(columns))
+def _key(columns: Sequence[str]) -> UniqueKey:
+    return UniqueKey("", tuple(map(IndexColumn, columns)))
 
 
 def _name(table: Table, key: str) -> str:

@@ -171,8 +171,20 @@ def whole(row: Row) -> str:
             "1AA 2BB",
             "3aa 4bb",
         ),
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9), v CHAR AS (LOWER(LEFT(code, 1))), UNIQUE KEY (v)",
+            [by("id"), lambda row: (row["code"] or "")[:1].lower()],
+            "1AA 2BB",
+            "3aX 4bX",
+        ),
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9), UNIQUE KEY ((LOWER(code)))",
+            [by("id"), lambda row: (row["code"] or "").lower()],
+            "1AA 2BB",
+            "3aa 4bb",
+        ),
     ],
-    ids=["a circle", "no handle key", "a prefix", "a collation"],
+    ids=["a circle", "no handle key", "a prefix", "a collation", "a virtual column", "an expression"],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_a_value_is_taken_after_it_was_left(
