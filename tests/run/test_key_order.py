@@ -196,17 +196,16 @@ def test_a_value_is_taken_after_it_was_left(
 
 
 def test_the_shipped_airports_keep_their_codes_unique(tmp_path: Path) -> None:
-    """K4K5 is closed, and KOZ gets its code (airports of 2024 and 2025)."""
+    """Airports hand on their IATA codes: K4K5 is closed, and KOZ has PAAE's."""
     assert play("diff", *airports.SHIPPED, "--sink-uri", URI, "--fixtures", tmp_path, "--master", "none") == 0
-    holders: dict[str, str] = {}
+    held: dict[str | None, str | None] = {}
     for transaction in changes(tmp_path):
         for _, kind, _, row, old in transaction:
             if kind != "INSERT":
-                holders.pop((old or row)["icao"] or "", None)
+                held.pop((old or row)["iata"], None)
         for _, kind, _, row, _ in transaction:
             if kind != "DELETE":
-                assert (row["icao"] or "") not in holders
-                holders[row["icao"] or ""] = "held"
+                assert held.setdefault(row["iata"], row["icao"]) == row["icao"] or row["iata"] is None
 
 
 # -- the order alone
