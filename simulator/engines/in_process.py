@@ -24,7 +24,8 @@ from simulator.engines.tasks.task import TaskReport, TaskSpec
 from simulator.engines.work import RowPlacement, Work, duplicate_key_error, with_row_id
 from simulator.errors import DeliveryError, UserError
 from simulator.signals import stop_gracefully
-from simulator.sources import diff, snapshots
+from simulator.sources import diff, handed_on, snapshots
+from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 from simulator.ticdc.codecs import CODECS
@@ -73,7 +74,8 @@ def ordered_rows(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], ran
     if work.before or work.after:
         placing = RowPlacement(work.comparison, work.rules)
         before, after = (read_side(scans, placing, work.spec.progress) for scans in (work.before, work.after))
-        changes = diff.changes(differing_rows(before, after), work.comparison)
+        differing = differing_rows(before, after)
+        changes = diff.changes(differing, in_order(differing, work.comparison))
     if work.rows is not None:
         changes = pa.concat_batches([with_row_id(changes), work.rows]) if changes.num_rows else work.rows
     if work.needs_shared_commit_ts:
@@ -167,6 +169,14 @@ def differing_rows(before: pa.RecordBatch, after: pa.RecordBatch, every: bool = 
         ],
         schema=ROW_DIFFERENCES,
     )
+
+
+def in_order(differing: pa.RecordBatch, comparison: Comparison) -> Comparison:
+    """Return the comparison with the times of those rows (ROW_DIFFERENCES) that have to change in some order."""
+    if not comparison.key_order.matters:
+        return comparison
+    claims = handed_on.handed_on(handed_on.claims(differing, comparison))
+    return replace(comparison, fixed=handed_on.fixed_times(claims, comparison))
 
 
 def _taken(column: pa.Array, places: Ints) -> pa.Array:

@@ -7,8 +7,7 @@ plan has the same size for any number of tables, and nothing is sent before ever
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
@@ -16,11 +15,10 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark import StorageLevel, TaskContext
 from pyspark.accumulators import AccumulatorParam
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from simulator.channel import DriverAddress
 from simulator.columns import change_frame
@@ -31,6 +29,8 @@ from simulator.engines.pairs import paired_rows
 from simulator.engines.spark import internals
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
+from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
+from simulator.engines.spark.key_order import in_order
 from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.stages import RowRules
 from simulator.engines.tasks.barriers import BarrierServer
@@ -67,16 +67,6 @@ SPARK_NO_LIMIT = (1 << 31) - 1
 BATCH_ROWS, FEW = 16_384, 64
 """Rows of a batch; of wide rows where Spark does not count bytes."""
 
-SPARK_TYPES: dict[pa.DataType, T.DataType] = {
-    pa.bool_(): T.BooleanType(),
-    pa.int8(): T.ByteType(),
-    pa.int32(): T.IntegerType(),
-    pa.int64(): T.LongType(),
-    pa.string(): T.StringType(),
-    pa.binary(): T.BinaryType(),
-}
-
-Batches = Iterator[pa.RecordBatch]
 Reported = tuple[int, list[KeyReport]]
 """Side (0 before, 1 after), and the reports of a task on the keys it read."""
 
@@ -109,7 +99,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
     rows = snapshot_rows(spark, work.before, work.after, placing, work.spec.progress, reported.add)
     paired = pair_images(rows, work.comparison, work.shuffles == 1)
-    differing = paired.where(~F.col("before").eqNullSafe(F.col("after")))
+    differing = differing_rows(paired)
+    if work.comparison.key_order.matters:
+        differing = differing.persist(StorageLevel.DISK_ONLY)
+        work = replace(work, comparison=in_order(differing, work.comparison))
     ordered = (
         _order_once(differing, work, tasks) if work.shuffles == 1 else _shuffle_again(spark, differing, work, tasks)
     )
@@ -229,6 +222,11 @@ def pair_images(rows: DataFrame, comparison: Comparison, sliced: bool = False) -
         on.append("occurrence")
     paired = rows.groupBy(*on).agg(*(F.max(name).alias(name) for name in ("before", "after", "unaltered")))
     return paired.select(*(one if name == "occurrence" else F.col(name) for name in change_frame.ROW_DIFFERENCES.names))
+
+
+def differing_rows(paired: DataFrame) -> DataFrame:
+    """Return the rows (ROW_DIFFERENCES) whose images differ."""
+    return paired.where(~F.col("before").eqNullSafe(F.col("after")))
 
 
 def _order_once(differing: DataFrame, work: Work, tasks: int) -> DataFrame:
@@ -374,23 +372,3 @@ def _check_keys(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> 
     twice = several.where((F.col("rows") > 1) & value_by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
         raise duplicate_key_error(tables[row["place"] % len(tables)].table, bytes(row["image"]))
-
-
-def map_in_arrow(
-    frame: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema, barrier: bool = False
-) -> DataFrame:
-    """Call DataFrame.mapInArrow with an Arrow schema, without its warning about pandas, which is not used."""
-    with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3 wherever it makes a Python function
-        warnings.simplefilter("ignore", FutureWarning)
-        columns = [T.StructField(field.name, SPARK_TYPES[field.type]) for field in schema]
-        return frame.mapInArrow(function, T.StructType(columns), barrier)
-
-
-def value_by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:
-    """Return a column that looks up a value by number, as a long or boolean; a literal if all values are equal."""
-    kind = "boolean" if isinstance(values[0], bool) else "bigint"
-    if len(set(values)) == 1:
-        return F.lit(values[0]).cast(kind)
-    # Spark folds one text into a constant array; with ten thousand literals it takes half a minute.
-    texts = F.split(F.lit(",".join(str(value) for value in values)), ",")
-    return F.get(texts.cast(f"array<{kind}>"), number)

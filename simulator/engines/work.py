@@ -56,6 +56,7 @@ class Work:
             and not any(self.comparison.changed)
             and not self.rules.splitting.any()
             and self.comparison.keyed.all()
+            and not self.comparison.key_order.matters
             and all(follows_from_handle(to, physical.table) for to, physical in zip(routes, tables, strict=True))
         )
         return 1 if known else 2

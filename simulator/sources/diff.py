@@ -1,7 +1,7 @@
 """The differences between two snapshots as row changes in time.
 
-A commit-ts depends only on (seed, table, handle), so that engines may cut batches anywhere. Each millisecond of a
-period is a transaction.
+A commit-ts depends only on (seed, table, handle), so that engines may cut batches anywhere, except where rows have to
+change in some order (`sources.handed_on`). Each millisecond of a period is a transaction.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import pyarrow as pa
 from simulator.columns.change_frame import ROW_CHANGES, Ints, ints
 from simulator.columns.hashing import xxhash64
 from simulator.sources.change_period import ChangePeriod
+from simulator.sources.key_order import KeyOrder
 from simulator.sources.schema_change import SchemaChangePoint, Transition, placed_row_changes
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tso import ROW_LOGICAL, compose
+from simulator.tso import ROW_LOGICAL, compose, physical
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class ChangeClock:
         """Return the TSO of each change."""
         return compose(self._first[move] + slots, ROW_LOGICAL)
 
+    def slots_of(self, commit_ts: Ints, move: Ints | int) -> Ints:
+        """Return the millisecond of its move's period that each commit-ts is in."""
+        return physical(commit_ts) - self._first[move]
+
     @cached_property
     def passed(self) -> Ints:
         """Sum of the milliseconds of all periods before each one, and of all."""
@@ -63,6 +68,23 @@ class ChangeClock:
 
 
 @dataclass(frozen=True)
+class FixedTimes:
+    """The milliseconds of a period in which some rows change, whatever their hash gives."""
+
+    row_hashes: Ints
+    """Ascending."""
+
+    slots: Ints
+
+    def of(self, row_hashes: Ints) -> Ints:
+        """Return the millisecond of each row; -1 if it follows from the hash."""
+        if not len(self.row_hashes):
+            return np.full(len(row_hashes), -1)
+        at = np.minimum(np.searchsorted(self.row_hashes, row_hashes), len(self.row_hashes) - 1)
+        return np.where(self.row_hashes[at] == row_hashes, self.slots[at], -1)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Everything that determines when and how the rows of a comparison change."""
 
@@ -73,6 +95,14 @@ class Comparison:
 
     changed: tuple[Mapping[int, Transition], ...]
     """For each move, the schema changes by the table's position after the statements."""
+
+    fixed: tuple[FixedTimes, ...] = ()
+    """For each move, the times of rows that have to change in some order; empty before they are known."""
+
+    @cached_property
+    def key_order(self) -> KeyOrder:
+        """The keys by which rows have to change in some order."""
+        return KeyOrder(self.tables)
 
     @cached_property
     def keyed(self) -> npt.NDArray[np.bool_]:
@@ -90,22 +120,23 @@ def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Int
     """Yield the same in parts, each with the positions of its rows in `joined`."""
     place = ints(joined, "place")
     move, table = np.divmod(place, len(of.tables))
-    row_hash, handle = _numbered(joined, table, of)
+    row_hash, handle = hashes_and_handles(joined, of)
     for number in np.unique(move).tolist():
         rows = np.flatnonzero(move == number)
         slots, transitions = of.clock.slots(row_hash[rows], number), of.changed[number]
+        fixed = of.fixed[number].of(row_hash[rows]) if of.fixed else np.full(len(rows), -1)
         altered = np.isin(table[rows], list(transitions)) if transitions else np.zeros(len(rows), np.bool_)
-        commit_ts = of.clock.commit_ts(slots[~altered], number)
+        commit_ts = of.clock.commit_ts(np.where(fixed < 0, slots, fixed)[~altered], number)
         yield rows[~altered], _as_they_are(joined, table, handle, rows[~altered], commit_ts)
         for index in np.unique(table[rows[altered]]).tolist():
             chosen = table[rows] == index
-            for places, part in _altered(joined, handle, rows[chosen], slots[chosen], index, number, of):
+            for places, part in _altered(joined, handle, rows[chosen], slots[chosen], fixed[chosen], index, number, of):
                 yield rows[chosen][places], part
 
 
-def _numbered(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints, pa.Array]:
+def hashes_and_handles(joined: pa.RecordBatch, of: Comparison) -> tuple[Ints, pa.Array]:
     """Return hash and handle of each row; equal rows of a table without a handle key differ by their number."""
-    row_hash, handle = ints(joined, "row_hash"), joined.column("handle")
+    row_hash, handle, table = ints(joined, "row_hash"), joined.column("handle"), ints(joined, "place") % len(of.tables)
     whole = np.flatnonzero(~of.keyed[table])
     if not len(whole):
         return row_hash, handle
@@ -134,10 +165,17 @@ def _as_they_are(joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: In
 
 
 def _altered(
-    joined: pa.RecordBatch, handle: pa.Array, rows: Ints, slots: Ints, index: int, move: int, of: Comparison
+    joined: pa.RecordBatch,
+    handle: pa.Array,
+    rows: Ints,
+    slots: Ints,
+    fixed: Ints,
+    index: int,
+    move: int,
+    of: Comparison,
 ) -> Iterator[tuple[Ints, pa.RecordBatch]]:
     at = pa.array(rows)
     images = (joined.column(name).take(at) for name in ("before", "after", "unaltered"))
     return placed_row_changes(
-        of.changed[move][index], of.points[move], of.clock.spans[move], slots, index, handle.take(at), *images
+        of.changed[move][index], of.points[move], of.clock.spans[move], slots, fixed, index, handle.take(at), *images
     )

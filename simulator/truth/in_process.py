@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
 
-from simulator.engines.in_process import ROWS, differing_rows, read_side, require_small
+from simulator.engines.in_process import ROWS, differing_rows, in_order, read_side, require_small
 from simulator.engines.work import RowPlacement
 from simulator.errors import DeliveryError
 from simulator.sources import snapshots
@@ -37,7 +38,9 @@ def _compared(
     require_small(between.input_bytes)
     placing = RowPlacement(between.comparison, between.rules)
     before, after = (read_side(scans, placing, None) for scans in (between.before, between.after))
-    rows = rows_at(differing_rows(before, after, every=True), between)
+    every = differing_rows(before, after, every=True)
+    changed = every.filter(pc.invert(pc.fill_null(pc.equal(every["before"], every["after"]), False)))
+    rows = rows_at(every, replace(between, comparison=in_order(changed, between.comparison)))
     rows = rows.take(pc.sort_indices(rows["table"]))  # stable, and by handle already
     slices = (rows.slice(start, ROWS) for start in range(0, rows.num_rows, ROWS))
     return write_rows(slices, expected.tables, directory, format, lambda number: 1 if number in begun else None)

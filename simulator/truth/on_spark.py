@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +15,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator.engines.on_spark import (
-    INPUT_BYTES_A_TASK,
-    SETTINGS,
-    Batches,
-    map_in_arrow,
-    pair_images,
-    snapshot_rows,
-    value_by_number,
-)
+from simulator.engines.on_spark import INPUT_BYTES_A_TASK, SETTINGS, differing_rows, pair_images, snapshot_rows
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
+from simulator.engines.spark.frames import Batches, map_in_arrow, value_by_number
+from simulator.engines.spark.key_order import in_order
 from simulator.engines.spark.shared_values import SharedValues
 from simulator.engines.work import RowPlacement
 from simulator.sinks.files.settings import disk_errors
@@ -100,6 +95,10 @@ def _compared(
     of = np.repeat(np.arange(len(counts)), counts)
     tables = tuple(expected.tables[number] for number in of.tolist())
 
+    paired = _paired(spark, between)
+    if between.comparison.key_order.matters:
+        between = replace(between, comparison=in_order(differing_rows(paired), between.comparison))
+
     def expected_rows(batches: Batches) -> Batches:
         with wrap_errors():
             yield from (rows_at(batch, between) for batch in batches if batch.num_rows)
@@ -115,7 +114,7 @@ def _compared(
 
     tasks = max(int(spark.sparkContext.defaultParallelism), between.input_bytes // INPUT_BYTES_A_TASK)
     spark.conf.set("spark.sql.shuffle.partitions", str(tasks))
-    rows = map_in_arrow(_paired(spark, between), expected_rows, ROWS)
+    rows = map_in_arrow(paired, expected_rows, ROWS)
     part = value_by_number(firsts[:-1].tolist(), "table") + F.pmod(
         F.xxhash64("image"), value_by_number(counts.tolist(), "table")
     )

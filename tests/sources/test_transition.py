@@ -117,7 +117,9 @@ def changes_of(
         some = [(key[1], *was, now[0]) for key, was, now in met if key[0] == table and was[0] != now[0]]
         handle, before, unaltered, becomes = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([zlib.crc32(row[0]) % SPAN.over_ms if slot is None else slot for row in some], np.int64)
-        for _, part in placed_row_changes(change, point, SPAN, slots, table, handle, before, becomes, unaltered):
+        for _, part in placed_row_changes(
+            change, point, SPAN, slots, np.full(len(slots), -1), table, handle, before, becomes, unaltered
+        ):
             events += zip(*(column.to_pylist() for column in part.columns), strict=True)
     return events
 

@@ -22,8 +22,8 @@ from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.consumer.replay.frame import IMAGE_PAIR_SCHEMA
 from simulator.consumer.replay.states import Gaps, SnapshotComparison, StateRows, column_gaps, state_table_numbers
 from simulator.consumer.replay.table_timeline import TableTimeline
-from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import SPARK_ERRORS, wrap_errors
+from simulator.engines.spark.frames import map_in_arrow
 from simulator.errors import UserError, uri_without_secrets
 from simulator.tidb.model.table import Table, visible_columns
 

@@ -18,8 +18,8 @@ from simulator.columns.change_frame import Ints
 from simulator.consumer.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
 from simulator.consumer.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge, check_image_pairs
-from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.failures import unwrap_errors, wrap_errors
+from simulator.engines.spark.frames import map_in_arrow
 
 BYTES_A_TASK = 64 << 20
 """Input whose image pairs one task sorts; Spark spills to disk what does not fit into its memory."""

@@ -11,11 +11,11 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from simulator.engines.on_spark import map_in_arrow
 from simulator.engines.spark.daemon import MODULE
 from simulator.engines.spark.driver_host import driver_host
 from simulator.engines.spark.executors import wait_for_executors
 from simulator.engines.spark.failures import NO_EXECUTOR, ProcessLost, unwrap_errors
+from simulator.engines.spark.frames import map_in_arrow
 from simulator.engines.spark.internals import slots
 from simulator.errors import DeliveryError
 from simulator.load.feed import Feed

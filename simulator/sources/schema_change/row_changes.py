@@ -52,6 +52,7 @@ def placed_row_changes(
     point: SchemaChangePoint,
     span: ChangePeriod,
     slots: Ints,
+    fixed: Ints,
     table: int,
     handle: pa.Array,
     before: pa.Array,
@@ -64,8 +65,8 @@ def placed_row_changes(
 
     `table`, the number of the new table or of a partition of it, and `handle` are the join keys. `before` is the image
     from `altered_rows`, with `unaltered`, null for new rows; `after` is the image in the second snapshot, null for
-    removed rows. `slots` are the milliseconds of the period, derived from seed, table and handle. Changes that the
-    changefeed does not replicate under the table's name of their time are left out.
+    removed rows. `slots` are the milliseconds of the period, derived from seed, table and handle; where `fixed` is not -1
+    it says when the row changes, even if the old definition could hold it later. Changes that the changefeed does not replicate under the table's name of their time are left out.
 
     `table`, `handle` and images of a change are those of the definition of its time. The handle of a table without a
     handle key is the image and the number of the row among equal ones. The argument `handle` has this form, too: for a
@@ -73,17 +74,27 @@ def placed_row_changes(
     """
     numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
     rows = pa.record_batch(
-        {"slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered}
+        {
+            "slot": slots,
+            "fixed": fixed,
+            "table": numbers,
+            "handle": handle,
+            "before": before,
+            "after": after,
+            "unaltered": unaltered,
+        }
     )
     early = np.zeros(len(slots), bool)
     for places, in_old_definition in _candidates(change, point, rows):
         fits, columns = in_old_definition(change, rows.take(pa.array(places)))
         early[places[fits]] = True
-        yield places[fits], _batch(_ahead(point, span, slots[places[fits]]), span, *columns)
+        at = places[fits]
+        yield at, _batch(_chosen(fixed[at], _ahead(point, span, slots[at])), span, *columns)
     if change.sent[1]:
         late = rows.filter(pa.array(~early))
         columns = tuple(late[name] for name in ROW_CHANGES.names[1:])
-        yield np.flatnonzero(~early), _batch(_behind(point, span, slots[~early]), span, *columns)
+        at = np.flatnonzero(~early)
+        yield at, _batch(_chosen(fixed[at], _behind(point, span, slots[at])), span, *columns)
 
 
 def _candidates(
@@ -91,8 +102,9 @@ def _candidates(
 ) -> Iterator[tuple[Ints, InOldDefinition]]:
     """Yield the positions of rows whose change may precede the statements, with the function that converts it to the
     old definition."""
-    slots = rows["slot"].to_numpy()
+    slots, fixed = rows["slot"].to_numpy(), rows["fixed"].to_numpy()
     early = np.full(len(slots), bool(point.slot)) & (point.squeezed | (slots < point.slot))
+    early = np.where(fixed < 0, early, fixed < point.slot)
     deleted, new = numpy_mask(pc.is_null(rows["after"])), numpy_mask(pc.is_null(rows["before"]))
     for kind, fit, in_old_definition in (
         (deleted, _deletes_fit, _deletes),
@@ -129,6 +141,10 @@ def _behind(point: SchemaChangePoint, span: ChangePeriod, slots: Ints) -> Ints:
     """Return milliseconds of the period for changes after the statements."""
     left = max(1, span.over_ms - point.slot)
     return np.where(slots < point.slot, point.slot + slots % left, slots)
+
+
+def _chosen(fixed: Ints, slots: Ints) -> Ints:
+    return np.where(fixed < 0, slots, fixed)
 
 
 def _batch(slots: Ints, span: ChangePeriod, *columns: pa.Array) -> pa.RecordBatch:

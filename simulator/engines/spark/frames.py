@@ -1,0 +1,42 @@
+"""DataFrames whose columns are those of Arrow schemas."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+SPARK_TYPES: dict[pa.DataType, T.DataType] = {
+    pa.bool_(): T.BooleanType(),
+    pa.int8(): T.ByteType(),
+    pa.int32(): T.IntegerType(),
+    pa.int64(): T.LongType(),
+    pa.string(): T.StringType(),
+    pa.binary(): T.BinaryType(),
+}
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def map_in_arrow(
+    frame: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema, barrier: bool = False
+) -> DataFrame:
+    """Call DataFrame.mapInArrow with an Arrow schema, without its warning about pandas, which is not used."""
+    with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3 wherever it makes a Python function
+        warnings.simplefilter("ignore", FutureWarning)
+        columns = [T.StructField(field.name, SPARK_TYPES[field.type]) for field in schema]
+        return frame.mapInArrow(function, T.StructType(columns), barrier)
+
+
+def value_by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:
+    """Return a column that looks up a value by number, as a long or boolean; a literal if all values are equal."""
+    kind = "boolean" if isinstance(values[0], bool) else "bigint"
+    if len(set(values)) == 1:
+        return F.lit(values[0]).cast(kind)
+    # Spark folds one text into a constant array; with ten thousand literals it takes half a minute.
+    texts = F.split(F.lit(",".join(str(value) for value in values)), ",")
+    return F.get(texts.cast(f"array<{kind}>"), number)

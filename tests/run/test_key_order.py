@@ -1,0 +1,237 @@
+"""A diff passes through states that a database can hold: unique keys and foreign keys hold after each transaction."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support import airports
+from support.playing import play
+
+from simulator.consumer.records import read_records
+from simulator.sources.precedence import Edges, Precedence, ahead, following
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true"
+Row = dict[str, str | None]
+Rows = list[Row]
+Change = tuple[int, str, str, Row, Row | None]
+"""commit-ts, type, table, row, and the old row of an UPDATE."""
+
+
+def snapshot(directory: Path, tables: Mapping[str, tuple[str, Rows]]) -> Path:
+    """A snapshot of tables, each with its definition and rows."""
+    directory.mkdir(parents=True)
+    for name, (definition, rows) in tables.items():
+        (directory / f"shop.{name}-schema.sql").write_text(f"CREATE TABLE {name} ({definition});\n")
+        lines = (",".join("\\N" if value is None else f'"{value}"' for value in row.values()) for row in rows)
+        (directory / f"shop.{name}.csv").write_text("\n".join([",".join(rows[0]) if rows else "", *lines, ""]))
+    return directory
+
+
+def changes(out: Path) -> Iterator[list[Change]]:
+    """The row changes of each transaction."""
+    messages = (json.loads(record.value) for record in read_records(str(out)) if record.value)
+    rows = (message for message in messages if message["type"] in ("INSERT", "UPDATE", "DELETE"))
+    found = [
+        (row["_tidb"]["commitTs"], row["type"], row["table"], row["data"][0], (row["old"] or [None])[0]) for row in rows
+    ]
+    for _, transaction in groupby(sorted(found, key=lambda change: change[0]), key=lambda change: change[0]):
+        yield list(transaction)
+
+
+Key = Callable[[Row], object]
+"""The value of a key in a row; None for none."""
+
+
+def by(*columns: str) -> Key:
+    return lambda row: None if None in (values := [row[column] for column in columns]) else tuple(values)
+
+
+def passes(
+    before: Mapping[str, Rows],
+    out: Path,
+    keys: Mapping[str, Sequence[Key]],
+    names: Sequence[tuple[str, str, str, str]] = (),
+) -> dict[str, Rows]:
+    """Apply the transactions of a diff, assert that all keys hold after each one, and return the rows in the end.
+
+    The first key of a table identifies its rows. `names` are the columns that name rows, by a column of the parent.
+    """
+    state = {table: {keys[table][0](row): row for row in rows} for table, rows in before.items()}
+    for transaction in changes(out):
+        for _, kind, table, row, old in transaction:
+            if kind != "INSERT":
+                del state[table][keys[table][0](old or row)]
+        for _, kind, table, row, _ in transaction:
+            if kind != "DELETE":
+                assert keys[table][0](row) not in state[table]
+                state[table][keys[table][0](row)] = row
+        for table, key in ((change[2], key) for change in transaction for key in keys[change[2]]):
+            values = [value for value in map(key, state[table].values()) if value is not None]
+            assert len(values) == len(set(values)), transaction
+        for table, column, parent, named in names:
+            there = {row[named] for row in state[parent].values()} | {None}
+            assert {row[column] for row in state[table].values()} <= there, (transaction, table, column)
+    return {table: sorted(rows.values(), key=str) for table, rows in state.items()}
+
+
+PEOPLE = """id INT PRIMARY KEY, code VARCHAR(9) NOT NULL, mail VARCHAR(9), boss INT,
+    UNIQUE KEY (code), UNIQUE KEY (mail), FOREIGN KEY (boss) REFERENCES people (id)"""
+ORDERS = "id INT PRIMARY KEY, who VARCHAR(9), tag INT, UNIQUE KEY (tag), FOREIGN KEY (who) REFERENCES people (code)"
+KEYS = {"people": [by("id"), by("code"), by("mail")], "orders": [by("id"), by("tag")]}
+NAMES = [("people", "boss", "people", "id"), ("orders", "who", "people", "code")]
+
+
+def people_and_orders(seed: int, count: int) -> dict[str, Rows]:
+    """As many people out of half as many more, some their own bosses, and twice as many orders."""
+    draw = random.Random(seed)
+    ids, codes, mails = (draw.sample(range(count * 3 // 2), count) for _ in range(3))
+    people: Rows = []
+    for number, code, mail in zip(ids, codes, mails):
+        boss = draw.choice([None, f"{number}", *(row["id"] for row in people[-3:])])
+        has_mail = draw.random() < 0.7
+        people.append({"id": f"{number}", "code": f"c{code}", "mail": f"m{mail}" if has_mail else None, "boss": boss})
+    tags = draw.sample(range(count * 4), count * 2)
+    orders: Rows = [
+        {"id": f"{number}", "who": draw.choice([None, *(row["code"] for row in people)]), "tag": f"{tag}"}
+        for number, tag in zip(draw.sample(range(count * 4), count * 2), tags)
+    ]
+    return {"people": people, "orders": orders}
+
+
+def diff(
+    directory: Path,
+    before: Mapping[str, Rows],
+    after: Mapping[str, Rows],
+    definitions: Mapping[str, str],
+    *options: str,
+) -> Path:
+    """The fixtures of a diff of two states."""
+    sides = [
+        snapshot(directory / side, {table: (definitions[table], rows) for table, rows in state.items()})
+        for side, state in (("before", before), ("after", after))
+    ]
+    (directory / "feed.toml").write_text("force-replicate = true\n")
+    options = ("--config", f"{directory / 'feed.toml'}", *options)
+    assert play("diff", *sides, "--sink-uri", URI, "--fixtures", directory / "out", *options) == 0
+    return directory / "out"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "count", "over"), [(1, 4, "60s"), (2, 4, "2ms"), (3, 40, "60s"), (4, 40, "1s"), (5, 40, "5ms")]
+)
+def test_keys_hold_after_each_transaction(tmp_path: Path, seed: int, count: int, over: str) -> None:
+    before, after = people_and_orders(seed, count), people_and_orders(-seed, count)
+    out = diff(tmp_path, before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", "none", "--over", over)
+    assert passes(before, out, KEYS, NAMES) == {table: sorted(rows, key=str) for table, rows in after.items()}
+
+
+def test_spark_finds_the_same_times(spark: SparkSession, tmp_path: Path) -> None:
+    before, after = people_and_orders(6, 40), people_and_orders(7, 40)
+    files = []
+    for master in ("none", "local[2]"):
+        out = diff(tmp_path / master, before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", master)
+        files.append({path.name: path.read_bytes() for path in out.rglob("*.jsonl")})
+    assert files[0] == files[1]
+
+
+def whole(row: Row) -> str:
+    return str(row)
+
+
+@pytest.mark.parametrize(
+    ("definition", "keys", "before", "after"),
+    [
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9), UNIQUE KEY (code)",
+            [by("id"), by("code")],
+            "1AA 2BB 3CC",
+            "1BB 2AA 4CC",
+        ),
+        ("id INT, code VARCHAR(9), UNIQUE KEY (code)", [whole, by("code")], "1AA 2BB 3CC", "3AA 4BB 5CC"),
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9), UNIQUE KEY (code(1))",
+            [by("id"), lambda row: (row["code"] or "")[:1]],
+            "1AA 2BB",
+            "3AX 4BX",
+        ),
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9) COLLATE utf8mb4_general_ci, UNIQUE KEY (code)",
+            [by("id"), lambda row: (row["code"] or "").lower()],
+            "1AA 2BB",
+            "3aa 4bb",
+        ),
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9), v CHAR AS (LOWER(LEFT(code, 1))), UNIQUE KEY (v)",
+            [by("id"), lambda row: (row["code"] or "")[:1].lower()],
+            "1AA 2BB",
+            "3aX 4bX",
+        ),
+        (
+            "id INT PRIMARY KEY, code VARCHAR(9), UNIQUE KEY ((LOWER(code)))",
+            [by("id"), lambda row: (row["code"] or "").lower()],
+            "1AA 2BB",
+            "3aa 4bb",
+        ),
+    ],
+    ids=["a circle", "no handle key", "a prefix", "a collation", "a virtual column", "an expression"],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_value_is_taken_after_it_was_left(
+    tmp_path: Path, definition: str, keys: Sequence[Key], before: str, after: str, seed: int
+) -> None:
+    first, last = ({"t": [Row(id=text[0], code=text[1:]) for text in rows.split()]} for rows in (before, after))
+    out = diff(tmp_path, first, last, {"t": definition}, "--master", "none", "--seed", f"{seed}")
+    assert passes(first, out, {"t": keys}) == last
+
+
+def test_the_shipped_airports_keep_their_codes_unique(tmp_path: Path) -> None:
+    """Airports hand on their IATA codes: K4K5 is closed, and KOZ has PAAE's."""
+    assert play("diff", *airports.SHIPPED, "--sink-uri", URI, "--fixtures", tmp_path, "--master", "none") == 0
+    held: dict[str | None, str | None] = {}
+    for transaction in changes(tmp_path):
+        for _, kind, _, row, old in transaction:
+            if kind != "INSERT":
+                held.pop((old or row)["iata"], None)
+        for _, kind, _, row, _ in transaction:
+            if kind != "DELETE":
+                assert held.setdefault(row["iata"], row["icao"]) == row["icao"] or row["iata"] is None
+
+
+# -- the order alone
+
+
+def times(own: Sequence[int], *order: tuple[int, int], last: int = 99) -> list[int]:
+    """Times of changes of which the first of each pair precedes the second."""
+    first, then = (np.array(side, np.int64) for side in zip(*order))
+    edges = Precedence(Edges(first, np.arange(len(first))), Edges(then, np.arange(len(first))), len(first))
+    return list(following(np.array(own, np.int64), edges, np.full(len(own), last)))
+
+
+def test_a_change_moves_behind_those_it_follows_and_no_further() -> None:
+    assert times([5, 3], (0, 1)) == [5, 6]
+    assert times([5, 7], (0, 1)) == [5, 7]
+    assert times([5, 3, 1], (0, 1), (1, 2)) == [5, 6, 7]
+    assert times([98, 3, 1], (0, 1), (1, 2)) == [98, 99, 99]
+    assert times([5, 3, 9, 1], (0, 1), (1, 0), (1, 3)) == [5, 5, 9, 5]
+
+
+def test_a_long_chain_and_long_circles_end() -> None:
+    count = 5_000
+    own = np.arange(count)[::-1].copy()
+    chain = Precedence(
+        Edges(np.arange(count - 1), np.arange(count - 1)), Edges(np.arange(1, count), np.arange(count - 1)), count - 1
+    )
+    moved = following(own, chain, np.full(count, count))
+    assert (np.diff(moved) >= 0).all() and len(np.unique(moved)) > 1
+    assert (np.diff(ahead(own, chain, np.zeros(count, np.int64))) >= 0).all()
