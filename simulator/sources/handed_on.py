@@ -22,7 +22,7 @@ from simulator.columns.hashing import xxhash64
 from simulator.columns.row_image import LazyCells
 from simulator.errors import UserError
 from simulator.sources.diff import Comparison, FixedTimes, hashes_and_handles, placed_changes
-from simulator.sources.key_order import AFTER, BEFORE, COMES, FOLLOWS, OrderedKey
+from simulator.sources.key_order import AFTER, BEFORE, COMES, FIRST, FOLLOWS, OrderedKey
 from simulator.sources.precedence import Edges, Precedence, ahead, following
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.storage.row_keys import encode_key
@@ -101,7 +101,7 @@ def _values(image: pa.Array, table: Table, key: OrderedKey) -> tuple[Ints, Mask]
 def handed_on(claims: pa.RecordBatch) -> pa.RecordBatch:
     """Return the claims of values for which one change has to precede another; all claims of a value are among them."""
     _, value = np.unique(ints(claims, "value"), return_inverse=True)
-    first = np.isin(ints(claims, "role"), (BEFORE, COMES))
+    first = np.isin(ints(claims, "role"), FIRST)
     both = (np.bincount(value, first) > 0) & (np.bincount(value, ~first) > 0)
     return claims.filter(pa.array(both[value]))
 
@@ -123,9 +123,10 @@ def fixed_times(claims: pa.RecordBatch, of: Comparison) -> tuple[FixedTimes, ...
 
 
 def _fixed(claims: pa.RecordBatch, last: int) -> FixedTimes:
-    hashes, at, row = np.unique(ints(claims, "row_hash"), return_index=True, return_inverse=True)
+    hashes, row = np.unique(ints(claims, "row_hash"), return_inverse=True)
     values, value = np.unique(ints(claims, "value"), return_inverse=True)
-    role, own, least = ints(claims, "role"), ints(claims, "slot")[at], ints(claims, "least")[at]
+    role = ints(claims, "role")
+    own, least = (_latest(ints(claims, name), row, len(hashes)) for name in ("slot", "least"))
 
     def edges(of: int, but: int | None = None) -> Edges:
         """The rows with a role, but those that have another one for the same value."""
@@ -146,3 +147,10 @@ def _fixed(claims: pa.RecordBatch, last: int) -> FixedTimes:
     )
     moved = times != own
     return FixedTimes(hashes[moved], times[moved])
+
+
+def _latest(slots: Ints, row: Ints, rows: int) -> Ints:
+    """Return the latest of the slots of each row: one that moves to another partition has two changes."""
+    latest = np.zeros(rows, np.int64)
+    np.maximum.at(latest, row, slots)
+    return latest

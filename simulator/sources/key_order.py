@@ -19,6 +19,8 @@ BEFORE, AFTER, COMES, FOLLOWS = range(4)
 """Roles: of one value, changes with BEFORE precede those with AFTER, and those with COMES, which may be earlier than by
 the row alone, those with FOLLOWS."""
 
+FIRST = (BEFORE, COMES)
+
 
 @dataclass(frozen=True)
 class OrderedKey:

@@ -1,11 +1,12 @@
 """The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, and peak memory.
 
     python tests/benchmarks/pipeline.py [--rows 2000000] [--changed 50] [--kafka] [--protocol open-protocol canal-json]
-        [--format parquet sql csv] [--altered start middle end] [--repeat 3] [--dispatcher index-value] [--cold]
+        [--format parquet sql csv] [--altered start middle end] [--unique] [--repeat 3] [--dispatcher index-value] [--cold]
 
 1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`. On a
 machine with other work look at CPU seconds, of this process and all below it, Kafka's not among them. `--altered` adds
-a diff whose table is altered then: a longer and a wider column and a new key, so that every row is converted.
+a diff whose table is altered then: a longer and a wider column and a new key, so that every row is converted. `--unique`
+adds one whose table has a second unique key, whose values rows may hand on.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ ALTERED = (
     .replace("decimal(12,2)", "decimal(14,3)")
     .replace("  PRIMARY KEY", "  KEY `by_quantity` (`quantity`),\n  PRIMARY KEY")
 )
+UNIQUE = CREATE_TABLE.replace("  PRIMARY KEY", "  UNIQUE KEY `by_quantity` (`quantity`, `id`),\n  PRIMARY KEY")
 topics = (f"bench-{os.getpid()}-{number}" for number in itertools.count())
 
 
@@ -54,14 +56,14 @@ def bare(spark: SparkSession, before: Path, after: Path) -> None:
     changed.write.format("noop").mode("overwrite").save()
 
 
-def altered(after: Path, directory: Path) -> Path:
-    """The same files under the other definition."""
+def defined(statement: str, snapshot: Path, directory: Path) -> Path:
+    """The same files under another definition."""
     directory.mkdir()
-    for file in after.iterdir():
+    for file in snapshot.iterdir():
         (directory / file.name).symlink_to(file)
     definition = directory / "bench.orders-schema.sql"
     definition.unlink()
-    definition.write_text(ALTERED)
+    definition.write_text(statement)
     return directory
 
 
@@ -108,6 +110,7 @@ def main() -> None:
         changed=50,  # of a hundred rows
         format=("parquet",),
         altered=("",),
+        unique=False,
         dispatcher="index-value",
         kafka=False,
         cold=False,  # no run before those that are measured
@@ -130,8 +133,11 @@ def main() -> None:
                     runs[f"{name}, {protocol} to Kafka"] = partial(run, sides[name], address=broker.address)
             for at in filter(None, given.altered):
                 before, after = sides["parquet"]
-                other = altered(after, scratch / f"{protocol}-{at}")
+                other = defined(ALTERED, after, scratch / f"{protocol}-{at}")
                 runs[f"{protocol}, altered at {at}"] = partial(run, (before, other), at=at)
+            if given.unique:
+                both = [defined(UNIQUE, each, scratch / f"{protocol}-{each.name}") for each in sides["parquet"]]
+                runs[f"{protocol}, a second unique key"] = partial(run, (both[0], both[1]))
         ways = {name: partial(timed, run, broker.pid if broker else 0) for name, run in runs.items()}
         found = in_turn(ways, given.repeat, warm=not given.cold)
         columns = {name: list(zip(*each, strict=True)) for name, each in found.items()}
