@@ -21,6 +21,7 @@ from simulator.releases.classic_6 import (
 V7_0_0 = replace(
     V6_6_0,
     name="v7.0.0",
+    sync_point_refusal="refused",
     size_error="CDC:ErrMessageTooLarge",
     canal_size_limit=True,
     float_widened=False,

@@ -92,6 +92,8 @@ V8_5_4 = replace(
     avro_null_text="text",
     avro_sorts_columns="mixed-up",
     debezium_statements=True,
+    sync_point_refusal="invalid",
+    refuses_bdr_mode=False,
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY | option_names.CSV_HEADER,
 )
 
@@ -206,6 +208,7 @@ V9_0_0_BETA_2 = replace(
     avro_selectors=False,
     debezium_virtual_columns=True,
     debezium_selectors="ignored",
+    sync_point_refusal="hangs",
     options=V8_5_4.options - option_names.ROW_KEY,
 )
 
