@@ -148,6 +148,7 @@ V7_4_0 = replace(
     claim_check_by_row=False,
     quoted_unicode=15,
     csv_disables_old_value=False,
+    csv_delimiter_bytes=1,
     **SPLIT_OF_ALL_UPDATES,
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
     default_dispatcher="table",
@@ -231,7 +232,7 @@ V7_5_7 = replace(
 V7_6_0 = replace(
     V7_5_0,
     name="v7.6.0",
-    csv_short_delimiters=True,
+    csv_delimiter_bytes=3,
     canal_zerofill_types=True,
     options=(
         V7_5_0.options

@@ -363,8 +363,8 @@ def test_a_refusal_has_the_words_of_its_release(release: str, uri: str, toml: st
     ("release", "toml", "code", "text"),
     [
         ("v6.5.12", SYNC, "CDC:ErrSinkURIInvalid", "the sink scheme (kafka) is not supported"),
-        ("v7.0.0", SYNC, "CDC:ErrSinkURIInvalid", f"not supported with syncpoint enabledsink uri: kafka://127.0"),
-        ("v8.5.7", SYNC, "CDC:ErrSinkURIInvalid", f"not supported with syncpoint enabledsink uri: kafka://127.0"),
+        ("v7.0.0", SYNC, "CDC:ErrSinkURIInvalid", "not supported with syncpoint enabledsink uri: kafka://127.0"),
+        ("v8.5.7", SYNC, "CDC:ErrSinkURIInvalid", "not supported with syncpoint enabledsink uri: kafka://127.0"),
         ("v8.5.7", f"{SYNC}sync-point-interval = '1500ms'", INVALID, "SyncPointInterval:1.5s must be larger than 30s"),
         ("v6.3.0", f"{SYNC}sync-point-retention = '40m'", INVALID, "Retention:40m0s must be larger than 1h0m0s"),
         ("new:v8.5.4", SYNC, INVALID, "The SyncPoint must be disabled when the downstream is not tidb or mysql"),
@@ -373,13 +373,13 @@ def test_a_refusal_has_the_words_of_its_release(release: str, uri: str, toml: st
             "v6.5.0",
             BDR,
             "CDC:ErrSinkURIInvalid",
-            f"sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
+            "sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
         ),
         (
             "v8.5.7",
             BDR,
             "CDC:ErrSinkURIInvalid",
-            f"sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
+            "sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
         ),
     ],
 )
