@@ -43,6 +43,7 @@ V5_0_6 = replace(V5_0_4, name="v5.0.6", **SIZE_CHECK, **TOPIC_LIMIT, avro_json_c
 V5_1_0 = replace(
     V5_0_0,
     name="v5.1.0",
+    sends_rewritten_rows=True,
     quoted_unicode=13,
     avro_zero_dates=True,
     options=V5_0_0.options | option_names.SASL,

@@ -37,6 +37,7 @@ V7_0_0 = replace(
 V7_1_0 = replace(
     V7_0_0,
     name="v7.1.0",
+    sends_rewritten_rows=False,
     updates_before_inserts=True,
     canal_ends_rows=False,
     **FILES_IN_META,

@@ -79,6 +79,12 @@ class StatementBehaviours:
         "pkg/filter/ddl.go",
         first=frozenset({*range(1, 9), 11, 12, 14, 15, *range(17, 27), 32, 33}),
     )
+    sends_rewritten_rows: bool = FILTER(
+        "Whether the rows that MODIFY COLUMN writes again, in transactions of 256 before the statement, are sent as "
+        "UPDATEs without a difference ((TiDB 5.1.0–6.5.2, 6.6, 7.0: tidb %s; tiflow issues 2434 and 8686)); TiKV hides "
+        "them elsewhere, and TiDB before does not change a type",
+        "ddl/column.go updateColumnWorker",
+    )
     eligibility: str = FILTER(
         "What becomes of a DDL on a table without a valid index, without force-replicate",
         "cdc/entry/schema_storage.go",

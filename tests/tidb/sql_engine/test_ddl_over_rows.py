@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 import pytest
 from support.upstreams import as_text, cases, in_test, played, refusal, refusal_number, refused, rows_in
 
 from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
 from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.sql_engine.storage.state import CompletedDdl, Upstream
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"
+ROWS_300 = ", ".join(f"({number}, {number})" for number in range(300))
 ROWS = "1,bolt,5; 2,nut,NULL; 3,nut,300"
 
 
@@ -294,3 +297,32 @@ def test_ddl_that_only_parses_with_ansi_quotes_stops_the_changefeed() -> None:
     with TiCDC("v8.0.0", config={"force-replicate": True}) as ticdc:
         ticdc.execute("USE test; SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE t (a INT)")
         assert ticdc.execute('INSERT INTO "t" ("a") VALUES (1)').affected == 1
+
+
+@pytest.mark.parametrize(
+    ("release", "sizes"),
+    [
+        *((tag, [256, 44]) for tag in ("v5.1.0", "v6.5.2", "v6.6.0", "v7.0.0")),
+        *((tag, []) for tag in ("v5.0.6", "v6.5.3", "v7.1.0", "new:v8.5.4")),
+    ],
+)
+def test_a_changefeed_sees_the_rows_that_another_type_writes_again(release: str, sizes: list[int]) -> None:
+    """In transactions of 256 before the statement, as they were."""
+    with TiCDC(release) as ticdc:
+        ticdc.execute(f"CREATE TABLE t (a INT PRIMARY KEY, b BIGINT); INSERT INTO t VALUES {ROWS_300}")
+        ticdc.events(watermark=False)
+        ticdc.execute("ALTER TABLE t MODIFY b INT; ALTER TABLE t MODIFY b BIGINT COMMENT 'wide'")
+        events = [event for event in ticdc.events() if not isinstance(event, Watermark)]
+    rows = [event for event in events if isinstance(event, RowEvent)]
+    assert [*Counter(event.commit_ts for event in rows).values()] == sizes
+    assert len({event.commit_ts for event in events if isinstance(event, DdlEvent)}) == 2
+    assert isinstance(events[-1], DdlEvent) and all(event.before == event.after for event in rows)
+
+
+def test_each_column_of_another_type_writes_the_rows_again() -> None:
+    with TiCDC("v6.5.0", sink_uri="kafka://h:9092/t?protocol=canal-json&partition-num=1") as ticdc:
+        ticdc.execute("CREATE TABLE t (a INT PRIMARY KEY, b BIGINT, c BIGINT); INSERT INTO t VALUES (1, 2, 3)")
+        ticdc.events(watermark=False)
+        ticdc.execute("ALTER TABLE t MODIFY b VARCHAR(9), MODIFY c TINYINT, RENAME COLUMN a TO d")
+        kinds = [type(event) for event in ticdc.events() if not isinstance(event, Watermark)]
+    assert kinds == [RowEvent, RowEvent, DdlEvent]
