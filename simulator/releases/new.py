@@ -100,6 +100,7 @@ V8_5_4 = replace(
 V8_5_5 = replace(
     V8_5_4,
     name="v8.5.5",
+    create_like_waits=True,
     storage_index="last",
     storage_next_number="index",
     storage_dispatcher_names=True,
@@ -146,6 +147,7 @@ V8_5_7 = replace(
 V8_5_8 = replace(
     V8_5_7,
     name="v8.5.8",
+    create_like_waits=False,
     client_error="CDC:ErrNewKafkaSink",
     one_kafka_code=True,
     checks_insync_replicas="created",

@@ -125,6 +125,11 @@ class StatementBehaviours:
         ),
         first=frozenset(),
     )
+    create_like_waits: bool = FILTER(
+        "Whether CREATE TABLE … LIKE waits forever for a table that the filter leaves out ((new 8.5.5–8.5.7, "
+        "26.3.1–26.3.4: %s; ticdc issue 5150))",
+        "logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventForNewTableDDL",
+    )
     exchange_passes_by_either: bool = FILTER(
         "Whether EXCHANGE PARTITION passes the table filter where one of its tables does ((new: %s)); classic asks "
         "it for the database of the plain table and the name of the partitioned one",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from support.vectors.ddl import BARE, CODES, KEYED, check_docs
 
-from simulator.errors import DdlError
+from simulator import TiCDC
+from simulator.consumer.decode import RowEvent
+from simulator.errors import DdlError, SqlError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.ddl.allow import is_eligible, is_sent
 from simulator.tidb.ddl.actions import Action
@@ -91,3 +93,25 @@ def test_some_actions_are_replicated_by_no_release() -> None:
     ranges = (27, 31), (34, 36), (39, 40), (43, 46), (48, 59), (62, 63), (68, 70), (73, 77)
     kept = {16, *(code for first, last in ranges for code in range(first, last + 1))}
     assert set(Action) - everything == kept
+
+
+@pytest.mark.parametrize(
+    ("release", "waits"),
+    [
+        ("new:v8.5.4", ""),
+        ("new:v8.5.5", "waits for table test.src, which is filtered out, and its checkpoint stays"),
+        ("new:v8.5.7", "waits for table test.src, which is filtered out, and its checkpoint stays"),
+        ("new:v26.3.4", "waits for table test.src, which is filtered out, and its checkpoint stays"),
+        ("new:v8.5.8", ""),
+        ("v8.5.7", ""),
+    ],
+)
+def test_a_copy_of_a_table_that_is_filtered_out_waits_for_it(release: str, waits: str) -> None:
+    with TiCDC(release, config="[filter]\nrules = ['*.n']") as ticdc:
+        ticdc.execute("CREATE TABLE src (a INT KEY)")
+        if waits:
+            with pytest.raises(SqlError, match=waits):
+                ticdc.execute("CREATE TABLE n LIKE src")
+        else:
+            ticdc.execute("CREATE TABLE n LIKE src; INSERT INTO n VALUES (1)")
+            assert {event.table for event in ticdc.events() if isinstance(event, RowEvent)} == {"n"}
