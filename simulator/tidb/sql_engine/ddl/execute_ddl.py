@@ -98,7 +98,10 @@ def execute_ddl(
     for place, table in after.tables.items():
         constraints.verify_added_checks(upstream_after, upstream.catalog.tables.get(place), table, now_ms)
     event = CompletedDdl(statement, text, session.database, executed.jobs, upstream.catalog, after)
-    events = (*_rewriting_transactions(statement, upstream, after, ddl_session), event)
+    events: tuple[CommittedTransaction | CompletedDdl, ...] = (
+        *_rewriting_transactions(statement, upstream, after, ddl_session),
+        event,
+    )
     if executed.error is not None:
         return FailedStatement(executed.error, upstream_after, events)
     return StatementOutcome(upstream_after, events, warnings=(*executed.notes, *tables.warnings))
