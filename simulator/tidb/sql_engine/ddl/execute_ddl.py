@@ -127,6 +127,8 @@ def _rows_after(
 ) -> _TableRows:
     """Return the rows after a statement that ran jobs."""
     tables = _TableRows(upstream.rows, upstream.dropped)
+    if isinstance(jobs[0].statement, syntax.AlterTable):  # FIRST PARTITION LESS THAN is DROP PARTITION
+        statement = jobs[0].statement
     match statement:
         case syntax.FlashbackCluster():
             raise sql_error_with_text(1105, "FLASHBACK CLUSTER is not simulated: rows have no history here")
