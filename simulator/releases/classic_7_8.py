@@ -365,7 +365,9 @@ V8_5_4 = replace(
 
 V8_5_5 = replace(V8_5_4, name="v8.5.5", debezium_null_enum="default")
 
-V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
+V8_5_6 = replace(V8_5_5, name="v8.5.6", parses_index_splits=True)
+
+V8_5_7 = replace(V8_5_6, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
@@ -380,6 +382,6 @@ LINES = {
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_2, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
+    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_2, V8_5_3, V8_5_4, V8_5_5, V8_5_6, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -113,6 +113,7 @@ V8_5_5 = replace(
 V8_5_6 = replace(
     V8_5_5,
     name="v8.5.6",
+    parses_index_splits=True,
     storage_next_number="hangs",
     simple_float_exponents=False,
     simple_bootstrap_ids=False,
@@ -188,6 +189,7 @@ V26_3_4 = replace(
 V9_0_0_BETA_2 = replace(
     V8_5_4,
     name="v9.0.0-beta.2.pre",
+    parses_index_splits=True,
     storage_minimums=(2000, 1 << 20),
     storage_elements=False,
     storage_exchange_of_plain=True,
