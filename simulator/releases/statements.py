@@ -85,6 +85,14 @@ class StatementBehaviours:
         "them elsewhere, and TiDB before does not change a type",
         "ddl/column.go updateColumnWorker",
     )
+    partition_ddl_loses_rows: bool = FILTER(
+        "Whether ADD, DROP or TRUNCATE PARTITION of a table without a valid index makes its partitions ineligible, "
+        "although force-replicate is on, so that its later rows are lost ((up to 4.0.15, 5.0.5, 5.1.3, 5.2.1: %s; tiflow "
+        "issue 2834))",
+        "cdc/entry/schema_storage.go updatePartition",
+        first=True,
+        settings=("force-replicate",),
+    )
     eligibility: str = FILTER(
         "What becomes of a DDL on a table without a valid index, without force-replicate",
         "cdc/entry/schema_storage.go",
