@@ -16,6 +16,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import CompletedDdl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
@@ -84,11 +85,15 @@ def _loses_rows(
     before: Table | None, table: Table, version: int | None, event: CompletedDdl, rules: ChangefeedRules
 ) -> bool:
     """Return whether TiCDC has no rows of a replicated table from a statement on, until TRUNCATE or DROP TABLE."""
-    if not rules.release.partition_ddl_loses_rows or isinstance(event.statement, TruncateTable):
+    if before is None or isinstance(event.statement, TruncateTable) or not is_replicated(before, rules):
         return False
-    if before is None or handle_key(table) or not is_replicated(before, rules):
-        return False
-    return version is None or any(job.code in PARTITION_ACTIONS for job in event.jobs)
+    lost = version is None and rules.release.partition_ddl_loses_rows and not handle_key(table)
+    return lost or any(makes_ineligible(job, table, rules) for job in event.jobs)
+
+
+def makes_ineligible(job: Job, table: Table, rules: ChangefeedRules) -> bool:
+    """Return whether a job on partitions makes them ineligible in spite of force-replicate."""
+    return rules.release.partition_ddl_loses_rows and job.code in PARTITION_ACTIONS and not handle_key(table)
 
 
 def _version(
