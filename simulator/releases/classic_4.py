@@ -99,6 +99,7 @@ V4_0_15 = replace(V4_0_14, name="v4.0.15", handle_split="in place", avro_unsigne
 V4_0_16 = replace(
     V4_0_15,
     name="v4.0.16",
+    partition_ddl_loses_rows=False,
     avro_json_crashes=False,
     **SIZE_CHECK,
     max_message_bytes=1 << 20,

@@ -39,10 +39,13 @@ V5_0_3 = replace(V5_0_1, name="v5.0.3", avro_zero_dates=True, options=V5_0_1.opt
 
 V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place", avro_unsigned_crashes=False)
 
-V5_0_6 = replace(V5_0_4, name="v5.0.6", **SIZE_CHECK, **TOPIC_LIMIT, avro_json_crashes=False)
+V5_0_6 = replace(
+    V5_0_4, name="v5.0.6", partition_ddl_loses_rows=False, **SIZE_CHECK, **TOPIC_LIMIT, avro_json_crashes=False
+)
 V5_1_0 = replace(
     V5_0_0,
     name="v5.1.0",
+    sends_rewritten_rows=True,
     quoted_unicode=13,
     avro_zero_dates=True,
     options=V5_0_0.options | option_names.SASL,
@@ -54,20 +57,34 @@ V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
 V5_1_2 = replace(V5_1_1, name="v5.1.2", avro_unsigned_crashes=False)
 
 V5_1_4 = replace(
-    V5_1_2, name="v5.1.4", **SIZE_CHECK, **TOPIC_LIMIT, canal_forces_old_value=True, avro_json_crashes=False
+    V5_1_2,
+    name="v5.1.4",
+    partition_ddl_loses_rows=False,
+    **SIZE_CHECK,
+    **TOPIC_LIMIT,
+    canal_forces_old_value=True,
+    avro_json_crashes=False,
 )
 
 V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
 
 V5_2_0 = replace(V5_1_1, name="v5.2.0", protocols=V5_1_0.protocols | {"craft"})
 
-V5_2_2 = replace(V5_2_0, name="v5.2.2", **SIZE_CHECK, max_message_bytes=1 << 20, avro_unsigned_crashes=False)
+V5_2_2 = replace(
+    V5_2_0,
+    name="v5.2.2",
+    partition_ddl_loses_rows=False,
+    **SIZE_CHECK,
+    max_message_bytes=1 << 20,
+    avro_unsigned_crashes=False,
+)
 
 V5_2_4 = replace(V5_2_2, name="v5.2.4", **RESTORED_TEXT, options=V5_2_2.options | option_names.TIMEOUTS)
 
 V5_3_0 = replace(
     V5_2_0,
     name="v5.3.0",
+    partition_ddl_loses_rows=False,
     **SIZE_CHECK,
     avro_unsigned_crashes=False,
     options=V5_2_0.options | {"consistent"},

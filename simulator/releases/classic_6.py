@@ -143,6 +143,7 @@ V6_5_3 = replace(
     V6_5_2,
     name="v6.5.3",
     **FILES_IN_META,
+    sends_rewritten_rows=False,
     storage_exceeds_size=False,
     storage_column_defaults=True,
     storage_origin_default=True,

@@ -21,6 +21,7 @@ from simulator.releases.classic_6 import (
 V7_0_0 = replace(
     V6_6_0,
     name="v7.0.0",
+    sync_point_refusal="refused",
     size_error="CDC:ErrMessageTooLarge",
     canal_size_limit=True,
     float_widened=False,
@@ -36,6 +37,7 @@ V7_0_0 = replace(
 V7_1_0 = replace(
     V7_0_0,
     name="v7.1.0",
+    sends_rewritten_rows=False,
     updates_before_inserts=True,
     canal_ends_rows=False,
     **FILES_IN_META,
@@ -147,6 +149,7 @@ V7_4_0 = replace(
     claim_check_by_row=False,
     quoted_unicode=15,
     csv_disables_old_value=False,
+    csv_delimiter_bytes=1,
     **SPLIT_OF_ALL_UPDATES,
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
     default_dispatcher="table",
@@ -230,7 +233,7 @@ V7_5_7 = replace(
 V7_6_0 = replace(
     V7_5_0,
     name="v7.6.0",
-    csv_short_delimiters=True,
+    csv_delimiter_bytes=3,
     canal_zerofill_types=True,
     options=(
         V7_5_0.options
@@ -362,7 +365,9 @@ V8_5_4 = replace(
 
 V8_5_5 = replace(V8_5_4, name="v8.5.5", debezium_null_enum="default")
 
-V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
+V8_5_6 = replace(V8_5_5, name="v8.5.6", parses_index_splits=True)
+
+V8_5_7 = replace(V8_5_6, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
@@ -377,6 +382,6 @@ LINES = {
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_2, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
+    "v8.5": (8, (V8_5_0, V8_5_1, V8_5_2, V8_5_3, V8_5_4, V8_5_5, V8_5_6, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -92,12 +92,15 @@ V8_5_4 = replace(
     avro_null_text="text",
     avro_sorts_columns="mixed-up",
     debezium_statements=True,
+    sync_point_refusal="invalid",
+    refuses_bdr_mode=False,
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY | option_names.CSV_HEADER,
 )
 
 V8_5_5 = replace(
     V8_5_4,
     name="v8.5.5",
+    create_like_waits=True,
     storage_index="last",
     storage_next_number="index",
     storage_dispatcher_names=True,
@@ -110,6 +113,7 @@ V8_5_5 = replace(
 V8_5_6 = replace(
     V8_5_5,
     name="v8.5.6",
+    parses_index_splits=True,
     storage_next_number="hangs",
     simple_float_exponents=False,
     simple_bootstrap_ids=False,
@@ -144,6 +148,7 @@ V8_5_7 = replace(
 V8_5_8 = replace(
     V8_5_7,
     name="v8.5.8",
+    create_like_waits=False,
     client_error="CDC:ErrNewKafkaSink",
     one_kafka_code=True,
     checks_insync_replicas="created",
@@ -184,6 +189,7 @@ V26_3_4 = replace(
 V9_0_0_BETA_2 = replace(
     V8_5_4,
     name="v9.0.0-beta.2.pre",
+    parses_index_splits=True,
     storage_minimums=(2000, 1 << 20),
     storage_elements=False,
     storage_exchange_of_plain=True,
@@ -206,6 +212,7 @@ V9_0_0_BETA_2 = replace(
     avro_selectors=False,
     debezium_virtual_columns=True,
     debezium_selectors="ignored",
+    sync_point_refusal="hangs",
     options=V8_5_4.options - option_names.ROW_KEY,
 )
 

@@ -217,6 +217,28 @@ class SettingBehaviours:
         sink="kafka",
         settings=("large-message-handle-option",),
     )
+    sync_point_refusal: str = SETTING(
+        "How enable-sync-point of a sink that is no database ends",
+        "cdc/sink/mysql/syncpoint_store.go NewSyncPointStore",
+        "cdc/sink/validator/validator.go checkSyncPointSchemeCompatibility",
+        "pkg/config/replica_config.go ValidateAndAdjust",
+        "downstreamadapter/sink/kafka_sink.go WriteBlockEvent",
+        values={
+            "stops": "the owner finds no store of sync points, and the changefeed fails ((6.3–6.6: %s))",
+            "refused": "it is not created ((7.0+: %s))",
+            "invalid": "its configuration is invalid ((new: %s))",
+            "hangs": "it waits for its first sync point, which no sink writes ((new, 9.0.0-beta.1 and -beta.2.pre: %s))",
+        },
+        first="stops",
+        settings=("enable-sync-point",),
+    )
+    refuses_bdr_mode: bool = SETTING(
+        "Whether bdr-mode of a sink that is no database is refused ((classic: %s)); new forgets it ((%s))",
+        "cdc/sink/**/validator.go checkBDRMode",
+        "pkg/config/changefeed.go rmDBOnlyFields",
+        first=True,
+        settings=("bdr-mode",),
+    )
     tidb_extension_refusal: str = SETTING(
         "What the encoder of Open Protocol says to enable-tidb-extension=true ((an error in 6.0–6.5.1, 6.6, 7.0: %s))",
         "cdc/sink/codec/common/config.go Validate",

@@ -154,6 +154,11 @@ class StatementTextBehaviours:
         "Whether back-quotes in the name of that partition stay ((new from 8.5.7: %s))",
         "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForExchangePartition",
     )
+    parses_index_splits: bool = TEXT(
+        "Whether TiCDC can parse PRE_SPLIT_REGIONS of an index ((classic 8.5.6+, new 8.5.6+, 26.3.1+ and the betas of "
+        "9.0: tidb parser of %s; tiflow issue 11927)); TiDB has it from 8.5.0 on",
+        "go.mod",
+    )
     create_like_finds_schema: bool = TEXT(
         "Whether CREATE TABLE … LIKE gets the schema of the other table, where it names none and that is another one "
         "((new from 8.5.7: %s))",

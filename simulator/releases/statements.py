@@ -79,6 +79,20 @@ class StatementBehaviours:
         "pkg/filter/ddl.go",
         first=frozenset({*range(1, 9), 11, 12, 14, 15, *range(17, 27), 32, 33}),
     )
+    sends_rewritten_rows: bool = FILTER(
+        "Whether the rows that MODIFY COLUMN writes again, in transactions of 256 before the statement, are sent as "
+        "UPDATEs without a difference ((TiDB 5.1.0–6.5.2, 6.6, 7.0: tidb %s; tiflow issues 2434 and 8686)); TiKV hides "
+        "them elsewhere, and TiDB before does not change a type",
+        "ddl/column.go updateColumnWorker",
+    )
+    partition_ddl_loses_rows: bool = FILTER(
+        "Whether ADD, DROP or TRUNCATE PARTITION of a table without a valid index makes its partitions ineligible, "
+        "although force-replicate is on, so that its later rows are lost ((up to 4.0.15, 5.0.5, 5.1.3, 5.2.1: %s; tiflow "
+        "issue 2834))",
+        "cdc/entry/schema_storage.go updatePartition",
+        first=True,
+        settings=("force-replicate",),
+    )
     eligibility: str = FILTER(
         "What becomes of a DDL on a table without a valid index, without force-replicate",
         "cdc/entry/schema_storage.go",
@@ -118,6 +132,11 @@ class StatementBehaviours:
             "elsewhere."
         ),
         first=frozenset(),
+    )
+    create_like_waits: bool = FILTER(
+        "Whether CREATE TABLE … LIKE waits forever for a table that the filter leaves out ((new 8.5.5–8.5.7, "
+        "26.3.1–26.3.4: %s; ticdc issue 5150))",
+        "logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventForNewTableDDL",
     )
     exchange_passes_by_either: bool = FILTER(
         "Whether EXCHANGE PARTITION passes the table filter where one of its tables does ((new: %s)); classic asks "

@@ -136,9 +136,11 @@ class StorageBehaviours:
         protocols=("csv",),
         settings=("output-handle-key",),
     )
-    csv_short_delimiters: bool = STORAGE(
-        "Whether a delimiter of CSV has at most three bytes ((7.6+: %s))",
+    csv_delimiter_bytes: int = STORAGE(
+        "How many bytes a delimiter of CSV may have",
         "pkg/config/sink.go CSVConfig",
+        then=": any number up to 7.3 (0), 1 in 7.4 and 7.5, 3 from 7.6 on (%s).",
+        first=0,
         protocols=("csv",),
         settings=("delimiter",),
     )

@@ -17,7 +17,7 @@ from simulator.run.plan.snapshot_pairs import SnapshotPair, renamed_tables, spel
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import RunPosition
 from simulator.run.plan.upstream_rows import as_snapshot
-from simulator.run.steps.ddl_versions import is_replicated
+from simulator.run.steps.ddl_versions import is_replicated, makes_ineligible
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
 from simulator.ticdc import dispatch
@@ -181,7 +181,7 @@ def _changes_replication(job: EmittedJob, rules: ChangefeedRules) -> bool:
         there, then = spelled_name(job.applied.before, old), spelled_name(job.applied.after, new)
         if there and then:
             was, now = job.applied.before.tables[object_key(*there)], job.applied.after.tables[object_key(*then)]
-            if is_replicated(was, rules) != is_replicated(now, rules):
+            if is_replicated(was, rules) != is_replicated(now, rules) or makes_ineligible(job.job, now, rules):
                 return True
     return False
 

@@ -166,7 +166,7 @@ def test_a_database_that_cannot_be_read_is_refused(spark: SparkSession, java: An
     from simulator.consumer.engines.jdbc import database
 
     for url, words in {
-        "jdbc:derby:memory:none": "cannot be read: Couldn't connect to the database",
+        "jdbc:derby:memory:none": "cannot be read: (Couldn.t connect to the database|: java.sql.SQLException)",
         "jdbc:postgresql://127.0.0.1:1/x": "no JDBC driver of it is there: --jdbc-driver JAR names one",
     }.items():
         with pytest.raises(UserError, match=words):

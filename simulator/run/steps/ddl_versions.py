@@ -16,6 +16,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.sql_engine.storage.state import CompletedDdl
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
@@ -23,6 +24,9 @@ from simulator.tidb.syntax.ddl import AlterTable, FlashbackDatabase, FlashbackTa
 
 MOVING = frozenset({Action.ALTER_TABLE_PARTITIONING, Action.REMOVE_PARTITIONING})
 """Jobs that copy all rows to a table with a new id (tidb v8.0.0: pkg/ddl/partition.go)."""
+
+PARTITION_ACTIONS = (Action.ADD_TABLE_PARTITION, Action.DROP_TABLE_PARTITION, Action.TRUNCATE_TABLE_PARTITION)
+"""Jobs that TiCDC's updatePartition handles (tiflow v4.0.15 cdc/entry/schema_storage.go)."""
 
 BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
@@ -69,10 +73,27 @@ def _versions(event: CompletedDdl, position: RunPosition, context: PlanContext) 
         version = known.get(place)
         if place in touched or before.get(place) is not table:
             earlier = position.infos.get(place)
+            if _loses_rows(before.get(place), table, version, event, context.rules):
+                continue
             version = _version(table, version, emptied, exchanged.get(place), event, earlier, context)
         if version is not None:
             versions[table.schema, table.name] = version
     return versions
+
+
+def _loses_rows(
+    before: Table | None, table: Table, version: int | None, event: CompletedDdl, rules: ChangefeedRules
+) -> bool:
+    """Return whether TiCDC has no rows of a replicated table from a statement on, until TRUNCATE or DROP TABLE."""
+    if before is None or isinstance(event.statement, TruncateTable) or not is_replicated(before, rules):
+        return False
+    lost = version is None and rules.release.partition_ddl_loses_rows and not handle_key(table)
+    return lost or any(makes_ineligible(job, table, rules) for job in event.jobs)
+
+
+def makes_ineligible(job: Job, table: Table, rules: ChangefeedRules) -> bool:
+    """Return whether a job on partitions makes them ineligible in spite of force-replicate."""
+    return rules.release.partition_ddl_loses_rows and job.code in PARTITION_ACTIONS and not handle_key(table)
 
 
 def _version(

@@ -47,6 +47,17 @@ def parse_duration(text: str) -> float:
     return sign * seconds
 
 
+def show_duration(seconds: float) -> str:
+    """Write as time.Duration.String, to the microsecond."""
+    sign, rest = "-" * (seconds < 0), abs(seconds)
+    if 0 < rest < 1:
+        return f"{sign}{rest * 1e3:.6g}ms" if rest >= 1e-3 else f"{sign}{rest * 1e6:.6g}µs"
+    minutes, rest = divmod(rest, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    parts = [f"{hours}h"] * bool(hours) + [f"{minutes}m"] * bool(hours or minutes) + [f"{rest:.9g}s"]
+    return sign + "".join(parts)
+
+
 def _part(match: re.Match[str], text: str) -> float:
     number, unit = match[1], match[2]
     if not re.search(r"\d", number):

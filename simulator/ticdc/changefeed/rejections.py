@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from simulator.errors import ChangefeedError, did_you_mean
+from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.releases import option_names
 from simulator.ticdc.changefeed import go, large_messages, protocols, storage
 from simulator.ticdc.changefeed.keys import GLUE, KEYS, STORAGE_SCHEMES, Value
@@ -17,6 +17,14 @@ from simulator.ticdc.changefeed.settings import ChangefeedSettings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
+NO_SYNC_POINTS = {
+    "stops": ("CDC:ErrSinkURIInvalid", "the sink scheme ({scheme}) is not supported"),
+    # the words run together there, too
+    "refused": ("CDC:ErrSinkURIInvalid", "sink uri scheme is not supported with syncpoint enabledsink uri: {uri}"),
+    "hangs": ("", "enable-sync-point: TiCDC's {scheme} sink never ends a sync point there, so that nothing is sent"),
+}
+"""Code and text of a changefeed with sync points whose sink is no database, by `Release.sync_point_refusal`."""
+
 MAX_BATCH = 8192
 """MaxEventCollectorBatchCount."""
 
@@ -100,6 +108,32 @@ def _rest(settings: ChangefeedSettings) -> None:
         storage.check(settings)
 
 
+def _sync_points(settings: ChangefeedSettings) -> None:
+    # tiflow v8.5.4 and ticdc v8.5.4 pkg/config/replica_config.go ValidateAndAdjust
+    if not settings.file_value("(top level)", "enable-sync-point"):
+        return
+    if settings.release.sync_point_refusal == "invalid" and settings.uri.scheme not in DATABASES:
+        raise _replica("The SyncPoint must be disabled when the downstream is not tidb or mysql")
+    for what, least in (("Interval", 30), ("Retention", 3600)):
+        duration = settings.file_value("(top level)", f"sync-point-{what.lower()}")
+        seconds = go.parse_duration(duration) if isinstance(duration, str) else least
+        if seconds < least:
+            shown, limit = go.show_duration(seconds), go.show_duration(least)
+            raise _replica(f"The SyncPoint{what}:{shown} must be larger than {limit}")
+
+
+def _database_alone(settings: ChangefeedSettings) -> None:
+    scheme, shown = settings.uri.scheme, uri_without_secrets(settings.uri.text)
+    if scheme in DATABASES:
+        return
+    if settings.file_value("(top level)", "enable-sync-point"):
+        code, text = NO_SYNC_POINTS[settings.release.sync_point_refusal]
+        raise ChangefeedError(text.format(scheme=scheme, uri=shown), code)
+    if settings.file_value("(top level)", "bdr-mode") and settings.release.refuses_bdr_mode:
+        text = f"sink uri scheme is not supported in BDR mode, sink uri: {shown}"
+        raise ChangefeedError(text, "CDC:ErrSinkURIInvalid")
+
+
 def _integrity(settings: ChangefeedSettings) -> None:
     level = settings.file_value("integrity", "integrity-check-level")
     handling = settings.file_value("integrity", "corruption-handle-level")
@@ -163,6 +197,6 @@ def _sink(text: str) -> ChangefeedError:
 
 
 CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (
-    *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
-    *(_batches, _events),
+    *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _sync_points),
+    *(_integrity, _stuck, _batches, _events, _database_alone),
 )

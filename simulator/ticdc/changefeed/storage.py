@@ -92,6 +92,13 @@ def workers_as_kafka(storage: Storage) -> Kafka:
     return Kafka(brokers=(), partition_num=storage.worker_count)
 
 
+LONG_DELIMITERS = {
+    1: "one character",
+    3: "three characters, note that escape sequences can only be used in double quotes in toml configuration items.",
+}
+"""What TiCDC says to a delimiter of more bytes."""
+
+
 def check(settings: ChangefeedSettings) -> None:
     """Raise ChangefeedError for settings of the file that TiCDC rejects with a storage sink."""
     separator = settings.file_value("sink", "date-separator")
@@ -105,16 +112,13 @@ def check(settings: ChangefeedSettings) -> None:
         raise _csv("quote cannot be line break character")
     if not options.delimiter:
         raise _csv("delimiter cannot be empty")
-    if len(options.delimiter.encode()) > 3 and settings.release.csv_short_delimiters:
-        raise _csv(
-            "delimiter contains more than three characters, note that escape sequences can only be used in double "
-            "quotes in toml configuration items."
-        )
+    most = settings.release.csv_delimiter_bytes
+    if most and len(options.delimiter.encode()) > most:
+        raise _csv(f"delimiter contains more than {LONG_DELIMITERS[most]}")
     if "\r" in options.delimiter or "\n" in options.delimiter:
         raise _csv("delimiter contains line break characters")
     if options.quote and options.quote in options.delimiter:
-        short = settings.release.csv_short_delimiters
-        fault = "has common characters which is not allowed" if short else "cannot be the same"
+        fault = "has common characters which is not allowed" if most > 1 else "cannot be the same"
         raise _csv(f"quote and delimiter {fault}")
     if options.binary_encoding_method not in ("hex", "base64"):
         raise _csv("binary-encoding-method can only be hex or base64")

@@ -25,6 +25,7 @@ from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, VIEW_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.syntax.definitions import Pair, TableName
+from simulator.tidb.syntax.tables import CreateTable
 
 SEND, IGNORE, DISCARD, INELIGIBLE, ERROR = "send", "ignore", "discard", "ineligible", "error"
 
@@ -70,6 +71,7 @@ def decide(
     try:
         decision = filter_job(job, context)
         _require_apart(job, decision, context)
+        _require_copied(job, decision, context)
         routes = rules.router.routes
         sent = [route_event(event, sent_query(event, rules.release), routes) for event in decision.events]
         return replace(decision, events=tuple(event for event, _ in sent), queries=tuple(query for _, query in sent))
@@ -139,6 +141,21 @@ def _require_apart(job: Job, decision: Decision, context: JobContext) -> None:
     )
     if text:
         raise DdlError(text, "CDC:ErrTableRouteConflict")
+
+
+def _require_copied(job: Job, decision: Decision, context: JobContext) -> None:
+    """Raise DdlError if CREATE TABLE … LIKE waits for a table that is filtered out, so that the checkpoint stays."""
+    release = context.rules.release
+    if not release.create_like_waits or job.like is None or decision.outcome not in (SEND, IGNORE):
+        return
+    assert isinstance(job.statement, CreateTable) and job.statement.like is not None
+    schema = job.like.schema if release.create_like_finds_schema else job.statement.like.schema or job.schema
+    known = context.before is None or context.before.has(schema, job.like.name)  # TiCDC waits for what it finds
+    if known and not context.rules.replication.table(schema, job.like.name):
+        raise DdlError(
+            f"TiCDC {release.name} of the new architecture waits for table {schema}.{job.like.name}, which is filtered "
+            "out, and its checkpoint stays (ticdc issue 5150)"
+        )
 
 
 def _eligible(job: Job, context: JobContext) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from simulator.errors import DdlError
 from simulator.quantities import counted
 from simulator.releases import Release
+from simulator.tidb import syntax
 from simulator.tidb.parser.ddl import parse_ddl_script
 from simulator.tidb.restore.ddl import restore_statement
 
@@ -43,9 +45,24 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
             f"invalid ddlQuery statement size: {counted(len(statements), 'statement')}; one is accepted",
             "CDC:ErrUnexpected",
         )
+    if not release.parses_index_splits and any(key.options.pre_split for each in statements for key in _keys(each)):
+        text = f"TiCDC {release.name} cannot parse PRE_SPLIT_REGIONS of an index, and stops (tiflow issue 11927)"
+        raise DdlError(text)
     return ";".join(
         restore_statement(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements
     )
+
+
+def _keys(statement: syntax.Statement) -> tuple[syntax.KeyDefinition, ...]:
+    match statement:
+        case syntax.CreateIndex(_, key):
+            return (key,)
+        case syntax.CreateTable():
+            return statement.keys
+        case syntax.AlterTable(_, specs):
+            added = (spec.keys for spec in specs if isinstance(spec, syntax.AddColumns))
+            return (*(spec.key for spec in specs if isinstance(spec, syntax.AddKey)), *chain.from_iterable(added))
+    return ()
 
 
 def _mark_features(query: str, opening: str) -> str:

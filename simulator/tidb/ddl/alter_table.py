@@ -144,7 +144,15 @@ def _jobs(sub_jobs: Sequence[SubJob], specs: Sequence[syntax.Spec], whole: Job, 
     if len(specs) > 1 or len(sub_jobs) > 1 and isinstance(specs[0], syntax.AddKey):
         parts = tuple(sub_job.action for sub_job in sub_jobs) if session.release.multi_schema_change else ()
         return (replace(whole, sub_jobs=parts),) if sub_jobs else ()
-    return tuple(_job(sub_job.action, specs[0], whole, session) for sub_job in sub_jobs)
+    return tuple(_written(sub_job, _job(sub_job.action, specs[0], whole, session)) for sub_job in sub_jobs)
+
+
+def _written(sub_job: SubJob, job: Job) -> Job:
+    """Return the job with the spec that TiDB writes in place of the statement's."""
+    if sub_job.written is None:
+        return job
+    assert isinstance(job.statement, syntax.AlterTable)
+    return replace(job, query=sub_job.written.query, statement=replace(job.statement, specs=(sub_job.written.spec,)))
 
 
 def _job(code: int, spec: syntax.Spec, job: Job, session: Session) -> Job:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog
@@ -60,6 +61,13 @@ class AffectedNames:
     altered_keys: tuple[str, ...] = ()
 
 
+class WrittenSpec(NamedTuple):
+    """A spec in place of another one, and the statement with its text."""
+
+    spec: syntax.Spec
+    query: str
+
+
 @dataclass(frozen=True)
 class SubJob:
     """A change of a table: a job, or a part of a multi-schema change (TiDB: model.SubJob)."""
@@ -71,6 +79,9 @@ class SubJob:
     affected: AffectedNames = AffectedNames()
     renamed: Mapping[str, str] = field(default_factory=dict)
     """New names of columns by their old ones."""
+
+    written: WrittenSpec | None = None
+    """What TiDB writes into the job in place of the spec."""
 
 
 SubJobs = Iterator[SubJob | str]

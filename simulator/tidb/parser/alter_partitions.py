@@ -73,10 +73,12 @@ def parse_exchange_partition(cursor: Cursor, _: str) -> syntax.ExchangePartition
 
 def parse_interval_end(cursor: Cursor, verb: str) -> syntax.IntervalPartitionSpec:
     """Parse the rest of `FIRST PARTITION LESS THAN (…)` or `LAST PARTITION LESS THAN (…)`."""
+    start = cursor.last_token().start
     (bound,) = cursor.sequence("PARTITION LESS THAN", parse_parenthesised)
-    if verb == "LAST":
-        return syntax.IntervalPartitionSpec(verb, bound, no_write_to_binlog=parse_no_write_to_binlog(cursor))
-    return syntax.IntervalPartitionSpec(verb, bound, if_exists=cursor.accept("IF EXISTS"))
+    last = verb == "LAST"
+    silent, if_exists = last and parse_no_write_to_binlog(cursor), not last and cursor.accept("IF EXISTS")
+    end = len(cursor.sql) if cursor.at_end() else cursor.next_token().start
+    return syntax.IntervalPartitionSpec(verb, bound, silent, if_exists, start, end)
 
 
 def parse_interval_change(cursor: Cursor, verb: str) -> syntax.IntervalPartitionSpec:

@@ -346,6 +346,10 @@ class Cursor:
             self.unexpected("',' or ')'")
         return tuple(items)
 
+    def last_token(self) -> Token:
+        """Return the token before the cursor."""
+        return self._tokens[self._index - 1]
+
     def text_since(self, token: Token) -> str:
         """Return the SQL text from the token up to the cursor."""
         return self.sql[token.start : self._tokens[self._index - 1].end + 1]

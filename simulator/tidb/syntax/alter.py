@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.tidb.syntax.definitions import (
     ColumnDefault,
@@ -137,6 +137,11 @@ class IntervalPartitionSpec(Spec):
     bound: Expression
     no_write_to_binlog: bool = False
     if_exists: bool = False
+    start: int = field(default=0, compare=False)
+    """Where it begins in the statement."""
+
+    end: int = field(default=0, compare=False)
+    """Where what follows it begins."""
 
 
 @dataclass(frozen=True)

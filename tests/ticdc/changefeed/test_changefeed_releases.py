@@ -21,6 +21,8 @@ OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
 LARGE = "[sink.kafka-config.large-message-handle]\n"
 OLD_VALUE = "enable-old-value = true\n"
+SYNC, BDR = "enable-sync-point = true\n", "bdr-mode = true\n"
+INVALID = "CDC:ErrInvalidReplicaConfig"
 
 
 def loaded(release: str, uri: str = OPEN, toml: str = "", architecture: str = "classic") -> Changefeed:
@@ -355,6 +357,41 @@ def test_each_release_reads_a_changefeed_in_its_way(behaviour: str) -> None:
 )
 def test_a_refusal_has_the_words_of_its_release(release: str, uri: str, toml: str, said: str) -> None:
     assert said in refused(release, uri, toml)[1]
+
+
+@pytest.mark.parametrize(
+    ("release", "toml", "code", "text"),
+    [
+        ("v6.5.12", SYNC, "CDC:ErrSinkURIInvalid", "the sink scheme (kafka) is not supported"),
+        ("v7.0.0", SYNC, "CDC:ErrSinkURIInvalid", "not supported with syncpoint enabledsink uri: kafka://127.0"),
+        ("v8.5.7", SYNC, "CDC:ErrSinkURIInvalid", "not supported with syncpoint enabledsink uri: kafka://127.0"),
+        ("v8.5.7", f"{SYNC}sync-point-interval = '1500ms'", INVALID, "SyncPointInterval:1.5s must be larger than 30s"),
+        ("v6.3.0", f"{SYNC}sync-point-retention = '40m'", INVALID, "Retention:40m0s must be larger than 1h0m0s"),
+        ("new:v8.5.4", SYNC, INVALID, "The SyncPoint must be disabled when the downstream is not tidb or mysql"),
+        ("new:v9.0.0-beta.2.pre", SYNC, "", "TiCDC's kafka sink never ends a sync point there"),
+        (
+            "v6.5.0",
+            BDR,
+            "CDC:ErrSinkURIInvalid",
+            "sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
+        ),
+        (
+            "v8.5.7",
+            BDR,
+            "CDC:ErrSinkURIInvalid",
+            "sink uri scheme is not supported in BDR mode, sink uri: kafka://127.0.0.1:9092/shop",
+        ),
+    ],
+)
+def test_what_only_databases_have_is_refused_elsewhere(release: str, toml: str, code: str, text: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        load(OPEN, toml, parse_release(release))
+    assert caught.value.code == code and text in caught.value.text
+
+
+def test_the_new_architecture_forgets_bdr_mode() -> None:
+    (said,) = load(OPEN, BDR, parse_release("new:v8.5.4")).warnings
+    assert "bdr-mode has no effect: it concerns database sinks only" in said
 
 
 def test_the_encoder_refuses_enable_tidb_extension_too() -> None:

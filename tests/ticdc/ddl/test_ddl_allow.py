@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.vectors.ddl import BARE, CODES, KEYED, check_docs
 
-from simulator.errors import DdlError
+from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent
+from simulator.errors import DdlError, SqlError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.ddl.allow import is_eligible, is_sent
 from simulator.tidb.ddl.actions import Action
@@ -91,3 +95,58 @@ def test_some_actions_are_replicated_by_no_release() -> None:
     ranges = (27, 31), (34, 36), (39, 40), (43, 46), (48, 59), (62, 63), (68, 70), (73, 77)
     kept = {16, *(code for first, last in ranges for code in range(first, last + 1))}
     assert set(Action) - everything == kept
+
+
+@pytest.mark.parametrize(
+    ("release", "waits"),
+    [
+        ("new:v8.5.4", ""),
+        ("new:v8.5.5", "waits for table test.src, which is filtered out, and its checkpoint stays"),
+        ("new:v8.5.7", "waits for table test.src, which is filtered out, and its checkpoint stays"),
+        ("new:v26.3.4", "waits for table test.src, which is filtered out, and its checkpoint stays"),
+        ("new:v8.5.8", ""),
+        ("v8.5.7", ""),
+    ],
+)
+def test_a_copy_of_a_table_that_is_filtered_out_waits_for_it(release: str, waits: str) -> None:
+    with TiCDC(release, config="[filter]\nrules = ['*.n']") as ticdc:
+        ticdc.execute("CREATE TABLE src (a INT KEY)")
+        if waits:
+            with pytest.raises(SqlError, match=waits):
+                ticdc.execute("CREATE TABLE n LIKE src")
+        else:
+            ticdc.execute("CREATE TABLE n LIKE src; INSERT INTO n VALUES (1)")
+            assert {event.table for event in ticdc.events() if isinstance(event, RowEvent)} == {"n"}
+
+
+PARTS = "CREATE TABLE t (a INT{}) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (9), PARTITION p1 VALUES LESS THAN (19))"
+ADD = "ALTER TABLE t ADD PARTITION (PARTITION p2 VALUES LESS THAN (29))"
+
+
+@pytest.mark.parametrize(
+    ("release", "key", "statements", "rows"),
+    [
+        *((tag, "", ADD, "1") for tag in ("v4.0.15", "v5.0.5", "v5.1.3", "v5.2.1")),
+        *((tag, "", ADD, "1 2 12") for tag in ("v4.0.16", "v5.0.6", "v5.1.4", "v5.2.2", "v5.3.0", "new:v8.5.4")),
+        ("v4.0.15", " PRIMARY KEY", ADD, "1 2 12"),
+        ("v4.0.15", "", "ALTER TABLE t TRUNCATE PARTITION p1", "1"),
+        ("v4.0.15", "", "ALTER TABLE t ADD COLUMN b INT", "1 2 12"),
+        ("v4.0.15", "", f"{ADD}; ALTER TABLE t ADD COLUMN b INT", "1"),
+        ("v4.0.15", "", f"{ADD}; TRUNCATE TABLE t", "1 2 12"),
+    ],
+)
+def test_rows_without_a_key_were_lost_after_a_statement_on_partitions(
+    release: str, key: str, statements: str, rows: str, tmp_path: Path
+) -> None:
+    """The statements themselves are sent."""
+    old_value = "" if "v8" in release else "\nenable-old-value = true"
+    with TiCDC(release, config=f"force-replicate = true{old_value}") as ticdc:
+        ticdc.execute(
+            f"{PARTS.format(key)}; INSERT INTO t VALUES (1); {statements}; INSERT INTO t (a) VALUES (2), (12)"
+        )
+        events = ticdc.events()
+        held = ticdc.truth(tmp_path / "truth")["test.t"]
+    found = [event.after["a"] for event in events if isinstance(event, RowEvent) and event.after]
+    assert sorted(found, key=lambda text: int(str(text))) == rows.split()
+    assert held == len(rows.split()) - ("TRUNCATE TABLE" in statements)
+    assert len({event.commit_ts for event in events if isinstance(event, DdlEvent)}) == statements.count(";") + 2

@@ -8,6 +8,7 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
+from simulator.releases.compare import parse_release
 from simulator.ticdc.ddl.events import job_events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.ddl.sent_text import sent_text
@@ -264,3 +265,28 @@ def test_the_event_of_an_exchange_is_of_one_table_in_the_topic_of_the_other() ->
 
     assert (event.schema, event.table, event.old) == ("r", "plain", ("s", "parts"))
     assert (other.schema, other.table, other.old) == ("s", "parts", ("r", "plain"))
+
+
+SPLIT = "ALTER TABLE `t` ADD INDEX `i`(`a`) /*T![pre_split] PRE_SPLIT_REGIONS = 4 */"
+
+
+@pytest.mark.parametrize("tag", ["v8.5.0", "v8.5.5", "new:v8.5.4", "new:v8.5.5"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        SPLIT,
+        "CREATE INDEX i ON t (a) PRE_SPLIT_REGIONS = (BY (1), (2))",
+        "CREATE TABLE t (a INT, KEY (a) PRE_SPLIT_REGIONS = 4)",
+        "ALTER TABLE t ADD (b INT, KEY (b) PRE_SPLIT_REGIONS = 4)",
+    ],
+)
+def test_the_regions_of_an_index_stop_a_ticdc_whose_parser_does_not_know_them(tag: str, text: str) -> None:
+    with pytest.raises(DdlError, match="cannot parse PRE_SPLIT_REGIONS of an index, and stops"):
+        sent_text(text, parse_release(tag))
+
+
+@pytest.mark.parametrize("tag", ["v8.5.6", "new:v8.5.6", "new:v26.3.1", "new:v9.0.0-beta.1"])
+def test_the_regions_of_an_index_are_sent_where_they_are_known(tag: str) -> None:
+    assert sent_text("alter table t add index i (a) pre_split_regions 4", parse_release(tag)) == SPLIT
+    table = "CREATE TABLE `t` (`a` INT) /*T! SHARD_ROW_ID_BITS = 4 */ /*T! PRE_SPLIT_REGIONS = 2 */"
+    assert sent_text(table, find("v8.5.5")) == table

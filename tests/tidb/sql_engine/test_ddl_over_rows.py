@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 import pytest
 from support.upstreams import as_text, cases, in_test, played, refusal, refusal_number, refused, rows_in
 
 from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent, Watermark
 from simulator.errors import SqlError
 from simulator.releases import find
 from simulator.tidb.sql_engine.storage.state import CompletedDdl, Upstream
 
 ITEM = "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR(20), stock INT NULL)"
+CANAL = "kafka://h:9092/t?protocol=canal-json&partition-num=1"
+ROWS_300 = ", ".join(f"({number}, {number})" for number in range(300))
 ROWS = "1,bolt,5; 2,nut,NULL; 3,nut,300"
 
 
@@ -294,3 +298,73 @@ def test_ddl_that_only_parses_with_ansi_quotes_stops_the_changefeed() -> None:
     with TiCDC("v8.0.0", config={"force-replicate": True}) as ticdc:
         ticdc.execute("USE test; SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE t (a INT)")
         assert ticdc.execute('INSERT INTO "t" ("a") VALUES (1)').affected == 1
+
+
+@pytest.mark.parametrize(
+    ("release", "sizes"),
+    [
+        *((tag, [256, 44]) for tag in ("v5.1.0", "v6.5.2", "v6.6.0", "v7.0.0")),
+        *((tag, []) for tag in ("v5.0.6", "v6.5.3", "v7.1.0", "new:v8.5.4")),
+    ],
+)
+def test_a_changefeed_sees_the_rows_that_another_type_writes_again(release: str, sizes: list[int]) -> None:
+    """In transactions of 256 before the statement, as they were."""
+    with TiCDC(release) as ticdc:
+        ticdc.execute(f"CREATE TABLE t (a INT PRIMARY KEY, b BIGINT); INSERT INTO t VALUES {ROWS_300}")
+        ticdc.events(watermark=False)
+        ticdc.execute("ALTER TABLE t MODIFY b INT; ALTER TABLE t MODIFY b BIGINT COMMENT 'wide'")
+        events = [event for event in ticdc.events() if not isinstance(event, Watermark)]
+    rows = [event for event in events if isinstance(event, RowEvent)]
+    assert [*Counter(event.commit_ts for event in rows).values()] == sizes
+    assert len({event.commit_ts for event in events if isinstance(event, DdlEvent)}) == 2
+    assert isinstance(events[-1], DdlEvent) and all(event.before == event.after for event in rows)
+
+
+def test_each_column_of_another_type_writes_the_rows_again() -> None:
+    with TiCDC("v6.5.0", sink_uri=CANAL) as ticdc:
+        ticdc.execute("CREATE TABLE t (a INT PRIMARY KEY, b BIGINT, c BIGINT); INSERT INTO t VALUES (1, 2, 3)")
+        ticdc.events(watermark=False)
+        ticdc.execute("ALTER TABLE t MODIFY b VARCHAR(9), MODIFY c TINYINT, RENAME COLUMN a TO d")
+        kinds = [type(event) for event in ticdc.events() if not isinstance(event, Watermark)]
+    assert kinds == [RowEvent, RowEvent, DdlEvent]
+
+
+INTERVAL = """CREATE TABLE t (a INT PRIMARY KEY) PARTITION BY RANGE (a)
+    INTERVAL (10) FIRST PARTITION LESS THAN (10) LAST PARTITION LESS THAN (30) NULL PARTITION"""
+DATES = """CREATE TABLE t (a DATETIME PRIMARY KEY) PARTITION BY RANGE COLUMNS (a)
+    INTERVAL (1 MONTH) FIRST PARTITION LESS THAN ('2024-01-01') LAST PARTITION LESS THAN ('2024-03-01')"""
+
+
+@pytest.mark.parametrize(
+    ("definition", "statement", "sent"),
+    [
+        (
+            INTERVAL,
+            "ALTER TABLE t LAST PARTITION LESS THAN (50) -- two",
+            "ADD PARTITION (PARTITION `P_LT_40` VALUES LESS THAN (40), PARTITION `P_LT_50` VALUES LESS THAN (50))",
+        ),
+        (INTERVAL, "alter table t first partition less than (30) if exists", "DROP PARTITION `P_LT_10`,`P_LT_20`"),
+        (
+            DATES,
+            "ALTER TABLE t LAST PARTITION LESS THAN ('2024-04-01')",
+            "ADD PARTITION (PARTITION `P_LT_2024-04-01 00:00:00` VALUES LESS THAN (_UTF8MB4'2024-04-01 00:00:00'))",
+        ),
+    ],
+)
+def test_interval_partitions_are_added_and_dropped_by_name(definition: str, statement: str, sent: str) -> None:
+    with TiCDC("v8.5.4", sink_uri=CANAL) as ticdc:
+        ticdc.execute(definition)
+        ticdc.events(watermark=False)
+        ticdc.execute(statement)
+        (event,) = ticdc.events(watermark=False)
+    assert isinstance(event, DdlEvent) and event.query == f"ALTER TABLE `t` {sent}"
+
+
+def test_rows_go_with_the_first_interval_partitions_but_not_those_of_the_null_partition() -> None:
+    upstream = played(f"{INTERVAL}; INSERT INTO t VALUES (5), (15), (25); ALTER TABLE t FIRST PARTITION LESS THAN (20)")
+    assert rows(upstream.upstream, "t") == "15; 25"
+    upstream = played(
+        f"{DATES}; INSERT INTO t VALUES ('2024-01-05'); ALTER TABLE t LAST PARTITION LESS THAN ('2024-05-01')"
+    )
+    partitioning = upstream.upstream.catalog.tables["test", "t"].partitioning
+    assert partitioning and partitioning.partitions[-1].values == (("'2024-05-01 00:00:00'",),)

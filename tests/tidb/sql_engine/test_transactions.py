@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.upstreams import as_text, cases, changes, in_test, played, refusal, refusal_number, refused, rows_in, shown
 
+from simulator import TiCDC
+from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.releases import V8_5
 from simulator.tidb.ddl.execute import STATEMENTS
 from simulator.tidb.parser.script import split_script
@@ -217,3 +219,20 @@ def test_rows_of_statements_are_those_of_single_rows_and_events_lead_to_them(
             assert shown(f"SELECT * FROM k WHERE id = {id}", committed.upstream) == row
             if unique != "NULL":
                 assert shown(f"SELECT * FROM k WHERE u = {unique}", committed.upstream) == row
+
+
+TEMPORARY = "CREATE GLOBAL TEMPORARY TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT) ON COMMIT DELETE ROWS"
+
+
+@pytest.mark.parametrize("release", ["v5.3.0", "v8.5.4", "new:v8.5.4"])
+def test_a_global_temporary_table_keeps_its_rows_to_its_transaction(release: str) -> None:
+    """Its statements are sent, its rows are not."""
+    with TiCDC(release) as ticdc:
+        ticdc.execute(f"{TEMPORARY}; CREATE TABLE u (a INT PRIMARY KEY)")
+        ticdc.execute("BEGIN; INSERT INTO t (b) VALUES (1), (2); INSERT INTO u SELECT SUM(b) FROM t; COMMIT")
+        assert ticdc.execute("SELECT COUNT(*) FROM t").rows == (("0",),)
+        ticdc.execute("INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (1, 1); DROP TABLE t")
+        events = ticdc.events()
+    assert {(event.table, str(event.after)) for event in events if isinstance(event, RowEvent)} == {("u", "{'a': '3'}")}
+    assert [event.table for event in events if isinstance(event, DdlEvent)][0] == "t"
+    assert "DROP" in [event.query for event in events if isinstance(event, DdlEvent)][-1]

@@ -5,13 +5,13 @@ Bounds are integers or dates, at equal intervals (TiDB: pkg/ddl/partition.go, ge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
 from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
-from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs
+from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTable, WrittenSpec
 from simulator.tidb.ddl.lookups import find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
@@ -23,6 +23,7 @@ from simulator.tidb.restore.names import quote_name
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
 LOWEST = "-9223372036854775808"
+MIDNIGHT = " 00:00:00"
 
 Bound = int | date
 
@@ -41,7 +42,7 @@ def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.Part
     bounds = list(bounds_between(first, last, following))
     column = find_column(table, clause.method.columns[0]) if clause.method.columns else None
     lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(clause, column, table)
-    midnight = " 00:00:00" if isinstance(first, date) and column and column.type.name == "datetime" else ""
+    midnight = MIDNIGHT if isinstance(first, date) and column and column.type.name == "datetime" else ""
     definitions = [range_partition("P_NULL", lowest)] * interval.null_partition
     definitions += [range_partition(f"P_LT_{value}{midnight}", bound_text(value, midnight)) for value in bounds]
     definitions += [range_partition("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
@@ -79,11 +80,16 @@ def rewrite_statement(definition: syntax.CreateTable, text: str, table: Table) -
     interval = definition.partitioning.interval if definition.partitioning else None
     if interval is None or table.partitioning is None:
         return text
-    definitions = ",\n ".join(
-        f"PARTITION {quote_name(partition.name)} VALUES LESS THAN ({partition.values[0][0]})"
-        for partition in table.partitioning.partitions
-    )
+    definitions = definition_texts(table.partitioning.partitions)
     return f"{text[: interval.at]}({definitions}){text[interval.at + interval.length :]}"
+
+
+def definition_texts(partitions: Sequence[Partition]) -> str:
+    """Return definitions of partitions as TiDB writes them (AppendPartitionDefs)."""
+    return ",\n ".join(
+        f"PARTITION {quote_name(partition.name)} VALUES LESS THAN ({partition.values[0][0]})"
+        for partition in partitions
+    )
 
 
 def bound_stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
@@ -127,12 +133,18 @@ def partitions_up_to(partitions: tuple[Partition, ...], last: str) -> tuple[Part
     """Return the partitions that LAST PARTITION LESS THAN adds. Raises DdlError."""
     if partitions[-1].values == (("MAXVALUE",),):
         raise unsupported_error("LAST PARTITION when MAXVALUE partition exists")
-    target = [parse_bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
+    target = [parse_bound(partition.values[0][0]) for partition in partitions if not is_null_partition(partition)]
     if len(target) < 2:
         raise unsupported_error("LAST PARTITION, does not seem like an INTERVAL partitioned table")
     following = step_between(target[-2], target[-1])
+    midnight = MIDNIGHT if partitions[-1].values[0][0].strip("'").endswith(MIDNIGHT) else ""
     bounds = bounds_between(following(target[-1]), parse_bound(last), following)
-    return tuple(Partition(f"P_LT_{value}", ((bound_text(value),),)) for value in bounds)
+    return tuple(Partition(f"P_LT_{value}{midnight}", ((bound_text(value, midnight),),)) for value in bounds)
+
+
+def is_null_partition(partition: Partition) -> bool:
+    """Return whether it is the one of NULL PARTITION, which FIRST PARTITION keeps."""
+    return partition.name == "P_NULL"
 
 
 def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
@@ -153,19 +165,39 @@ def last_partition(spec: syntax.IntervalPartitionSpec, alteration: Alteration) -
     action, left = INTERVALS[spec.verb]
     if alteration.target is None:
         yield SubJob(action)
+        return
+    before = table_partitioning(alteration.target.table)
+    after = left(spec.bound.text.strip(), before)
+    yield SubJob(
+        action, with_partitions(after), written=written_spec(spec, before.partitions, after, alteration.target)
+    )
+
+
+def written_spec(
+    spec: syntax.IntervalPartitionSpec, before: Sequence[Partition], after: Sequence[Partition], target: TargetTable
+) -> WrittenSpec:
+    """Return ADD or DROP PARTITION, which TiDB writes in place of LAST and FIRST (TiDB: AddTablePartitions,
+    DropTablePartition)."""
+    new: syntax.Spec
+    if added := [partition for partition in after if partition not in before]:
+        new = syntax.AddPartitions(tuple(range_partition(each.name, each.values[0][0]) for each in added))
+        text = f"ADD PARTITION ({definition_texts(added)})"
     else:
-        yield SubJob(
-            action, with_partitions(left(spec.bound.text.strip(), table_partitioning(alteration.target.table)))
-        )
+        dropped = tuple(partition.name for partition in before if partition not in after)
+        new = syntax.PartitionAction("DROP", dropped)
+        text = f"DROP PARTITION {', '.join(map(quote_name, dropped))}"
+    return WrittenSpec(new, f"{target.text[: spec.start]}{text}{target.text[spec.end :]}")
 
 
 def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
-    places = [place for place, partition in enumerate(old.partitions) if partition.values == ((bound,),)]
+    kept = tuple(filter(is_null_partition, old.partitions[:1]))
+    others = old.partitions[len(kept) :]
+    places = [place for place, partition in enumerate(others) if partition.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
         raise unsupported_error(
             "FIRST PARTITION, given value does not generate a list of partition names to be dropped"
         )
-    return old.partitions[places[0] :]
+    return (*kept, *others[places[0] :])
 
 
 def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:

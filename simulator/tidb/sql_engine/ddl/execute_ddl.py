@@ -1,14 +1,13 @@
 """Executes DDL statements: their jobs, the catalog after them, and the stored rows after them.
 
 A refused statement changes nothing. A statement that runs jobs is one event. Rows that it rewrites are not part of the
-event: new partitions are filled before a changefeed sees them, and TiKV hides the rows that MODIFY COLUMN writes (tidb
-v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSource). Before 7.1 TiCDC sees such rows as UPDATEs without a difference;
-this is not simulated.
+event: new partitions are filled before a changefeed sees them, and the rows that MODIFY COLUMN writes are transactions
+before it, or hidden by TiKV (tidb v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSource).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.sql_engine.changes import constraints
 from simulator.tidb.sql_engine.ddl.convert_rows import convert_stored_rows
+from simulator.tidb.sql_engine.ddl.rewritten_rows import rewriting_transactions
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock, session_variables
 from simulator.tidb.sql_engine.storage import auto_ids
@@ -33,6 +33,7 @@ from simulator.tidb.sql_engine.storage.rows import (
     try_locate_partitions,
 )
 from simulator.tidb.sql_engine.storage.state import (
+    CommittedTransaction,
     CompletedDdl,
     FailedStatement,
     SqlSession,
@@ -97,9 +98,23 @@ def execute_ddl(
     for place, table in after.tables.items():
         constraints.verify_added_checks(upstream_after, upstream.catalog.tables.get(place), table, now_ms)
     event = CompletedDdl(statement, text, session.database, executed.jobs, upstream.catalog, after)
+    events: tuple[CommittedTransaction | CompletedDdl, ...] = (
+        *_rewriting_transactions(statement, upstream, after, ddl_session),
+        event,
+    )
     if executed.error is not None:
-        return FailedStatement(executed.error, upstream_after, (event,))
-    return StatementOutcome(upstream_after, (event,), warnings=(*executed.notes, *tables.warnings))
+        return FailedStatement(executed.error, upstream_after, events)
+    return StatementOutcome(upstream_after, events, warnings=(*executed.notes, *tables.warnings))
+
+
+def _rewriting_transactions(
+    statement: syntax.Statement, upstream: Upstream, after: Catalog, ddl_session: Session
+) -> Iterator[CommittedTransaction]:
+    """Yield the transactions that TiCDC sees of the rows that ALTER TABLE writes again."""
+    if upstream.release.sends_rewritten_rows and isinstance(statement, syntax.AlterTable):
+        place = object_key(*ddl_session.existing_name(statement.table))
+        if place in upstream.rows and place in after.tables:
+            yield from rewriting_transactions(upstream.rows[place], after.tables[place])
 
 
 def _rows_after(
@@ -112,6 +127,8 @@ def _rows_after(
 ) -> _TableRows:
     """Return the rows after a statement that ran jobs."""
     tables = _TableRows(upstream.rows, upstream.dropped)
+    if isinstance(jobs[0].statement, syntax.AlterTable):  # FIRST PARTITION LESS THAN is DROP PARTITION
+        statement = jobs[0].statement
     match statement:
         case syntax.FlashbackCluster():
             raise sql_error_with_text(1105, "FLASHBACK CLUSTER is not simulated: rows have no history here")

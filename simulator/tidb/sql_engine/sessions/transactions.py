@@ -48,11 +48,18 @@ def add_writes(upstream: Upstream, writes: Sequence[TableChanges]) -> Upstream:
 
 
 def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
-    """Return the upstream without an open transaction, and the transaction if it has changes."""
+    """Return the upstream without an open transaction, and the transaction if it has changes.
+
+    The rows and ids of global temporary tables live in the session's memory until then, and TiKV never has them (tidb
+    v8.5 pkg/session/session.go, doCommit; pkg/sessionctx/variable/session.go, TxnCtx.TemporaryTables).
+    """
     if upstream.transaction is None:
         return upstream, None
-    changes = net_changes(upstream.transaction.writes)
-    return replace(upstream, transaction=None), CommittedTransaction(changes) if changes else None
+    writes = [each for each in upstream.transaction.writes if not each.table.temporary]
+    changes, rows = net_changes(writes), upstream.rows
+    if len(writes) < len(upstream.transaction.writes):
+        rows = {place: stored for place, stored in rows.items() if not stored.table.temporary}
+    return replace(upstream, rows=rows, transaction=None), CommittedTransaction(changes) if changes else None
 
 
 def autocommit(outcome: StatementOutcome) -> StatementOutcome:
