@@ -16,7 +16,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.columns.hashing import xxhash64
@@ -25,7 +24,7 @@ from simulator.errors import UserError
 from simulator.sources.diff import Comparison, FixedTimes, hashes_and_handles, placed_changes
 from simulator.sources.key_order import AFTER, BEFORE, COMES, FOLLOWS, OrderedKey
 from simulator.sources.precedence import Edges, Precedence, ahead, following
-from simulator.tidb.keys import encode_sort_keys, index_prefix
+from simulator.tidb.keys import encode_index_keys
 from simulator.tidb.model.table import Table, visible_columns
 
 CLAIMS = pa.schema(
@@ -94,12 +93,9 @@ def _values(image: pa.Array, table: Table, key: OrderedKey) -> tuple[Ints, Mask]
     at = np.flatnonzero(np.asarray(image.is_valid()))
     cells = LazyCells(image.take(pa.array(at)), [column.name for column in visible_columns(table)])
     types = {column.name: column.type for column in table.columns}
-    texts = (
-        cells[name] if length < 0 else index_prefix(cells[name], length)
-        for name, length in zip(key.columns, key.lengths, strict=True)
+    whole = encode_index_keys(
+        (types[name], length, cells[name]) for name, length in zip(key.columns, key.lengths, strict=True)
     )
-    parts = [encode_sort_keys(types[name], text) for name, text in zip(key.columns, texts, strict=True)]
-    whole = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
     values, has = np.zeros(len(image), np.int64), np.zeros(len(image), np.bool_)
     values[at], has[at] = xxhash64(whole), np.asarray(whole.is_valid())
     return values, has

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from simulator.sources.snapshots import PhysicalTable
-from simulator.ticdc.table_info import handle_index
+from simulator.ticdc.table_info import other_unique_indexes
 from simulator.tidb.model.table import ForeignKey, Table, visible_columns
 
 BEFORE, AFTER, COMES, FOLLOWS = range(4)
@@ -71,10 +71,9 @@ class KeyOrder:
 
 def _unique(table: Table) -> Iterator[OrderedKey]:
     """Yield the unique keys but the handle key, whose value is the row's own."""
-    for index in table.indexes:
-        if index.unique and index != handle_index(table):
-            columns, lengths = zip(*((part.name, part.length) for part in index.columns))
-            yield OrderedKey(columns, lengths, ((_name(table, index.name), BEFORE, AFTER),))
+    for index in other_unique_indexes(table):
+        columns, lengths = zip(*((part.name, part.length) for part in index.columns))
+        yield OrderedKey(columns, lengths, ((_name(table, index.name), BEFORE, AFTER),))
 
 
 def _naming(table: Table) -> Iterator[OrderedKey]:
