@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.consumer.replay.findings import Findings
-from simulator.consumer.replay.frame import ANY, BEGIN, END, IMAGE_PAIR_SCHEMA, SAME, same_row
+from simulator.consumer.replay.frame import ANY, BEGIN, END, IMAGE_PAIR_SCHEMA, NEVER, SAME, same_row
 from simulator.consumer.replay.keyless_rows import KeylessRowChecks
 from simulator.consumer.replay.normalize import as_mask, may_be_equal
 from simulator.consumer.replay.table_timeline import NO_TABLE
 from simulator.consumer.replay.undefined_tables import marked_may_be_equal
+from simulator.consumer.replay.value_checks import ValueChecks
 
 LEAST = 1 << 14
 """Image pairs that are checked at once, if there are as many."""
@@ -29,10 +30,10 @@ LEAST = 1 << 14
 
 @dataclass(frozen=True)
 class TableKnowledge:
-    """Properties of the tables of a timeline, by table number."""
+    """Properties of the tables of a timeline and their unique keys, by number."""
 
     columns: npt.NDArray[np.int64]
-    """Number of visible columns."""
+    """Number of visible columns; of a unique key, of those that identify a row."""
 
     keyed: npt.NDArray[np.bool_]
     known: npt.NDArray[np.bool_]
@@ -50,6 +51,9 @@ class TableKnowledge:
     whole: bool = True
     """Whether messages of a stream that is right have all cells of most images."""
 
+    tables: int = NEVER
+    """Number of tables; unique keys have the numbers from it on."""
+
     def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
         """Look up one of these arrays for each row. An undefined table has a handle key, and none of its rows are
         known."""
@@ -63,19 +67,22 @@ def check_image_pairs(
     """Yield the findings (FINDING_SCHEMA) of image pairs sorted by ORDER, with `show` examples of each check and
     table."""
     findings = Findings(show)
-    keyed, counted = (
+    keyed, counted, held = (
         KeyedRowChecks(expected, findings),
         KeylessRowChecks(expected.known, expected.ends, expected.restarts, findings),
+        ValueChecks(expected.columns, findings),
     )
     for batch in merge_small_batches(batches):
-        has_key = expected.of(expected.keyed, ints(batch, "table"))
-        for mask, take in ((has_key, keyed.take), (~has_key, counted.take)):
+        table = ints(batch, "table")
+        has_key, is_value = expected.of(expected.keyed, table), table >= expected.tables
+        for mask, take in ((is_value, held.take), (has_key & ~is_value, keyed.take), (~has_key, counted.take)):
             if mask.all():
                 take(batch)
             elif mask.any():
                 take(batch.filter(pa.array(mask)))
     keyed.end()
     counted.end()
+    held.end()
     yield from findings.batches()
 
 

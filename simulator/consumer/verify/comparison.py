@@ -179,6 +179,8 @@ def not_checked(outcome: ReplayOutcome, all_sent: bool) -> Iterator[NotChecked]:
     for table, columns in outcome.unknown.items():
         listed = ", ".join(f"{name} ({count:,})" for name, count in columns.items())
         yield NotChecked(f"values of {table}: {listed}", UNTOLD)
+    for (table, key), why in sorted(outcome.keys.items()):
+        yield NotChecked(f"whether two rows of {table} have one value of the unique key {key}", why, False)
     for each in outcome.tables:
         if each.found is None:
             expected = f", {each.untouched:,} of which are expected" if each.untouched else ""
