@@ -189,7 +189,9 @@ def replayed(
     sources: list[ImagePairSource] = [partial(halved, number) for number in range(len(batches))]
     sources += [state_source(found, before, False, like_null)] if before else []
     sources += [state_source(found, after, True, like_null)] if after else []
-    expected = table_knowledge(found, range(len(found.tables)) if after is not None else (), restarts)
+    expected = table_knowledge(
+        found, range(len(found.tables)) if after is not None else (), restarts, fidelity=fidelity
+    )
     ended = [
         number
         for number, history in enumerate(found.tables)

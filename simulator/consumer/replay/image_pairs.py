@@ -41,6 +41,8 @@ from simulator.consumer.replay.unique_keys import (
     NO_OLD_ROWS,
     UNTIMED,
     UniqueKey,
+    by_number_of_table,
+    follows_from_replay,
     key_values,
     pairs_of_changes,
     unique_keys,
@@ -117,10 +119,7 @@ class ImagePairBuilder:
     @cached_property
     def unique_keys(self) -> Mapping[int, Sequence[UniqueKey]]:
         """The unique keys, by the number of their table."""
-        keys: dict[int, list[UniqueKey]] = {}
-        for key in unique_keys(self.timeline):
-            keys.setdefault(key.table, []).append(key)
-        return keys
+        return by_number_of_table(unique_keys(self.timeline))
 
     def image_pairs(
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], partition_index: int, skipped: SkippedChanges
@@ -268,14 +267,19 @@ class ImagePairBuilder:
         history, ts = self.timeline.tables[number], ints(rows, "commit_ts")
         keys = [key for key in self.unique_keys.get(number, ()) if key.first <= definition <= key.last]
         untold = UNTIMED if rows.column("bound")[0].is_valid else NO_OLD_ROWS if self._hides_old_row(rows).any() else ""
+        if untold != UNTIMED:
+            keys = [key for key in keys if not follows_from_replay(key, self.fidelity)]
         if untold:
             skipped.keys.update((key.number, untold) for key in keys)
             return
         for key in keys:
-            last = key.last == len(history.definitions) - 1
-            then = last_sides if last else [self._in_definition(history, definition, side, key.last) for side in sides]
+            then = (
+                last_sides
+                if key.at_end
+                else [self._in_definition(history, definition, side, key.last) for side in sides]
+            )
             try:
-                had, has = (key_values(key, history, *each) for each in zip(then, last_sides, strict=True))
+                had, has = (key_values(key, *each) for each in zip(then, last_sides, strict=True))
             except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
                 skipped.keys.add((key.number, str(error)))
                 continue
@@ -286,7 +290,7 @@ class ImagePairBuilder:
             table = history.definitions[definition].table
             touched = self.timeline.touched(object_key(table.schema, table.name))
             has = without(has, ~as_mask(rows.column("exact")) & np.isin(ts, touched))
-            yield from pairs_of_changes(key, had, has, columns, ts <= history.altered)
+            yield from pairs_of_changes(key, had, has, columns, ts <= key.since)
 
     def _in_definition(
         self, history: TableHistory, definition: int, images: pa.Array, last: int | None = None

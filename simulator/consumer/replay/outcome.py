@@ -19,8 +19,17 @@ from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import MARKER_SIZE, layout_history, remove_marker
-from simulator.consumer.replay.unique_keys import REASONS, UniqueKey, unique_keys
+from simulator.consumer.replay.unique_keys import (
+    INEXACT,
+    REASONS,
+    UNKNOWN,
+    UniqueKey,
+    by_number_of_table,
+    follows_from_replay,
+    unique_keys,
+)
 from simulator.quantities import counted
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
@@ -79,12 +88,16 @@ class ReplayOutcome:
     """Why unique keys were not checked, by table and name."""
 
 
-COUNTED = ("expected", "found", "untouched")
+COUNTED = ("expected", "found", "untouched", UNKNOWN)
 """Counters that are no differences."""
 
 
 def table_knowledge(
-    timeline: TableTimeline, after: Collection[int], restarts: bool = True, in_order: bool = False
+    timeline: TableTimeline,
+    after: Collection[int],
+    restarts: bool = True,
+    in_order: bool = False,
+    fidelity: Fidelity = Fidelity(),
 ) -> TableKnowledge:
     """Return what is known of the tables. `after` has the numbers of tables whose final rows are known; `in_order` is
     as in TableKnowledge."""
@@ -99,6 +112,7 @@ def table_knowledge(
         restarts,
         in_order,
         tables=len(tables),
+        replayed=by_number_of_table(key for key in keys if follows_from_replay(key, fidelity)),
     )
 
 
@@ -116,7 +130,8 @@ def summarize_findings(
     doubtful = {number for number, _, _ in skipped.rows if number != NO_TABLE}
     doubtful |= {number for number, history in enumerate(timeline.tables) if history.odd}
     keys = {key.number: key for key in unique_keys(timeline)}
-    untold = _untold_keys(skipped, keys, doubtful)
+    inexact = {(number, INEXACT) for (check, number), count in findings.counts.items() if check == UNKNOWN and count}
+    untold = _untold_keys(skipped.keys | inexact, keys, doubtful)
     doubtful |= {number for number, key in keys.items() if number in untold or key.table in doubtful}
     counts: dict[tuple[str, str], int] = {}
     for (check, number), count in findings.counts.items():
@@ -156,10 +171,12 @@ def summarize_findings(
     )
 
 
-def _untold_keys(skipped: SkippedChanges, keys: Mapping[int, UniqueKey], doubtful: Collection[int]) -> dict[int, str]:
+def _untold_keys(
+    found: Collection[tuple[int, str]], keys: Mapping[int, UniqueKey], doubtful: Collection[int]
+) -> dict[int, str]:
     """Return the unique keys that messages do not tell enough of, each with a reason."""
     reasons: dict[int, list[str]] = {}
-    for number, reason in sorted(skipped.keys):
+    for number, reason in sorted(found):
         if keys[number].table not in doubtful:
             reasons.setdefault(number, []).append(reason)
     order = {reason: place for place, reason in enumerate(REASONS)}

@@ -28,7 +28,7 @@ from simulator.consumer.replay.normalize import (
 )
 from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
-from simulator.consumer.replay.unique_keys import UniqueKey, key_values, pairs_at_begin, unique_keys
+from simulator.consumer.replay.unique_keys import UniqueKey, by_number_of_table, key_values, pairs_at_begin, unique_keys
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.sources import snapshots
@@ -73,7 +73,7 @@ class StateRows:
                 convert_to_last(self.history, 0, images, key.last), self.history, self.like_null, key.last
             )
             try:
-                rows = key_values(key, self.history, then, last)
+                rows = key_values(key, then, last)
             except (UserError, ValueError) as error:
                 raise UserError(
                     f"{self.history}: a value of {key} that is none of its column's type: {error}"
@@ -178,11 +178,7 @@ def snapshot_sources(
 
 def keys_at_begin(timeline: TableTimeline) -> dict[int, tuple[UniqueKey, ...]]:
     """Return the unique keys that tables have before the stream, by table number."""
-    keys: dict[int, tuple[UniqueKey, ...]] = {}
-    for key in unique_keys(timeline):
-        if not key.first:
-            keys[key.table] = (*keys.get(key.table, ()), key)
-    return keys
+    return by_number_of_table(key for key in unique_keys(timeline) if not key.first)
 
 
 def _key(table: Table) -> Key:

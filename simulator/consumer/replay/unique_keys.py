@@ -7,8 +7,9 @@ the pairs of a value are adjacent, and `value_checks` sees where two rows have i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +17,13 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Mask
-from simulator.consumer.replay.frame import BEGIN, image_pair_batch, keyed_pairs
+from simulator.columns.change_frame import ints
+from simulator.consumer.replay.findings import Findings
+from simulator.consumer.replay.frame import BEGIN, STRICT, image_pair_batch, keyed_pairs
 from simulator.consumer.replay.normalize import as_mask, has_lost_bytes
 from simulator.consumer.replay.table_timeline import TableHistory, TableTimeline
+from simulator.errors import UserError
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key, other_unique_indexes
 from simulator.tidb.ddl.column_sources import FromColumn, find_column_sources
 from simulator.tidb.keys import encode_index_keys
@@ -27,6 +32,9 @@ from simulator.tidb.model.table import Index, Table, visible_columns
 UNTIMED = "messages do not have the commit-ts of every row change"
 NO_OLD_ROWS = "messages do not tell what rows were before"
 INEXACT = "messages do not have its values, or not exactly"
+UNKNOWN = "value-unknown"
+"""Counts new values of a unique key that messages do not tell."""
+
 REASONS = (UNTIMED, NO_OLD_ROWS, INEXACT)
 """Why a unique key is not checked; the first that holds is told."""
 
@@ -45,17 +53,28 @@ class UniqueKey:
     """Index of the first definition of the table that has it."""
 
     last: int
+    since: int
+    """Commit-ts of the statement behind which it is there."""
+
+    definition: Table
+    """The last of these definitions."""
+
+    last_definition: Table
+    """The last one of the table."""
+
     index: Index
     columns: tuple[str, ...]
-    """The columns of the key in the last of these definitions."""
+    """The columns of the key in `definition`."""
 
-    identity: tuple[str, ...]
-    """The columns that identify a row in the last definition of the table."""
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that identify a row in the last definition of the table: all, without a handle key."""
+        return handle_key(self.last_definition) or _columns(self.last_definition)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return the columns of an image."""
-        return (*self.identity, *self.columns)
+    def at_end(self) -> bool:
+        """Whether the table has it at last."""
+        return self.definition is self.last_definition
 
     def __str__(self) -> str:
         return f"unique key {self.index.name}"
@@ -79,17 +98,46 @@ def unique_keys(timeline: TableTimeline) -> tuple[UniqueKey, ...]:
     found: list[UniqueKey] = []
     for table, history in enumerate(timeline.tables):
         if not history.odd:
-            number = len(timeline.tables) + len(found)
+            number, definitions = len(timeline.tables) + len(found), history.definitions
             found += (
-                UniqueKey(number + place, table, first, last, index, columns, identity_columns(history))
+                UniqueKey(
+                    number + place,
+                    table,
+                    first,
+                    last,
+                    max(definitions[first].since, history.altered),
+                    definitions[last].table,
+                    history.table,
+                    index,
+                    columns,
+                )
                 for place, (first, last, index, columns) in enumerate(_spans(history))
             )
     return tuple(found)
 
 
-def identity_columns(history: TableHistory) -> tuple[str, ...]:
-    """Return the columns that identify a row: all, in a table without a handle key."""
-    return handle_key(history.table) or tuple(column.name for column in visible_columns(history.table))
+def by_number_of_table(keys: Iterable[UniqueKey]) -> dict[int, tuple[UniqueKey, ...]]:
+    found: dict[int, tuple[UniqueKey, ...]] = {}
+    for key in keys:
+        found[key.table] = (*found.get(key.table, ()), key)
+    return found
+
+
+def follows_from_replay(key: UniqueKey, fidelity: Fidelity) -> bool:
+    """Return whether the values that rows leave are those that earlier changes gave them, as messages do not tell old rows:
+    they tell the commit-ts of every change, and whatever row it changes."""
+    table = key.last_definition
+    return (
+        not fidelity.old_values
+        and not fidelity.milliseconds
+        and key.at_end
+        and bool(handle_key(table))
+        and (table.clustered or not fidelity.moves_rows)
+    )
+
+
+def _columns(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in visible_columns(table))
 
 
 def _spans(history: TableHistory) -> Iterator[tuple[int, int, Index, tuple[str, ...]]]:
@@ -141,34 +189,28 @@ def _lengths(index: Index) -> list[int]:
     return [part.length for part in index.columns]
 
 
-def key_values(key: UniqueKey, history: TableHistory, images: pa.Array, last_images: pa.Array) -> KeyValues:
+def key_values(key: UniqueKey, images: pa.Array, last_images: pa.Array) -> KeyValues:
     """Return what rows have in a key. `images` are the rows in the last definition of the key, and `last_images` in the
     last one of the table. Raises ValueError or UserError for what is no value of its column's type."""
     unknown, none = np.zeros(len(images), np.bool_), pa.nulls(len(images), pa.binary())
     if images.null_count == len(images):
         return KeyValues(none, none, unknown)
-    table = history.definitions[key.last].table
-    cells = _cells(images, table)
+    cells = row_image.LazyCells(images.drop_null(), _columns(key.definition))
     texts = [cells[name] for name in key.columns]
     hidden: Mask = np.logical_or.reduce([has_lost_bytes(text) for text in texts])
     if hidden.any():
         unknown[as_mask(images.is_valid())] = hidden
         texts = [pc.if_else(pa.array(hidden), pa.scalar(None, pa.binary()), text) for text in texts]
-    types = {column.name: column.type for column in table.columns}
+    types = {column.name: column.type for column in key.definition.columns}
     values = encode_index_keys(
         (types[name], part.length, text.view(pa.string()))
         for name, part, text in zip(key.columns, key.index.columns, texts, strict=True)
     )
-    is_last = key.last == len(history.definitions) - 1
-    last_cells = cells if is_last else _cells(last_images, history.table)
-    packed = row_image.pack([*(last_cells[name] for name in key.identity), *texts])
+    identity = cells if key.at_end else row_image.LazyCells(last_images.drop_null(), _columns(key.last_definition))
+    packed = row_image.pack([*(identity[name] for name in key.identity), *texts])
     told = pc.if_else(values.is_valid(), packed, pa.scalar(None, pa.binary()))
     made, held = (row_image.restore_nulls(each.cast(pa.binary()), images) for each in (values, told))
     return KeyValues(made, held, unknown)
-
-
-def _cells(images: pa.Array, table: Table) -> row_image.LazyCells:
-    return row_image.LazyCells(images.drop_null(), [column.name for column in visible_columns(table)])
 
 
 def pairs_of_changes(
@@ -177,6 +219,24 @@ def pairs_of_changes(
     """Yield the image pairs of values that row changes leave, keep or take."""
     sides = before.images, after.images
     yield from keyed_pairs(key.number, (before.values, after.values), columns, sides, left_out)
+
+
+def pairs_of_replayed(
+    keys: Iterable[UniqueKey], rows: pa.RecordBatch, was: pa.Array, findings: Findings
+) -> Iterator[pa.RecordBatch]:
+    """Yield the image pairs of values that changes of rows (IMAGE_PAIR_SCHEMA) of one table leave, keep or take, where
+    `was` has the rows before, null for none. A new value that is not known is counted."""
+    columns = {name: rows.column(name) for name in ("commit_ts", "offset", "exact", "partition_index", "dropped_at")}
+    columns |= {"sequence": rows.column("offset"), "old_check": pa.repeat(pa.scalar(STRICT, pa.int8()), len(rows))}
+    for key in keys:
+        early = ints(rows, "commit_ts") <= key.since
+        try:
+            had, has = (key_values(key, side, side) for side in (was, rows.column("new")))
+        except (UserError, ValueError):  # a text that is no value of its column's type
+            findings.counts[UNKNOWN, key.number] += len(rows)
+            continue
+        findings.counts[UNKNOWN, key.number] += int((has.unknown & ~early).sum())
+        yield from pairs_of_changes(key, had, has, columns, early)
 
 
 def pairs_at_begin(key: UniqueKey, rows: KeyValues, dropped_at: pa.Array | None) -> pa.RecordBatch:

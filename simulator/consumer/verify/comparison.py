@@ -42,6 +42,7 @@ from simulator.quantities import counted
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
@@ -121,6 +122,7 @@ def replay_inputs(
     restarts: bool,
     in_order: bool = False,
     like_null: LikeNull = nothing_like_null,
+    fidelity: Fidelity = Fidelity(),
 ) -> ReplayInputs:
     timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
@@ -129,7 +131,7 @@ def replay_inputs(
             sources += snapshot_sources(snapshot, timeline, is_after, like_null)
     ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order)
+    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order, fidelity)
     return ReplayInputs(timeline, known_tables, tuple(sources), known.at, size)
 
 
