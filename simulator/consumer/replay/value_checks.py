@@ -125,10 +125,10 @@ class ValueChecks:
 
     def _left_by(self, rows: pa.RecordBatch) -> Holders:
         """Return the row that has the value after the first pair, as those before it follow from one another."""
-        first, holders = next(_changes(rows.slice(0, 1), 0)), Holders()
-        if first.new is not None:
+        (change,), holders = _changes(rows.slice(0, 1), 0), Holders()
+        if change.new is not None:
             number = int(self._identity[ints(rows, "table")[0]])
-            holders.add(_row(first.new, number), first.new, first.dropped_at)
+            holders.add(_row(change.new, number), change.new, change.dropped_at)
         return holders
 
     def _replay(self, rows: pa.RecordBatch, first: int, holders: Holders) -> Iterator[tuple[int, bytes, bytes]]:
@@ -190,10 +190,7 @@ def _at_once(changes: list[Change], holders: Holders, number: int) -> Iterator[t
             yield from holders.beside(row, change.place, change.old)
     for row in left:
         holders.rows.pop(row, None)
-    comes = {row: change for row, change in taken.items() if exact or row not in leaves}
-    for row, change in comes.items():
-        if change.new is not None:
-            holders.add(row, change.new, change.dropped_at)
-    for row, change in comes.items():
-        if change.new is not None:
+    for row, change in taken.items():
+        if change.new is not None and (exact or row not in leaves):
             yield from holders.beside(row, change.place, change.new)
+            holders.add(row, change.new, change.dropped_at)

@@ -1,0 +1,223 @@
+"""No two rows have one value of a unique key at the same time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.playing import play, replayed
+
+from simulator import TiCDC
+from simulator.consumer.records import Record
+from simulator.consumer.replay.outcome import ReplayOutcome
+from simulator.consumer.verify import verify
+from simulator.consumer.verify.options import VerifyOptions
+from simulator.consumer.verify.verification import RIGHT, WRONG, Verification
+from simulator.releases import find
+from simulator.ticdc.changefeed import load
+from simulator.ticdc.codecs import CODECS
+from simulator.tidb.ddl.definitions.from_sql import create_table
+from simulator.tidb.model.table import Table
+
+PLAIN, UNIQUE = b"INDEX `ab`(", b"UNIQUE`ab`("
+"""A key in statements, and one in its place that is unique: the simulated TiDB keeps the one alone."""
+
+T = "CREATE TABLE t (id INT PRIMARY KEY, code VARCHAR(9), n INT, KEY ab (code))"
+ROWS = "INSERT INTO t VALUES (1, 'AA', 1), (2, 'BB', 2), (3, 'CC', 3)"
+
+PROTOCOLS = {
+    "open-protocol": ("protocol=open-protocol", "v8.5.8"),
+    "open-protocol of the changed columns alone": ("protocol=open-protocol&only-output-updated-columns=true", "v8.5.8"),
+    "open-protocol without old rows": ("protocol=open-protocol&enable-old-value=false", "v5.4.3"),
+    "canal-json": ("protocol=canal-json", "v8.5.8"),
+    "canal-json with the extension": ("protocol=canal-json&enable-tidb-extension=true", "v8.5.8"),
+    "simple": ("protocol=simple", "v8.5.8"),
+}
+
+
+def stream(story: str, sink: str, release: str, begun: str = "") -> list[Record]:
+    """What is sent of a story, with a unique key in the place of the other one, behind what had begun before."""
+    uri = f"kafka://127.0.0.1:9092/t?partition-num=2&{sink}"
+    with TiCDC(sink_uri=uri, release=release, config={"force-replicate": True}) as ticdc:
+        ticdc.execute(begun)
+        ticdc.messages()
+        ticdc.execute(story)
+        return [
+            Record(each.topic, each.partition, each.offset, each.timestamp, each.key, with_unique_key(each.value))
+            for each in ticdc.messages()
+        ]
+
+
+def with_unique_key(message: bytes | None) -> bytes:
+    return re.sub(rb'("name":"ab","unique":)false', rb"\1true", (message or b"").replace(PLAIN, UNIQUE))
+
+
+def replay(records: list[Record], sink: str, release: str, *tables: Table) -> ReplayOutcome:
+    """What the replay of a stream finds; `tables` are there before it, with rows that nobody knows."""
+    changefeed = load(f"kafka://127.0.0.1:9092/t?{sink}", "", find(release, None))
+    protocol = changefeed.codec.protocol
+    fidelity = CODECS[protocol].fidelity(changefeed.codec, find(release, None))
+    return replayed(records, protocol, tables, fidelity=fidelity, known=() if tables else None)
+
+
+def told(outcome: ReplayOutcome) -> list[str]:
+    """The rows and values of the findings, which are all of unique keys."""
+    assert {check for check, _ in outcome.counts} <= {"unique-key"}
+    assert sum(outcome.counts.values()) == len(outcome.examples)
+    return [
+        re.sub(
+            r"test\.\w+, (row .*): has (.*) of unique key \w+ .*, which (row .*) at the same time",
+            r"\1: \2; \3",
+            each.what,
+        )
+        for each in outcome.examples
+    ]
+
+
+STORIES = {
+    "a value goes before it comes": (
+        "UPDATE t SET code = 'XX' WHERE id = 2; UPDATE t SET code = 'BB' WHERE id = 1",
+        [],
+    ),
+    "a row goes before another one has its value": (
+        "DELETE FROM t WHERE id = 3; INSERT INTO t VALUES (4, 'CC', 4)",
+        [],
+    ),
+    "rows swap values in a transaction": (
+        "UPDATE t SET code = CASE id WHEN 1 THEN 'BB' ELSE 'AA' END WHERE id < 3; UPDATE t SET n = 9; DELETE FROM t",
+        [],
+    ),
+    "a row keeps its value under another key": (
+        "UPDATE t SET id = 9 WHERE id = 1; UPDATE t SET n = 0; DELETE FROM t WHERE id = 9; INSERT INTO t VALUES (8, 'AA', 1)",
+        [],
+    ),
+    "NULL is no value": ("UPDATE t SET code = NULL; INSERT INTO t VALUES (7, NULL, 1); UPDATE t SET n = 5", []),
+    "a table is emptied": ("TRUNCATE TABLE t; INSERT INTO t VALUES (8, 'AA', 1), (9, 'BB', 1)", []),
+    "a table is created anew": (f"DROP TABLE t; {T}; INSERT INTO t VALUES (8, 'AA', 1), (9, 'BB', 1)", []),
+    "the key goes": ("DROP INDEX ab ON t; UPDATE t SET code = 'AA'; UPDATE t SET n = 7", []),
+    "the key comes": ("DROP INDEX ab ON t; UPDATE t SET code = NULL; ALTER TABLE t ADD INDEX ab (code)", []),
+    "a column gets another type": (
+        "UPDATE t SET code = id; ALTER TABLE t MODIFY code INT; UPDATE t SET code = 5 WHERE id = 1; "
+        "UPDATE t SET code = 1 WHERE id = 2",
+        [],
+    ),
+    "a column comes beside it": (
+        "ALTER TABLE t ADD x INT FIRST; DELETE FROM t WHERE id = 1; UPDATE t SET code = 'AA' WHERE id = 2",
+        [],
+    ),
+    "a table gets another name": (
+        "RENAME TABLE t TO u; DELETE FROM u WHERE id = 1; UPDATE u SET code = 'AA' WHERE id = 2",
+        [],
+    ),
+    "a value comes before it goes": (
+        "UPDATE t SET code = 'BB' WHERE id = 1; UPDATE t SET code = 'AA' WHERE id = 2",
+        ["row 1: code 'BB'; row 2 has"],
+    ),
+    "a row comes before the other goes": (
+        "INSERT INTO t VALUES (4, 'CC', 4); DELETE FROM t WHERE id = 3",
+        ["row 4: code 'CC'; row 3 has"],
+    ),
+    "two rows have it in one transaction": (
+        "INSERT INTO t VALUES (5, 'XX', 1), (6, 'XX', 2); UPDATE t SET n = 5 WHERE id > 4",
+        ["row 6: code 'XX'; row 5 has"],
+    ),
+    "three rows have it": ("UPDATE t SET code = 'AA'", ["row 2: code 'AA'; row 1 has", "row 3: code 'AA'; row 1 has"]),
+    "a column beside it came": (
+        "ALTER TABLE t ADD x INT FIRST; RENAME TABLE t TO u; UPDATE u SET code = 'AA' WHERE id = 2",
+        ["row 2: code 'AA'; row 1 has"],
+    ),
+    "the key came": (
+        "DROP INDEX ab ON t; UPDATE t SET code = 'AA'; ALTER TABLE t ADD INDEX ab (code); UPDATE t SET n = 7",
+        ["row 2: code 'AA'; row 1 has", "row 3: code 'AA'; row 1 has"],
+    ),
+}
+"""What follows on ROWS, and what is wrong of it."""
+
+
+@pytest.mark.parametrize(
+    "protocol", [name if name == "open-protocol" else pytest.param(name, marks=pytest.mark.slow) for name in PROTOCOLS]
+)
+@pytest.mark.parametrize("name", STORIES)
+def test_rows_hand_values_on_and_do_not_share_them(name: str, protocol: str) -> None:
+    """In process and by digests, as Spark compares them."""
+    text, wrong = STORIES[name]
+    sink, release = PROTOCOLS[protocol]
+    records = stream(f"{T}; {ROWS}; {text}", sink, release)
+
+    assert told(replay(records, sink, release)) == wrong
+
+
+TABLES = {
+    "values that a collation does not tell apart": (
+        "CREATE TABLE t (id INT PRIMARY KEY, code VARCHAR(9) COLLATE utf8mb4_general_ci, KEY ab (code)); "
+        "INSERT INTO t VALUES (1, 'a'); UPDATE t SET code = 'A'; INSERT INTO t VALUES (2, 'á ')",
+        ["row 2: code 'á '; row 1 has as 'A'"],
+    ),
+    "values that only a collation tells apart": (
+        "CREATE TABLE t (id INT PRIMARY KEY, code VARCHAR(9) COLLATE utf8mb4_bin, KEY ab (code)); "
+        "INSERT INTO t VALUES (1, 'a'), (2, 'A')",
+        [],
+    ),
+    "a prefix": (
+        "CREATE TABLE t (id INT PRIMARY KEY, code VARCHAR(9), KEY ab (code(2))); "
+        "INSERT INTO t VALUES (1, 'xyz'), (2, 'xz'); INSERT INTO t VALUES (3, 'xya')",
+        ["row 3: code 'xya'; row 1 has as 'xyz'"],
+    ),
+    "several columns": (
+        "CREATE TABLE t (a INT, b INT, x INT, y DATE, PRIMARY KEY (a, b), KEY ab (x, y)); "
+        "INSERT INTO t VALUES (1, 1, 5, '2024-01-01'), (1, 2, 5, '2024-01-02'), (1, 3, 5, NULL), (1, 4, 5, NULL); "
+        "UPDATE t SET y = '2024-01-02' WHERE b = 1",
+        ["row 1, 1: x '5', y '2024-01-02'; row 1, 2 has"],
+    ),
+    "rows without a key of their own": (
+        "CREATE TABLE t (code INT, n INT, KEY ab (code)); INSERT INTO t VALUES (1, 1), (2, 2), (NULL, 3), (NULL, 3); "
+        "UPDATE t SET n = n + 1; DELETE FROM t WHERE code = 1; INSERT INTO t VALUES (1, 9); UPDATE t SET code = 2 WHERE n = 9",
+        ["row 2, 9: code '2'; row 2, 3 has"],
+    ),
+    "rows of a partition that is emptied": (
+        "CREATE TABLE t (id INT, p INT, code INT, PRIMARY KEY (id, p), KEY ab (code, p)) PARTITION BY LIST (p) "
+        "(PARTITION p0 VALUES IN (0), PARTITION p1 VALUES IN (1)); INSERT INTO t VALUES (1, 0, 5), (2, 1, 5); "
+        "ALTER TABLE t TRUNCATE PARTITION p0; INSERT INTO t VALUES (3, 0, 5), (4, 1, 5)",
+        ["row 4, 1: code '5', p '1'; row 2, 1 has"],
+    ),
+    "rows that EXCHANGE PARTITION moved": (
+        "CREATE TABLE t (id INT PRIMARY KEY, code INT, KEY ab (code)) PARTITION BY HASH (id) PARTITIONS 1; "
+        "CREATE TABLE u (id INT PRIMARY KEY, code INT, KEY ab (code)); INSERT INTO t VALUES (1, 5); "
+        "ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u; INSERT INTO t VALUES (3, 5); INSERT INTO u VALUES (4, 5)",
+        [],
+    ),
+    "a column that is not sent": (
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT, code INT AS (n % 2) VIRTUAL, KEY ab (code)); "
+        "INSERT INTO t (id, n) VALUES (1, 2), (2, 4)",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_values_are_equal_as_in_the_database(name: str) -> None:
+    text, wrong = TABLES[name]
+    sink = PROTOCOLS["canal-json with the extension"]
+
+    assert told(replay(stream(text, *sink), *sink)) == wrong
+
+
+DEFINED = create_table("CREATE TABLE t (id INT PRIMARY KEY, code VARCHAR(9), n INT, UNIQUE KEY ab (code))", "test")
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("UPDATE t SET n = 9; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (9, 'BB', 1)", []),
+        ("INSERT INTO t VALUES (9, 'BB', 1); DELETE FROM t WHERE id = 2", ["row 2: code 'BB'; row 9 has"]),
+        ("UPDATE t SET n = 9; INSERT INTO t VALUES (9, 'BB', 1)", ["row 9: code 'BB'; row 2 has"]),
+        ("INSERT INTO t VALUES (9, 'BB', 1)", []),  # nobody knows of row 2
+    ],
+)
+def test_a_stream_that_begins_in_the_middle_tells_of_earlier_rows(text: str, wrong: list[str]) -> None:
+    sink = PROTOCOLS["open-protocol"]
+    records = stream(text, *sink, begun=f"{T}; {ROWS}")
+
+    assert told(replay(records, *sink, DEFINED)) == wrong
