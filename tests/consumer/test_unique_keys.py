@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from support.airports import SHIPPED
 from support.playing import play, replayed
 
 from simulator import TiCDC
+from simulator.consumer.contract.violations import Violation
 from simulator.consumer.records import Record
 from simulator.consumer.replay.outcome import ReplayOutcome
 from simulator.consumer.verify import verify
 from simulator.consumer.verify.options import VerifyOptions
-from simulator.consumer.verify.verification import RIGHT, WRONG, Verification
+from simulator.consumer.verify.verification import RIGHT, WRONG
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.codecs import CODECS
 from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.model.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PLAIN, UNIQUE = b"INDEX `ab`(", b"UNIQUE`ab`("
 """A key in statements, and one in its place that is unique: the simulated TiDB keeps the one alone."""
@@ -63,17 +73,16 @@ def replay(records: list[Record], sink: str, release: str, *tables: Table) -> Re
 
 
 def told(outcome: ReplayOutcome) -> list[str]:
-    """The rows and values of the findings, which are all of unique keys."""
+    """The findings, which are all of unique keys."""
     assert {check for check, _ in outcome.counts} <= {"unique-key"}
     assert sum(outcome.counts.values()) == len(outcome.examples)
-    return [
-        re.sub(
-            r"test\.\w+, (row .*): has (.*) of unique key \w+ .*, which (row .*) at the same time",
-            r"\1: \2; \3",
-            each.what,
-        )
-        for each in outcome.examples
-    ]
+    return shared(outcome.examples)
+
+
+def shared(examples: Iterable[Violation]) -> list[str]:
+    """The rows and values of examples, without when it was."""
+    pattern = r"\w+\.\w+, (row .*): has (.*) of unique key \w+ at \d+ .*, which (row .*) at the same time"
+    return [re.sub(pattern, r"\1: \2; \3", each.what) for each in examples]
 
 
 STORIES = {
@@ -221,3 +230,95 @@ def test_a_stream_that_begins_in_the_middle_tells_of_earlier_rows(text: str, wro
     records = stream(text, *sink, begun=f"{T}; {ROWS}")
 
     assert told(replay(records, *sink, DEFINED)) == wrong
+
+
+# What `verify` says of whole streams
+
+WRONG_STORY = (
+    f"{T}; {ROWS}; UPDATE t SET code = 'BB' WHERE id = 1; UPDATE t SET code = 'AA' WHERE id = 2; DELETE FROM t"
+)
+REGISTRY = '[sink]\nschema-registry = "http://127.0.0.1:8081"'
+TOLD = ["row 1: code 'BB'; row 2 has"]
+
+
+def recorded(home: Path, sink: str, release: str, config: str) -> VerifyOptions:
+    """A stream whose rows share a value of a unique key, and its truth."""
+    (home / "story.sql").write_text(WRONG_STORY, "utf-8")
+    (home / "changefeed.toml").write_text(config, "utf-8")
+    uri = f"file://{home}/out?{sink}" if "csv" in sink else f"kafka://127.0.0.1:9092/t?partition-num=2&{sink}"
+    architecture, _, tag = release.rpartition(":")
+    by = ("--release", tag, "--architecture", architecture or "classic", "--config", home / "changefeed.toml")
+    into = () if "csv" in sink else ("--fixtures", home / "out")
+    assert play("run", home / "story.sql", "--sink-uri", uri, *by, *into, "--truth", home / "truth") == 0
+    for path in filter(Path.is_file, home.rglob("*")):
+        if path.suffix == ".jsonl":
+            lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            for line in lines:
+                if line["value"] is not None:
+                    line["value"] = base64.b64encode(with_unique_key(base64.b64decode(line["value"]))).decode()
+            path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+        elif path.suffix in (".json", ".sql"):
+            path.write_bytes(with_unique_key(path.read_bytes()).replace(b" KEY ab (", b" UNIQUE KEY ab ("))
+    return VerifyOptions(str(home / "out"), truth=home / "truth", master="none")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sink", "release", "config"),
+    [
+        *((sink, release, "") for sink, release in PROTOCOLS.values() if "enable-old-value" not in sink),
+        ("protocol=simple&encoding-format=avro", "v8.5.8", ""),
+        ("protocol=debezium", "v8.5.8", ""),
+        ("protocol=debezium&enable-tidb-extension=true", "new:v26.3.4", ""),
+        ("protocol=debezium-avro&enable-tidb-extension=true", "new:v26.3.4", REGISTRY),
+        ("protocol=csv", "v8.5.8", "[sink.csv]\ninclude-commit-ts = true"),
+        ("protocol=csv", "v8.5.8", "[sink.csv]\ninclude-commit-ts = true\noutput-old-value = true"),
+    ],
+)
+def test_both_rows_are_named_in_every_protocol(sink: str, release: str, config: str, tmp_path: Path) -> None:
+    found = verify(recorded(tmp_path, sink, release, config))
+    (failure,) = (failure for failure in found.failures if failure.check == "unique-key")
+
+    assert (found.verdict, shared(failure.examples)) == (WRONG, TOLD)
+    assert failure.examples[0].place
+
+
+@pytest.mark.slow
+def test_avro_does_not_tell_when_a_value_is_left(tmp_path: Path) -> None:
+    found = verify(recorded(tmp_path, "protocol=avro&enable-tidb-extension=true", "v8.5.8", REGISTRY))
+
+    assert found.verdict == RIGHT
+    assert found.not_checked[0].what == "whether two rows of test.t have one value of the unique key ab"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sink", ["protocol=canal-json&enable-tidb-extension=true", "protocol=csv"])
+def test_spark_finds_the_same(spark: SparkSession, sink: str, tmp_path: Path) -> None:
+    """By digests, and where values follow from the replay of rows."""
+    options = recorded(tmp_path, sink, "v8.5.8", "[sink.csv]\ninclude-commit-ts = true" if "csv" in sink else "")
+    alone, on_spark = (verify(replace(options, master=master)) for master in ("none", "local[2]"))
+
+    assert alone.failures == on_spark.failures != ()
+
+
+@pytest.mark.slow
+def test_a_diff_passes_through_states_of_a_database(tmp_path: Path) -> None:
+    """Airports hand codes on to one another, which a diff that knows nothing of the key does not see."""
+    uri = "kafka://127.0.0.1:9092/airports?protocol=canal-json&enable-tidb-extension=true"
+    verdicts = []
+    for name in ("with", "without"):
+        states = [tmp_path / name / each.name for each in SHIPPED]
+        for shipped, state in zip(SHIPPED, states):
+            shutil.copytree(shipped, state)
+            schema = state / "airports.airport-schema.sql"
+            if name == "without":
+                schema.write_text(schema.read_text("utf-8").replace("UNIQUE KEY", "KEY"), "utf-8")
+        out, (before, after) = tmp_path / f"{name}.out", map(str, SHIPPED)
+        assert play("diff", *states, "--sink-uri", uri, "--fixtures", out, "--master", "none") == 0
+        options = VerifyOptions(str(out), before=before, after=after, sink_uri=uri, release="v8.5.8", master="none")
+        verdicts.append(verify(options))
+    right, wrong = verdicts
+
+    assert right.verdict == RIGHT
+    assert [failure.check for failure in wrong.failures] == ["unique-key"]
+    assert "row PAAE: iata 'KOZ'; row K4K5 has" in shared(wrong.failures[0].examples)
