@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.airports import SHIPPED
-from support.playing import play, replayed
+from support.playing import Rows, play, replayed
 
 from simulator import TiCDC
 from simulator.consumer.contract.violations import Violation
@@ -230,6 +230,27 @@ def test_a_stream_that_begins_in_the_middle_tells_of_earlier_rows(text: str, wro
     records = stream(text, *sink, begun=f"{T}; {ROWS}")
 
     assert told(replay(records, *sink, DEFINED)) == wrong
+
+
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "open-protocol without old rows"])
+def test_changes_that_come_again_do_not_share_values(protocol: str) -> None:
+    """A restart sends all that it is not sure of, in the same order."""
+    sink = PROTOCOLS[protocol]
+    handed_on = "; ".join(
+        STORIES[name][0] for name in ("a value goes before it comes", "rows swap values in a transaction")
+    )
+    records = stream(f"{T}; {ROWS}; {handed_on}", *sink)
+    again = [replace(each, offset=each.offset + len(records)) for each in records]
+
+    assert told(replay([*records, *again], *sink)) == []
+
+
+def test_rows_before_the_stream_have_values() -> None:
+    rows: Rows = {("test", "t"): [b"1\xffAA\xff1", b"2\xffBB\xff2", b"3\xff\xfe\xff3", b"4\xff\xfe\xff4"]}
+    text = "DELETE FROM t WHERE id = 1; INSERT INTO t VALUES (8, 'AA', 1); INSERT INTO t VALUES (9, 'BB', 1)"
+    records = stream(text, *PROTOCOLS["open-protocol"], begun=f"{T}; INSERT INTO t VALUES (1, 'AA', 1)")
+
+    assert told(replayed(records, "open-protocol", [DEFINED], before=rows)) == ["row 9: code 'BB'; row 2 has"]
 
 
 # What `verify` says of whole streams
