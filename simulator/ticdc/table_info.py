@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from simulator.releases import Release
@@ -53,6 +53,12 @@ def handle_index(table: Table) -> Index | None:
     if table.primary_key:
         return None
     return _best_unique(table.indexes, visible_columns(table))
+
+
+def other_unique_indexes(table: Table) -> Iterator[Index]:
+    """Yield the unique keys but the one that identifies a row, whose value is the row's own."""
+    handle = handle_index(table)
+    yield from (index for index in table.indexes if index.unique and index != handle)
 
 
 def handle_lengths(table: Table) -> tuple[int, ...]:

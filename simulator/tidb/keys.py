@@ -5,7 +5,7 @@ Values that TiDB considers equal have equal bytes, and smaller values have small
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,15 @@ def index_prefix(texts: pa.Array, length: int) -> pa.Array:
 def encode_sort_keys(type: ColumnType, texts: pa.Array) -> pa.Array:
     """Return the sort keys of a column's values, from their TiDB text. Null stays null."""
     return sort_keys(type.collation, texts) if is_text(type) else ORDERED[family(type)](type, texts)
+
+
+def encode_index_keys(parts: Iterable[tuple[ColumnType, int, pa.Array]]) -> pa.Array:
+    """Return the keys of rows in an index, given the type, the prefix length (-1 for none) and the TiDB text of each of its
+    columns. A row with NULL in one of them has null."""
+    keys = [
+        encode_sort_keys(type, texts if length < 0 else index_prefix(texts, length)) for type, length, texts in parts
+    ]
+    return keys[0] if len(keys) == 1 else pc.binary_join_element_wise(*keys, b"")
 
 
 def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:

@@ -29,7 +29,7 @@ from simulator.consumer.replay.image_pairs import ImagePairBuilder, SkippedChang
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.normalize import LikeNull, nothing_like_null
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings, table_knowledge
-from simulator.consumer.replay.states import StateRows, state_table_numbers
+from simulator.consumer.replay.states import StateRows, keys_at_begin, state_table_numbers
 from simulator.consumer.replay.stream_statements import stream_statements
 from simulator.consumer.replay.table_timeline import TableTimeline, table_timeline
 from simulator.releases import V8_5, Release
@@ -189,7 +189,9 @@ def replayed(
     sources: list[ImagePairSource] = [partial(halved, number) for number in range(len(batches))]
     sources += [state_source(found, before, False, like_null)] if before else []
     sources += [state_source(found, after, True, like_null)] if after else []
-    expected = table_knowledge(found, range(len(found.tables)) if after is not None else (), restarts)
+    expected = table_knowledge(
+        found, range(len(found.tables)) if after is not None else (), restarts, fidelity=fidelity
+    )
     ended = [
         number
         for number, history in enumerate(found.tables)
@@ -218,13 +220,13 @@ def state_source(found: TableTimeline, rows: Rows, is_after: bool, like_null: Li
     """The images of a state, in the tables' definitions then."""
 
     def read(tell: Report) -> Iterator[pa.RecordBatch]:
-        numbers = state_table_numbers(found, is_after)
+        numbers, keys = state_table_numbers(found, is_after), {} if is_after else keys_at_begin(found)
         for name, of_table in rows.items():
             number = numbers[object_key(*name)]
             history = found.tables[number]
             table = history.definitions[-1 if is_after else 0].table
             names = [column.name for column in visible_columns(table)]
-            yield from StateRows(number, history, is_after, like_null).image_pairs(
+            yield from StateRows(number, history, is_after, like_null, keys=keys.get(number, ())).image_pairs(
                 pa.array(of_table, pa.binary()), names
             )
 

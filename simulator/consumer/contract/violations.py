@@ -65,6 +65,7 @@ CHECKS: Mapping[str, Check] = {
     "row-not-there": Check(7, "an UPDATE or DELETE of a row that was not there"),
     "row-already-there": Check(7, "an INSERT of a row that was there already"),
     "two-changes": Check(7, "two changes of a row at one commit-ts that contradict each other"),
+    "unique-key": Check(7, "a value of a unique key that two rows have at the same time"),
 }
 """The checks of the stream alone, then those of the replay. Their names are stable."""
 

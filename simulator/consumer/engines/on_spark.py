@@ -15,6 +15,7 @@ from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator.columns.change_frame import Ints
+from simulator.consumer.engines.value_pieces import VALUE_PIECE_SCHEMA, check_pieces, replayed_pieces
 from simulator.consumer.replay.digests import PIECE_SCHEMA, SETTLED_SCHEMA, Settled, divided, only, settle_pieces
 from simulator.consumer.replay.frame import FINDING_SCHEMA, IMAGE_PAIR_SCHEMA, ORDER, ImagePairSource, Report
 from simulator.consumer.replay.neighbours import TableKnowledge, check_image_pairs
@@ -110,12 +111,25 @@ def _look_at(
         with wrap_errors():
             yield from check_image_pairs((batch for batch in batches if batch.num_rows), expected, show)
 
+    def replay(batches: Batches) -> Batches:
+        with wrap_errors():
+            yield from replayed_pieces((batch for batch in batches if batch.num_rows), expected, show, parts)
+
+    def check_values(batches: Batches) -> Batches:
+        with wrap_errors():
+            yield from check_pieces(batches, expected, show)
+
     tasks = max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK)
+    parts = min(tasks, MOST_PARTS)
     with _read(spark, sources, IMAGE_PAIR_SCHEMA, report, lambda pairs: pairs) as pairs:
         for frame in frames:
             pairs = pairs.union(frame)
         ordered = pairs.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
-        findings = map_in_arrow(ordered, check, FINDING_SCHEMA).toArrow()
+        if expected.replayed:
+            pieces = map_in_arrow(ordered, replay, VALUE_PIECE_SCHEMA).repartitionById(parts, "part")
+            findings = map_in_arrow(pieces, check_values, FINDING_SCHEMA).toArrow()
+        else:
+            findings = map_in_arrow(ordered, check, FINDING_SCHEMA).toArrow()
     batches: list[pa.RecordBatch] = findings.cast(FINDING_SCHEMA).to_batches()
     return batches
 

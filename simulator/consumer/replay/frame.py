@@ -6,7 +6,7 @@
 A row change gives one image pair; an UPDATE that changes the handle key gives two. Columns of IMAGE_PAIR_SCHEMA:
 
     row_hash         hash of table and handle, by which rows are distributed and sorted
-    table            number of the table in the timeline (`replay.table_timeline`)
+    table            number of the table in the timeline (`replay.table_timeline`), or of a unique key (`replay.unique_keys`)
     handle           `ticdc.key_bytes.handle` in the table's last definition; the image in a table without a handle key
     commit_ts        TSO; BEGIN and END for rows of a snapshot before and after the stream
     rank             order at one commit_ts: 0 a row that disappears, 1 one that changes, 2 one that appears
@@ -24,9 +24,10 @@ Sorted by ORDER, the image pairs of a row are adjacent, and the new image of eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -102,6 +103,51 @@ def image_pair_batch(table: int, handle: pa.Array, **columns: pa.Array) -> pa.Re
             for field in IMAGE_PAIR_SCHEMA
         ],
         schema=IMAGE_PAIR_SCHEMA,
+    )
+
+
+def keyed_pairs(
+    number: int,
+    rows: tuple[pa.Array, pa.Array],
+    columns: Mapping[str, pa.Array],
+    sides: tuple[pa.Array, pa.Array],
+    lost: Mask,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the image pairs of changes, given the handles of old and new rows and their images, null for no row, but those
+    of `lost` changes. `columns` has the others of IMAGE_PAIR_SCHEMA."""
+    (was, now), (before, after) = rows, sides
+    existed, exists, same = (
+        np.asarray(pc.fill_null(mask, False)) for mask in (pc.is_valid(was), pc.is_valid(now), pc.equal(was, now))
+    )
+    moved = existed & exists & ~same
+    rank = np.where(same, 1, np.where(exists, 2, 0)).astype(np.int8)
+    yield select_pairs(number, pc.coalesce(now, was), columns, before, after, rank, (existed | exists) & ~moved & ~lost)
+    if moved.any():
+        nulls = pa.nulls(len(was), pa.binary())
+        yield select_pairs(number, was, columns, before, nulls, 0, moved & ~lost)
+        yield select_pairs(number, now, columns, nulls, after, 2, moved & ~lost)
+
+
+def select_pairs(
+    number: int,
+    handle: pa.Array,
+    columns: Mapping[str, pa.Array],
+    old: pa.Array,
+    new: pa.Array,
+    rank: int | npt.NDArray[np.int8],
+    mask: Mask,
+) -> pa.RecordBatch:
+    """Return the image pairs of the changes in `mask`."""
+    if not mask.any():
+        return pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
+    # Inside a millisecond only the offset gives the order.
+    ranks = pc.if_else(columns["exact"], pa.array(np.full(len(mask), rank, np.int8)), pa.scalar(1, pa.int8()))
+    whole = {**columns, "rank": ranks, "old": old, "new": new}
+    if mask.all():
+        return image_pair_batch(number, handle, **whole)
+    places = pa.array(np.flatnonzero(mask))
+    return image_pair_batch(
+        number, handle.take(places), **{name: values.take(places) for name, values in whole.items()}
     )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +22,7 @@ from simulator.consumer.decode.row_images import with_nulls
 from simulator.consumer.decode.row_texts import table_from_layout
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.consumer.replay import undefined_tables
-from simulator.consumer.replay.frame import ANY, IMAGE_PAIR_SCHEMA, NEVER, SAME, STRICT, image_pair_batch
+from simulator.consumer.replay.frame import ANY, NEVER, SAME, STRICT, keyed_pairs, select_pairs
 from simulator.consumer.replay.normalize import (
     LikeNull,
     as_mask,
@@ -36,6 +36,18 @@ from simulator.consumer.replay.normalize import (
 from simulator.consumer.replay.sent_images import SentImages, with_told_times
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import UndefinedTable
+from simulator.consumer.replay.unique_keys import (
+    INEXACT,
+    NO_OLD_ROWS,
+    UNTIMED,
+    UniqueKey,
+    by_number_of_table,
+    follows_from_replay,
+    key_values,
+    pairs_of_changes,
+    unique_keys,
+    without,
+)
 from simulator.errors import SchemaError, UserError
 from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
@@ -51,8 +63,6 @@ UNKNOWN_KEY = "messages do not tell its handle key"
 UNKNOWN_ROW = "it has no handle key, and messages do not tell its rows wholly"
 SPREAD = "its changes of one row may be in several partitions, and DELETEs do not tell their commit-ts"
 HIDES_UPDATES = "it has no handle key, and messages do not tell UPDATEs from INSERTs"
-
-Ranks = npt.NDArray[np.int8]
 
 Images = Callable[[pa.RecordBatch, Layout, Table, Fidelity], tuple[pa.Array, pa.Array]]
 """Converts rows (EVENT_SCHEMA) of one layout to their images before and after, as TiDB text in the table's column
@@ -70,6 +80,9 @@ class SkippedChanges:
     unknown: Counter[tuple[int, str]] = field(default_factory=Counter)
     """New values that nothing tells, by table number and column."""
 
+    keys: set[tuple[int, str]] = field(default_factory=set)
+    """Unique keys of which row changes do not tell who has which value, by number, with the reason."""
+
     sums: dict[tuple[str, str], ChangeSum] = field(default_factory=dict)
     """Of all row changes."""
 
@@ -81,6 +94,7 @@ class SkippedChanges:
         """Add the changes that another task skipped."""
         self.rows.update(other.rows)
         self.unknown.update(other.unknown)
+        self.keys |= other.keys
         add_sums(self.sums, other.sums)
         for number, layouts in other.layouts.items():
             self.layouts.setdefault(number, {}).update(layouts)
@@ -101,6 +115,11 @@ class ImagePairBuilder:
     """As `StreamSpec.one_partition`."""
 
     like_null: LikeNull = nothing_like_null
+
+    @cached_property
+    def unique_keys(self) -> Mapping[int, Sequence[UniqueKey]]:
+        """The unique keys, by the number of their table."""
+        return by_number_of_table(unique_keys(self.timeline))
 
     def image_pairs(
         self, batch: pa.RecordBatch, layouts: Sequence[Layout], partition_index: int, skipped: SkippedChanges
@@ -178,7 +197,7 @@ class ImagePairBuilder:
             skipped.add(undefined.number, name, UNKNOWN_KEY, int(lost.sum()))
             # Inside a millisecond the order of rows and statements is unknown.
             columns = self._columns(part, partition_index, np.isin(ts[at], touched))
-            yield from _keyed_pairs(
+            yield from keyed_pairs(
                 undefined.number,
                 (was, now),
                 columns,
@@ -212,11 +231,10 @@ class ImagePairBuilder:
     ) -> Iterator[pa.RecordBatch]:
         history = self.timeline.tables[number]
         dropped_ts = dropped_at(history, definition, after, ints(rows, "commit_ts"))
-        before, after = (
-            nulls_as_one(convert_to_last(history, definition, side), history, self.like_null)
-            for side in (before, after)
-        )
+        sides = before, after
+        before, after = (self._in_definition(history, definition, side) for side in sides)
         was, now = (row_handles(history.table, side) for side in (before, after))
+        last_sides, sent = (before, after), rows
         if history.keyed:
             rows, was, before = self._with_old_rows(rows, history.table, was, now, before)
         lost = _unknown_handles(before, was) | _unknown_handles(after, now)
@@ -224,13 +242,61 @@ class ImagePairBuilder:
         if history.keyed:
             skipped.unknown.update(dict(_unknown_values(number, history.table, after)))
         columns = {**self._columns(rows, partition_index, np.zeros(len(rows), np.bool_)), "dropped_at": dropped_ts}
+        if number in self.unique_keys:
+            yield from self._pairs_of_keys(sent, number, definition, sides, last_sides, columns, skipped)
         if history.keyed:
-            yield from _keyed_pairs(number, (was, now), columns, (before, after), lost)
+            yield from keyed_pairs(number, (was, now), columns, (before, after), lost)
             return
         nulls, empty = pa.nulls(len(rows), pa.binary()), pa.repeat(pa.scalar(b""), len(rows))
         columns["sequence"] = pc.coalesce(rows.column("rid"), pc.subtract(-1, rows.column("offset")))
-        yield _select_pairs(number, was, columns, empty, nulls, 0, as_mask(pc.is_valid(was)) & ~lost)
-        yield _select_pairs(number, now, columns, nulls, empty, 2, as_mask(pc.is_valid(now)) & ~lost)
+        yield select_pairs(number, was, columns, empty, nulls, 0, as_mask(pc.is_valid(was)) & ~lost)
+        yield select_pairs(number, now, columns, nulls, empty, 2, as_mask(pc.is_valid(now)) & ~lost)
+
+    def _pairs_of_keys(
+        self,
+        rows: pa.RecordBatch,
+        number: int,
+        definition: int,
+        sides: Sequence[pa.Array],
+        last_sides: Sequence[pa.Array],
+        columns: Mapping[str, pa.Array],
+        skipped: SkippedChanges,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the image pairs of the values that rows have in unique keys. `sides` are the rows before and after, and
+        `last_sides` in the last definition of the table."""
+        history, ts = self.timeline.tables[number], ints(rows, "commit_ts")
+        keys = [key for key in self.unique_keys.get(number, ()) if key.first <= definition <= key.last]
+        untold = UNTIMED if rows.column("bound")[0].is_valid else NO_OLD_ROWS if self._hides_old_row(rows).any() else ""
+        if untold != UNTIMED:
+            keys = [key for key in keys if not follows_from_replay(key, self.fidelity)]
+        if untold:
+            skipped.keys.update((key.number, untold) for key in keys)
+            return
+        for key in keys:
+            then = (
+                last_sides
+                if key.at_end
+                else [self._in_definition(history, definition, side, key.last) for side in sides]
+            )
+            try:
+                had, has = (key_values(key, *each) for each in zip(then, last_sides, strict=True))
+            except (UserError, ValueError) as error:  # ValueError: a text that is no value of its column's type
+                skipped.keys.add((key.number, str(error)))
+                continue
+            if had.unknown.any() or has.unknown.any():
+                skipped.keys.add((key.number, INEXACT))
+                continue
+            # Inside a millisecond the order of rows and statements is unknown.
+            table = history.definitions[definition].table
+            touched = self.timeline.touched(object_key(table.schema, table.name))
+            has = without(has, ~as_mask(rows.column("exact")) & np.isin(ts, touched))
+            yield from pairs_of_changes(key, had, has, columns, ts <= key.since)
+
+    def _in_definition(
+        self, history: TableHistory, definition: int, images: pa.Array, last: int | None = None
+    ) -> pa.Array:
+        """Convert images from one definition of a table to its last one, or to the definition at index `last`."""
+        return nulls_as_one(convert_to_last(history, definition, images, last), history, self.like_null, last)
 
     def _with_old_rows(
         self, rows: pa.RecordBatch, table: Table, was: pa.Array, now: pa.Array, before: pa.Array
@@ -264,17 +330,25 @@ class ImagePairBuilder:
 
     def _old_checks(self, rows: pa.RecordBatch, doubtful: Mask) -> pa.Array:
         """Return how old images are checked; an INSERT may stand for an UPDATE, which may have no old image."""
-        inserts = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
-        old_check = np.where(inserts & self.fidelity.hides_unchanged_updates, SAME, STRICT)
+        old_check = np.where(_has_no_old_row(rows) & self.fidelity.hides_unchanged_updates, SAME, STRICT)
+        if self.restarts:  # where the offset is the place, a repeated change is behind others
+            doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
+        old_check = np.where(self._hides_old_row(rows) | doubtful, ANY, old_check)
+        return pa.array(old_check.astype(np.int8))
+
+    def _hides_old_row(self, rows: pa.RecordBatch) -> Mask:
+        """Return which changes have no old row, although there may have been one."""
         if self.fidelity.names_operations:
             blind = ints(rows, "op") == UPDATE
         else:
             blind = np.full(len(rows), not self.fidelity.old_values)
-        anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | blind
-        if self.restarts:  # where the offset is the place, a repeated change is behind others
-            doubtful = doubtful | rows.column("bound").is_valid().to_numpy(zero_copy_only=False)
-        old_check = np.where(inserts & anything | doubtful, ANY, old_check)
-        return pa.array(old_check.astype(np.int8))
+        hidden: Mask = _has_no_old_row(rows) & (as_mask(rows.column("only_handle")) | blind)
+        return hidden
+
+
+def _has_no_old_row(rows: pa.RecordBatch) -> Mask:
+    mask: Mask = (ints(rows, "op") == INSERT) | np.asarray(pc.is_null(rows.column("before")))
+    return mask
 
 
 def _placed_by_bound(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -302,26 +376,6 @@ def _unknown_handles(images: pa.Array, handles: pa.Array) -> Mask:
     return as_mask(pc.and_(pc.is_valid(images), pc.is_null(handles)))
 
 
-def _keyed_pairs(
-    number: int,
-    rows: tuple[pa.Array, pa.Array],
-    columns: Mapping[str, pa.Array],
-    sides: tuple[pa.Array, pa.Array],
-    lost: Mask,
-) -> Iterator[pa.RecordBatch]:
-    (was, now), (before, after) = rows, sides
-    existed, exists, same = (as_mask(mask) for mask in (pc.is_valid(was), pc.is_valid(now), pc.equal(was, now)))
-    moved = existed & exists & ~same
-    rank = np.where(same, 1, np.where(exists, 2, 0)).astype(np.int8)
-    yield _select_pairs(
-        number, pc.coalesce(now, was), columns, before, after, rank, (existed | exists) & ~moved & ~lost
-    )
-    if moved.any():
-        nulls = pa.nulls(len(was), pa.binary())
-        yield _select_pairs(number, was, columns, before, nulls, 0, moved & ~lost)
-        yield _select_pairs(number, now, columns, nulls, after, 2, moved & ~lost)
-
-
 def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:
     """Drop columns that are not in `known`, for a table whose earlier definitions are unknown; raises UserError if all
     are."""
@@ -345,28 +399,6 @@ def _drop_columns(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) 
     )
 
 
-def _select_pairs(
-    number: int,
-    handle: pa.Array,
-    columns: Mapping[str, pa.Array],
-    old: pa.Array,
-    new: pa.Array,
-    rank: int | Ranks,
-    mask: Mask,
-) -> pa.RecordBatch:
-    if not mask.any():
-        return pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
-    # Inside a millisecond only the offset gives the order.
-    ranks = pc.if_else(columns["exact"], pa.array(np.full(len(mask), rank, np.int8)), pa.scalar(1, pa.int8()))
-    whole = {**columns, "rank": ranks, "old": old, "new": new}
-    if mask.all():
-        return image_pair_batch(number, handle, **whole)
-    places = pa.array(np.flatnonzero(mask))
-    return image_pair_batch(
-        number, handle.take(places), **{name: values.take(places) for name, values in whole.items()}
-    )
-
-
 def convert_to_last(history: TableHistory, definition: int, images: pa.Array, last: int | None = None) -> pa.Array:
     """Convert images from one definition of a table to its last one, or to the definition at index `last`."""
     tables = [each.table for each in history.definitions[definition : None if last is None else last + 1]]
@@ -375,14 +407,15 @@ def convert_to_last(history: TableHistory, definition: int, images: pa.Array, la
     return images
 
 
-def nulls_as_one(images: pa.Array, history: TableHistory, like_null: LikeNull) -> pa.Array:
-    """Return images of the last definition of a table with NULL in place of what any of its definitions does not
-    distinguish from NULL."""
+def nulls_as_one(images: pa.Array, history: TableHistory, like_null: LikeNull, last: int | None = None) -> pa.Array:
+    """Return images of the last definition of a table, or of that at index `last`, with NULL in place of what any of its
+    definitions does not distinguish from NULL."""
     texts: dict[str, set[str]] = {}
     for definition in history.definitions:
         for name, text in like_null(definition.table).items():
             texts.setdefault(name, set()).add(text)
-    names = [column.name for column in visible_columns(history.table)]
+    table = history.table if last is None else history.definitions[last].table
+    names = [column.name for column in visible_columns(table)]
     return with_nulls(images, names, {name: "|".join(sorted(each)) for name, each in texts.items()})
 
 

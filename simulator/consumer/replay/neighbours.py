@@ -6,8 +6,8 @@ result with the expected rows. Its memory does not grow with the stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,16 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import Ints, by_table, ints
 from simulator.consumer.replay.findings import Findings
-from simulator.consumer.replay.frame import ANY, BEGIN, END, IMAGE_PAIR_SCHEMA, SAME, same_row
+from simulator.consumer.replay.frame import ANY, BEGIN, END, IMAGE_PAIR_SCHEMA, NEVER, SAME, same_row
 from simulator.consumer.replay.keyless_rows import KeylessRowChecks
 from simulator.consumer.replay.normalize import as_mask, may_be_equal
 from simulator.consumer.replay.table_timeline import NO_TABLE
 from simulator.consumer.replay.undefined_tables import marked_may_be_equal
+from simulator.consumer.replay.unique_keys import UniqueKey, pairs_of_replayed
+from simulator.consumer.replay.value_checks import ValueChecks
+
+Later = Callable[[pa.RecordBatch], None]
+"""Takes image pairs that are not sorted."""
 
 LEAST = 1 << 14
 """Image pairs that are checked at once, if there are as many."""
@@ -29,10 +34,10 @@ LEAST = 1 << 14
 
 @dataclass(frozen=True)
 class TableKnowledge:
-    """Properties of the tables of a timeline, by table number."""
+    """Properties of the tables of a timeline and their unique keys, by number."""
 
     columns: npt.NDArray[np.int64]
-    """Number of visible columns."""
+    """Number of visible columns; of a unique key, of those that identify a row."""
 
     keyed: npt.NDArray[np.bool_]
     known: npt.NDArray[np.bool_]
@@ -50,6 +55,12 @@ class TableKnowledge:
     whole: bool = True
     """Whether messages of a stream that is right have all cells of most images."""
 
+    tables: int = NEVER
+    """Number of tables; unique keys have the numbers from it on."""
+
+    replayed: Mapping[int, Sequence[UniqueKey]] = field(default_factory=dict)
+    """The unique keys whose values follow from the replay of rows, by number of the table."""
+
     def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
         """Look up one of these arrays for each row. An undefined table has a handle key, and none of its rows are
         known."""
@@ -58,24 +69,35 @@ class TableKnowledge:
 
 
 def check_image_pairs(
-    batches: Iterable[pa.RecordBatch], expected: TableKnowledge, show: int
+    batches: Iterable[pa.RecordBatch], expected: TableKnowledge, show: int, later: Later | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the findings (FINDING_SCHEMA) of image pairs sorted by ORDER, with `show` examples of each check and
-    table."""
+    table.
+
+    `later` gets the image pairs of values of unique keys, if some follow from the replay of rows (`expected.replayed`).
+    They are checked when all of them are sorted.
+    """
     findings = Findings(show)
-    keyed, counted = (
-        KeyedRowChecks(expected, findings),
+    keyed, counted, values = (
+        KeyedRowChecks(expected, findings, later),
         KeylessRowChecks(expected.known, expected.ends, expected.restarts, findings),
+        ValueChecks(expected.columns, findings),
     )
     for batch in merge_small_batches(batches):
-        has_key = expected.of(expected.keyed, ints(batch, "table"))
-        for mask, take in ((has_key, keyed.take), (~has_key, counted.take)):
+        table = ints(batch, "table")
+        has_key, is_value = expected.of(expected.keyed, table), table >= expected.tables
+        for mask, take in (
+            (is_value, later or values.take),
+            (has_key & ~is_value, keyed.take),
+            (~has_key, counted.take),
+        ):
             if mask.all():
                 take(batch)
             elif mask.any():
                 take(batch.filter(pa.array(mask)))
     keyed.end()
     counted.end()
+    values.end()
     yield from findings.batches()
 
 
@@ -96,8 +118,8 @@ def merge_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 class KeyedRowChecks:
     """Checks the tables with a handle key, batch by batch."""
 
-    def __init__(self, expected: TableKnowledge, findings: Findings) -> None:
-        self._expected, self._findings = expected, findings
+    def __init__(self, expected: TableKnowledge, findings: Findings, later: Later | None = None) -> None:
+        self._expected, self._findings, self._later = expected, findings, later
         self._carried = pa.RecordBatch.from_pylist([], IMAGE_PAIR_SCHEMA)
         """The last checked pair, and the pairs of one row and millisecond that the next batch may continue."""
 
@@ -148,10 +170,23 @@ class KeyedRowChecks:
         findings.add("row-twice", rows, new & compared.twice, rows.column("new"), None)
         findings.count("expected", compared.table, expected_rows)
         findings.count("untouched", compared.table, expected_rows & ~compared.certain)
+        if self._later is not None:
+            self._tell_values(rows, compared, change)
         leaves = compared.leaves(last)
         findings.count("found", compared.table, leaves | expected_rows & finds)
         left = leaves & self._expected.of(self._expected.ends, compared.table)
         findings.add("row-left", rows, left, rows.column("new"), None)
+
+    def _tell_values(self, rows: pa.RecordBatch, compared: NeighbourComparison, changes: Mask) -> None:
+        """Tell what these changes mean for values of unique keys that follow from the replay."""
+        assert self._later is not None
+        places = np.flatnonzero(changes & np.isin(compared.table, list(self._expected.replayed)))
+        was = pc.if_else(pa.array(compared.finds), compared.was, pa.scalar(None, pa.binary()))
+        for table, at in by_table(compared.table[places]):
+            some = pa.array(places[at])
+            keys = self._expected.replayed[table]
+            for values in pairs_of_replayed(keys, rows.take(some), was.take(some), self._findings):
+                self._later(values)
 
 
 class NeighbourComparison:

@@ -8,16 +8,28 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from simulator import tso
 from simulator.columns import row_image
 from simulator.consumer.contract.violations import Violation
 from simulator.consumer.frame import UNKNOWN_CELL
 from simulator.consumer.records import TopicPartition
 from simulator.consumer.replay.findings import Findings, merge_findings
+from simulator.consumer.replay.frame import BEGIN
 from simulator.consumer.replay.image_pairs import SkippedChanges
 from simulator.consumer.replay.neighbours import TableKnowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline
 from simulator.consumer.replay.undefined_tables import MARKER_SIZE, layout_history, remove_marker
+from simulator.consumer.replay.unique_keys import (
+    INEXACT,
+    REASONS,
+    UNKNOWN,
+    UniqueKey,
+    by_number_of_table,
+    follows_from_replay,
+    unique_keys,
+)
 from simulator.quantities import counted
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
@@ -72,24 +84,35 @@ class ReplayOutcome:
     not_compared: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Number of row changes that could not be compared, by table (empty for all) and reason; 0 if not counted."""
 
+    keys: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Why unique keys were not checked, by table and name."""
 
-COUNTED = ("expected", "found", "untouched")
+
+COUNTED = ("expected", "found", "untouched", UNKNOWN)
 """Counters that are no differences."""
 
 
 def table_knowledge(
-    timeline: TableTimeline, after: Collection[int], restarts: bool = True, in_order: bool = False
+    timeline: TableTimeline,
+    after: Collection[int],
+    restarts: bool = True,
+    in_order: bool = False,
+    fidelity: Fidelity = Fidelity(),
 ) -> TableKnowledge:
     """Return what is known of the tables. `after` has the numbers of tables whose final rows are known; `in_order` is
     as in TableKnowledge."""
-    tables = timeline.tables
+    tables, keys = timeline.tables, unique_keys(timeline)
+    none = [False] * len(keys)
+    columns = [len(visible_columns(history.table)) for history in tables] + [len(key.identity) for key in keys]
     return TableKnowledge(
-        np.array([len(visible_columns(history.table)) for history in tables], np.int64),
-        np.array([history.keyed for history in tables], np.bool_),
-        np.array([history.known for history in tables], np.bool_),
-        np.array([number in after for number in range(len(tables))], np.bool_),
+        np.array(columns, np.int64),
+        np.array([history.keyed for history in tables] + [True] * len(keys), np.bool_),
+        np.array([history.known for history in tables] + none, np.bool_),
+        np.array([number in after for number in range(len(tables))] + none, np.bool_),
         restarts,
         in_order,
+        tables=len(tables),
+        replayed=by_number_of_table(key for key in keys if follows_from_replay(key, fidelity)),
     )
 
 
@@ -106,13 +129,19 @@ def summarize_findings(
     findings = merge_findings(batches, show)
     doubtful = {number for number, _, _ in skipped.rows if number != NO_TABLE}
     doubtful |= {number for number, history in enumerate(timeline.tables) if history.odd}
+    keys = {key.number: key for key in unique_keys(timeline)}
+    inexact = {(number, INEXACT) for (check, number), count in findings.counts.items() if check == UNKNOWN and count}
+    untold = _untold_keys(skipped.keys | inexact, keys, doubtful)
+    doubtful |= {number for number, key in keys.items() if number in untold or key.table in doubtful}
     counts: dict[tuple[str, str], int] = {}
     for (check, number), count in findings.counts.items():
         if check not in COUNTED and number not in doubtful:
-            failed = check, _name(number, timeline, skipped)
+            failed = check, _name(keys[number].table if number in keys else number, timeline, skipped)
             counts[failed] = counts.get(failed, 0) + count
     examples = [
-        _difference(*_resolve_example(row, timeline, skipped), partitions)
+        _held_twice(row, keys[number], timeline, partitions)
+        if number in keys
+        else _difference(*_resolve_example(row, timeline, skipped), partitions)
         for (_, number), batch in sorted(findings.examples.items())
         if number not in doubtful
         for row in batch.to_pylist()
@@ -129,7 +158,29 @@ def summarize_findings(
     for (number, column), count in sorted(skipped.unknown.items()):
         if number not in doubtful:
             unknown.setdefault(str(timeline.tables[number]), {})[column] = count
-    return ReplayOutcome(counts, tuple(examples), tuple(sorted(compared, key=lambda each: each.table)), unknown, why)
+    return ReplayOutcome(
+        counts,
+        tuple(examples),
+        tuple(sorted(compared, key=lambda each: each.table)),
+        unknown,
+        why,
+        {
+            (str(timeline.tables[keys[number].table]), keys[number].index.name): reason
+            for number, reason in untold.items()
+        },
+    )
+
+
+def _untold_keys(
+    found: Collection[tuple[int, str]], keys: Mapping[int, UniqueKey], doubtful: Collection[int]
+) -> dict[int, str]:
+    """Return the unique keys that messages do not tell enough of, each with a reason."""
+    reasons: dict[int, list[str]] = {}
+    for number, reason in sorted(found):
+        if keys[number].table not in doubtful:
+            reasons.setdefault(number, []).append(reason)
+    order = {reason: place for place, reason in enumerate(REASONS)}
+    return {number: min(each, key=lambda reason: order.get(reason, len(order))) for number, each in reasons.items()}
 
 
 def _table(findings: Findings, number: int, history: TableHistory, known: bool) -> TableCompared:
@@ -157,6 +208,28 @@ def _resolve_example(
     sides = {side: value for side, value in (("actual", actual), ("expected", expected)) if isinstance(value, bytes)}
     layout = skipped.layouts[number][next(iter(sides.values()))[:MARKER_SIZE]]
     return {**row, **{side: remove_marker(value) for side, value in sides.items()}}, layout_history(layout)
+
+
+def _held_twice(
+    row: Mapping[str, object], key: UniqueKey, timeline: TableTimeline, partitions: Sequence[TopicPartition]
+) -> Violation:
+    """Describe a value of a unique key that two rows have at once."""
+    number, offset, ts, actual, expected = (
+        row[name] for name in ("partition_index", "offset", "commit_ts", "actual", "expected")
+    )
+    assert isinstance(number, int) and isinstance(offset, int) and isinstance(ts, int)
+    assert isinstance(actual, bytes) and isinstance(expected, bytes)
+    one, other = row_image.cells_of(actual), row_image.cells_of(expected)
+    count, name = len(key.identity), str(timeline.tables[key.table])
+    rows = [", ".join(map(_shown, cells[:count])) for cells in (one, other)]
+    value = ", ".join(f"{column} {_value(cell)}" for column, cell in zip(key.columns, one[count:], strict=True))
+    spelled = ", ".join(map(_value, other[count:]))
+    same = "" if other[count:] == one[count:] else f" as {spelled}"
+    when = "before the stream" if ts == BEGIN else f"at {tso.describe(ts)}"
+    what = f"{name}, row {rows[0]}: has {value} of {key} {when}, which row {rows[1]} has{same} at the same time"
+    if number < 0:
+        return Violation(str(row["check"]), "", None, None, what, name)
+    return Violation(str(row["check"]), *partitions[number], offset, what, name)
 
 
 def _difference(row: Mapping[str, object], history: TableHistory, partitions: Sequence[TopicPartition]) -> Violation:

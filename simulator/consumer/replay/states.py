@@ -28,6 +28,7 @@ from simulator.consumer.replay.normalize import (
 )
 from simulator.consumer.replay.outcome import table_knowledge
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableHistory, TableTimeline, table_timeline
+from simulator.consumer.replay.unique_keys import UniqueKey, by_number_of_table, key_values, pairs_at_begin, unique_keys
 from simulator.errors import UserError
 from simulator.quantities import counted
 from simulator.sources import snapshots
@@ -51,6 +52,9 @@ class StateRows:
     of_consumer: bool = False
     """Whether a consumer wrote them, so that they may have keys that no row of TiDB has."""
 
+    keys: tuple[UniqueKey, ...] = ()
+    """The unique keys whose values are replayed."""
+
     def image_pairs(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield image pairs of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
@@ -64,6 +68,17 @@ class StateRows:
         gone_at = dropped_at(self.history, 0, images, begin) if self.history.cuts else None
         last = nulls_as_one(convert_to_last(self.history, 0, images), self.history, self.like_null)
         yield self._image_pair_batch(last, BEGIN, gone_at)
+        for key in self.keys:
+            then = nulls_as_one(
+                convert_to_last(self.history, 0, images, key.last), self.history, self.like_null, key.last
+            )
+            try:
+                rows = key_values(key, then, last)
+            except (UserError, ValueError) as error:
+                raise UserError(
+                    f"{self.history}: a value of {key} that is none of its column's type: {error}"
+                ) from None
+            yield pairs_at_begin(key, rows, gone_at)
 
     def _image_pair_batch(self, images: pa.Array, ts: int, gone_at: pa.Array | None) -> pa.RecordBatch:
         handle = self._handles(images)
@@ -147,9 +162,10 @@ def snapshot_sources(
     scans, table_of_index = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
     physical = snapshots.physical_tables(entry.table for entry in entries)
     indexes = _indexes(physical)
+    keys = {} if is_after or of_consumer else keys_at_begin(timeline)
     for entry in entries:
         number = numbers[_key(entry.table)]
-        rows = StateRows(number, timeline.tables[number], is_after, like_null, of_consumer)
+        rows = StateRows(number, timeline.tables[number], is_after, like_null, of_consumer, keys.get(number, ()))
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
         table_of_index |= dict.fromkeys(at, (rows, names))
@@ -158,6 +174,11 @@ def snapshot_sources(
         partial(_read, pieces, {place: table_of_index[place] for piece in pieces for place in piece.scan.place.indexes})
         for pieces in snapshots.divide_into_tasks(scans, LEAST)
     ]
+
+
+def keys_at_begin(timeline: TableTimeline) -> dict[int, tuple[UniqueKey, ...]]:
+    """Return the unique keys that tables have before the stream, by table number."""
+    return by_number_of_table(key for key in unique_keys(timeline) if not key.first)
 
 
 def _key(table: Table) -> Key:

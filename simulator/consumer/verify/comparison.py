@@ -42,6 +42,7 @@ from simulator.quantities import counted
 from simulator.settings import IN_PROCESS, ON_SPARK
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Name, Table
 from simulator.tso import FOREVER
@@ -121,6 +122,7 @@ def replay_inputs(
     restarts: bool,
     in_order: bool = False,
     like_null: LikeNull = nothing_like_null,
+    fidelity: Fidelity = Fidelity(),
 ) -> ReplayInputs:
     timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
@@ -129,7 +131,7 @@ def replay_inputs(
             sources += snapshot_sources(snapshot, timeline, is_after, like_null)
     ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
-    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order)
+    known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order, fidelity)
     return ReplayInputs(timeline, known_tables, tuple(sources), known.at, size)
 
 
@@ -179,6 +181,8 @@ def not_checked(outcome: ReplayOutcome, all_sent: bool) -> Iterator[NotChecked]:
     for table, columns in outcome.unknown.items():
         listed = ", ".join(f"{name} ({count:,})" for name, count in columns.items())
         yield NotChecked(f"values of {table}: {listed}", UNTOLD)
+    for (table, key), why in sorted(outcome.keys.items()):
+        yield NotChecked(f"whether two rows of {table} have one value of the unique key {key}", why, False)
     for each in outcome.tables:
         if each.found is None:
             expected = f", {each.untouched:,} of which are expected" if each.untouched else ""

@@ -97,7 +97,9 @@ def _verify_opened(
 ) -> Verification:
     """Return what is found of a stream that one of the releases wrote."""
     sequential = is_sequential(stream.spec.protocol)
-    replay = comparison.replay_inputs(stream.states, stream.statements, options.restarts, sequential, stream.like_null)
+    replay = comparison.replay_inputs(
+        stream.states, stream.statements, options.restarts, sequential, stream.like_null, stream.spec.fidelity
+    )
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)
     _check_rows(options, truth, outcome)
