@@ -83,6 +83,7 @@ V7_1_2 = replace(
 V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
+    ddl_text_mode="changefeed",
     canal_zerofill_types=True,
     options=(
         V7_1_2.options
@@ -165,6 +166,7 @@ V7_4_0 = replace(
 V7_5_0 = replace(
     V7_4_0,
     name="v7.5.0",
+    ddl_text_mode="changefeed",
     dispatchers=V7_4_0.dispatchers | {"columns"},
     dispatch_needs_index=True,
     column_selectors="rows",
@@ -253,6 +255,7 @@ V7_6_0 = replace(
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    ddl_text_mode="job",
     simple_location="Etc/UTC",
     simple_first_form=False,
     simple_first_partition=False,

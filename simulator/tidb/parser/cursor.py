@@ -76,6 +76,7 @@ class Cursor:
         self.charset = charset
         """The charset of the client. TiDB writes it before string literals."""
 
+        self.sql_mode = sql_mode
         self.concatenates = "PIPES_AS_CONCAT" in sql_mode
         """Whether `||` means CONCAT instead of OR."""
 

@@ -41,7 +41,8 @@ def parse_cast_type(cursor: Cursor) -> str:
     if word not in ("DATE", "YEAR", "JSON", "DOUBLE", "REAL"):
         cursor.unexpected(ACCEPTED)
     cursor.take()
-    return "DOUBLE" if word == "REAL" else word
+    real = "FLOAT" if cursor.real_is_float else "DOUBLE"
+    return real if word == "REAL" else word
 
 
 def _parse_float_or_vector(cursor: Cursor) -> str:
