@@ -227,6 +227,7 @@ V7_5_7 = replace(
     dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
     start_ts_discards_ddl=True,
+    lone_null_refused=True,
 )
 
 V7_6_0 = replace(
