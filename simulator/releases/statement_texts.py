@@ -71,7 +71,7 @@ class StatementTextBehaviours:
         "cdc/owner/ddl_sink.go",
     )
     ddl_text_mode: str = TEXT(
-        "By which sql_mode a text is read that is restored or whose event type is read from it",
+        "By which sql_mode a statement is read, to restore it or to find its event type",
         "cdc/owner/ddl_sink.go addSpecialComment",
         "logservice/schemastore/utils.go transformDDLJobQuery",
         values={
