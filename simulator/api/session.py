@@ -399,7 +399,7 @@ class TiCDC:
             with _as_sql_error():
                 return live.execute(text)
         except SqlError as error:
-            name = self._any_database and error.number == UNKNOWN_DATABASE and _database_of(text)
+            name = self._any_database and error.number == UNKNOWN_DATABASE and _database_of(text, live)
             if not name:
                 raise
         self._add_database(name)
@@ -463,9 +463,9 @@ def _as_sql_error() -> Iterator[None]:
         raise sql_error_with_text(error_number(error), error.text) from error
 
 
-def _database_of(text: str) -> str:
+def _database_of(text: str, live: OpenChangefeed) -> str:
     """Return the database that CREATE TABLE or USE names; else an empty text."""
-    statement = parse_sql(text)
+    statement = parse_sql(text, live.upstream().session.sql_mode)
     if isinstance(statement, CreateTable):
         return statement.schema
     return statement.database if isinstance(statement, Use) else ""

@@ -89,7 +89,7 @@ class Shell:
         from simulator.cli.prompt import texts
 
         show_lines([f"{self._ticdc.describe()}; \\help helps, Ctrl-D ends"])
-        for text in texts(PROMPT, CONTINUED, is_whole):
+        for text in texts(PROMPT, CONTINUED, self._is_whole):
             try:
                 self.answer(text)
             except Quit:
@@ -102,7 +102,7 @@ class Shell:
         """Answer each statement as soon as it is complete."""
         code = 0
         try:
-            for line, text in _pieces(sys.stdin.buffer):
+            for line, text in _pieces(sys.stdin.buffer, self._is_whole):
                 try:
                     self.answer(text)
                 except SimulatorError as error:
@@ -120,12 +120,19 @@ class Shell:
         """Run a command or statements and print the result; raises SimulatorError and Quit."""
         name, _, argument = BARE.get(text.strip().rstrip(";").lower(), text.strip()).partition(" ")
         if not name.startswith("\\"):
-            for statement in split_script(text):
+            for statement in split_script(text, self._sql_mode):
                 self._run(statement.text)
             return
         if name not in COMMANDS:
             raise UserError(f"unknown command {name}.{did_you_mean(name, COMMANDS)} Known: {', '.join(COMMANDS)}")
         COMMANDS[name](self, argument.strip().rstrip(";").strip())
+
+    @property
+    def _sql_mode(self) -> frozenset[str]:
+        return self._ticdc.open_changefeed.upstream().session.sql_mode
+
+    def _is_whole(self, text: str) -> bool:
+        return is_whole(text, self._sql_mode)
 
     def _run(self, text: str) -> None:
         try:
@@ -198,13 +205,13 @@ COMMANDS: dict[str, Callable[[Shell, str], None]] = {
 }
 
 
-def is_whole(text: str) -> bool:
+def is_whole(text: str, sql_mode: frozenset[str]) -> bool:
     """Return whether a text ends with a complete statement or command."""
     words = text.strip().lower()
     if not words or words.startswith(("\\", "delimiter ")) or words in BARE or words == "-- fails" or "\0" in text:
         return True
     try:
-        return len(split_script(f"{text}\nx")) > len(split_script(text))
+        return len(split_script(f"{text}\nx", sql_mode)) > len(split_script(text, sql_mode))
     except SqlError:  # a quote or a comment is open
         return False
 
@@ -259,7 +266,7 @@ def _rows(count: int) -> str:
     return counted(count, "row")
 
 
-def _pieces(source: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+def _pieces(source: Iterable[bytes], is_whole: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
     """Yield the commands and statements of a pipe, each with the number of its first line."""
     pending, first = "", 1
     for number, line in enumerate(source, 1):

@@ -54,6 +54,10 @@ class ExpectedStatement:
     after: str = ""
     """CREATE TABLE of the table after the statement; empty if there is none, or if it is no table."""
 
+    sql_mode: str = ""
+    """The modes of the session that change how the text is read, separated by commas, if the text is what was typed, or
+    what TiCDC made of it without them."""
+
     @property
     def is_sent(self) -> bool:
         return bool(self.topic)
@@ -67,6 +71,10 @@ class ExpectedStatement:
     def sent(self) -> BroadcastDdl:
         """Return the event that the stream has of it."""
         return BroadcastDdl(self.commit_ts, self.schema, self.table, self.query, self.type)
+
+    @property
+    def modes(self) -> frozenset[str]:
+        return frozenset(filter(None, self.sql_mode.split(",")))
 
     @property
     def table_after(self) -> Table | None:

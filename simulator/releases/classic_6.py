@@ -166,6 +166,7 @@ V6_5_5 = replace(V6_5_4, name="v6.5.5", **SPLIT_OF_ALL_UPDATES)
 V6_5_6 = replace(
     V6_5_5,
     name="v6.5.6",
+    ddl_text_mode="changefeed",
     zerofill_bit=True,
     canal_zerofill_types=True,
     options=(

@@ -85,6 +85,7 @@ V7_1_2 = replace(
 V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
+    ddl_text_mode="changefeed",
     canal_zerofill_types=True,
     options=(
         V7_1_2.options
@@ -168,6 +169,7 @@ V7_4_0 = replace(
 V7_5_0 = replace(
     V7_4_0,
     name="v7.5.0",
+    ddl_text_mode="changefeed",
     dispatchers=V7_4_0.dispatchers | {"columns"},
     dispatch_needs_index=True,
     column_selectors="rows",
@@ -228,6 +230,7 @@ V7_5_7 = replace(
     dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
     start_ts_discards_ddl=True,
+    lone_null_refused=True,
 )
 
 V7_6_0 = replace(
@@ -256,6 +259,7 @@ V7_6_0 = replace(
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    ddl_text_mode="job",
     simple_location="Etc/UTC",
     simple_first_form=False,
     simple_first_partition=False,

@@ -42,7 +42,7 @@ class SettingBehaviours:
     )
     lone_null_refused: bool = SQL(
         "Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too ((TiDB "
-        "8.4+: %s)); elsewhere it becomes the zero of its type, as in an INSERT of several rows",
+        "7.5.7, as measured, and 8.4+: %s)); elsewhere it becomes the zero of its type, as in an INSERT of several rows",
         "executor/select.go ResetContextOfStmt",
     )
     options: frozenset[str] = SETTING(

@@ -70,6 +70,17 @@ class StatementTextBehaviours:
         "Whether the job's charset is the introducer of string defaults ((6.5.2+, 7.1+: %s)), not always utf8mb4",
         "cdc/owner/ddl_sink.go",
     )
+    ddl_text_mode: str = TEXT(
+        "By which sql_mode a statement is read, to restore it or to find its event type",
+        "cdc/owner/ddl_sink.go addSpecialComment",
+        "logservice/schemastore/utils.go transformDDLJobQuery",
+        values={
+            "default": "by none of its modes, whatever the session's are",
+            "changefeed": "by the changefeed's `sql-mode` ((6.5.6+, 7.1.3+, 7.5.0–7.6.0: %s))",
+            "job": "by the session's ((8.0+: there; new: %s))",
+        },
+        first="default",
+    )
     ddl_text_joined: bool = TEXT(
         "Whether several statements in one job's text are sent joined by `;` ((new: %s)); classic stops",
         "logservice/schemastore/utils.go transformDDLJobQuery",

@@ -33,7 +33,7 @@ def changefeed_rules(changefeed: Changefeed, release: Release) -> ChangefeedRule
     sensitive = changefeed.case_sensitive
     return ChangefeedRules(
         replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
-        event_filters(changefeed.event_filters, release, sensitive),
+        event_filters(changefeed.event_filters, release, sensitive, changefeed.sql_mode),
         router(changefeed, release),
         changefeed,
         release,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.consumer import decode as reading
 from simulator.consumer.decode import DECODERS
@@ -20,6 +20,7 @@ from simulator.ticdc.storage import schema_event_file, schema_events
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS, Action
 from simulator.tidb.ddl.catalog import Catalog, object_key
 from simulator.tidb.ddl.show_create import show_create
+from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.model.table import Table
 
 EMPTYING = frozenset(
@@ -58,7 +59,9 @@ class StatementMessages:
             concerns = emitted.job.code in SCHEMA_ACTIONS or _concerns_replicated(emitted, self.rules)
             if not sent and (has_no_file or not held_back and concerns):
                 sent = [ExpectedStatement(emitted.commit_ts, emitted.job.database, "", emitted.job.query)]
-            yield from sent
+            modes = emitted.job.sql_mode & READING_MODES
+            needs_modes = modes and not (sent and sent[0].is_sent and self.release.ddl_text_mode == "job")
+            yield from (replace(each, sql_mode=",".join(sorted(modes))) for each in sent) if needs_modes else sent
 
     @property
     def _tells_statements(self) -> bool:

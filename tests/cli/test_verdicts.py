@@ -65,6 +65,21 @@ def verdict(*options: object) -> tuple[int, str]:
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 5);"
 
 
+UNDER_MODES = r"""SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'; CREATE TABLE t (id INT PRIMARY KEY,
+    a VARCHAR(9) DEFAULT 'a\nb', r REAL, g VARCHAR(20) AS (a || 'x') STORED); INSERT INTO t (id, r) VALUES (1, 1.1), (2, 2);
+    UPDATE t SET a = 'z\' || '1' WHERE id = 1; DELETE FROM t WHERE id = 2"""
+
+
+@pytest.mark.parametrize(
+    ("release", "protocol"),
+    [("v8.5.3", "canal-json"), ("v8.5.3", "debezium"), ("v7.5.7", "canal-json"), ("v5.3.0", "open-protocol")],
+)
+def test_a_truth_tells_what_a_statement_meant_under_its_sql_mode(release: str, protocol: str) -> None:
+    """A message has what TiCDC made of it without the mode, what was typed, or nothing."""
+    played(UNDER_MODES, uri=f"kafka://127.0.0.1:9092/t?protocol={protocol}&partition-num=1", release=release)
+    assert verdict(*TRUTH)[1].startswith("RIGHT: ")
+
+
 def test_without_settings_a_lost_column_is_unproved() -> None:
     played(TABLE)
     change(lambda value: value.replace(',"v":"5"', ""))

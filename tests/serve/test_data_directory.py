@@ -56,6 +56,19 @@ def test_rows_definitions_and_ids_are_there_again(served: Served) -> None:
         assert client.run("SELECT MAX(id) FROM shop.item")[0][0] > 30_000  # its cache is lost
 
 
+@pytest.mark.slow
+def test_a_table_keeps_the_meaning_of_its_statement_under_its_sql_mode(served: Served) -> None:
+    with served() as (server, client):
+        client.run("CREATE DATABASE d", "USE d", "SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'")
+        client.run("""CREATE TABLE "t" ("id" INT PRIMARY KEY, g VARCHAR(9) AS ('x\\' || "id"))""")
+        statements = [event.query for event in server.events() if isinstance(event, DdlEvent)]
+        assert statements[-1].endswith(r"AS(CONCAT(_UTF8MB4'x\\', `id`)) VIRTUAL)")
+    for number in range(2):  # from the log, then from a snapshot
+        with served() as (_, client):
+            client.run(f"INSERT INTO d.t (id) VALUES ({number})")
+            assert client.run(f"SELECT g FROM d.t WHERE id = {number}") == ((f"x\\{number}",),)
+
+
 def test_global_variables_are_there_again(served: Served) -> None:
     with served() as (_, client):
         client.run("SET GLOBAL time_zone = '+02:00'", "SET GLOBAL tidb_enable_check_constraint = ON")

@@ -35,6 +35,9 @@ class StreamStatement:
     after: Table | None = None
     """The table after it, if a truth tells."""
 
+    sql_mode: frozenset[str] = frozenset()
+    """The modes of its session that its text needs and that TiCDC did not know, if a truth tells."""
+
 
 def stream_statements(batches: Iterable[pa.RecordBatch]) -> list[StreamStatement]:
     """Return the statements among decoded events (EVENT_SCHEMA), each once, ordered by commit-ts."""
@@ -102,7 +105,7 @@ def renames(sent: StreamStatement) -> list[tuple[Name, Name]]:
 def statement_jobs(sent: StreamStatement) -> Sequence[Job]:
     """Return the jobs of a statement, as far as its text determines them."""
     try:
-        statement = parse_ddl(sent.query)
+        statement = parse_ddl(sent.query, sent.sql_mode)
         return execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
     except DdlError:
         return ()

@@ -206,7 +206,7 @@ class _TimelineBuilder:
 
     def apply(self, sent: StreamStatement) -> None:
         try:
-            statement = parse_ddl(sent.query)
+            statement = parse_ddl(sent.query, sent.sql_mode)
             if statement is None:
                 return
             for name in databases(sent):
@@ -220,7 +220,7 @@ class _TimelineBuilder:
             return
         if len(readings) > 1:
             self._set_apart(sent, readings)
-        self._record(sent.ts, statement, readings[0])
+        self._record(sent.ts, statement, _as_told(sent, readings[0]))
 
     def _set_apart(self, sent: StreamStatement, readings: Iterable[ExecutionResult]) -> None:
         """Set the tables apart of which one was moved by a statement, and nothing tells which."""
@@ -341,6 +341,19 @@ class _TimelineBuilder:
         numbers = (self._number(object_key(*name)) for name in names)
         why = "EXCHANGE PARTITION moved rows of it that no message has"
         return [(number, why) for number in numbers if number != NO_TABLE]
+
+
+def _as_told(sent: StreamStatement, executed: ExecutionResult) -> ExecutionResult:
+    """Return the result with the table that a truth tells, if TiCDC read the statement without its sql_mode."""
+    told, catalog = sent.after, executed.catalog
+    if not sent.sql_mode or told is None or catalog is None:
+        return executed
+    table = catalog.tables.get(object_key(told.schema or sent.schema, told.name))
+    if table is None or [column.name for column in table.columns] != [column.name for column in told.columns]:
+        return executed
+    columns = (replace(right, id=column.id) for column, right in zip(table.columns, told.columns, strict=True))
+    right = replace(table, columns=tuple(columns), checks=told.checks, partitioning=told.partitioning)
+    return replace(executed, catalog=with_table(catalog, right))
 
 
 def _touched_names(jobs: Sequence[Job], before: Catalog, after: Catalog) -> Iterable[Key]:

@@ -170,7 +170,9 @@ def _opened(
     if truth is None:
         sent = reading.read_statements(all_partitions, origin.protocol, read, schemas)
     else:
-        told = [(each.is_sent, StreamStatement(*each.statement, each.table_after)) for each in truth.statements]
+        told = [
+            (each.is_sent, StreamStatement(*each.statement, each.table_after, each.modes)) for each in truth.statements
+        ]
         sent = [statement for _, statement in told]
         if is_sequential(origin.protocol):  # nothing tells when its rows were
             any_time = _definitions_by_name(states.timeline(sent))

@@ -111,7 +111,7 @@ def _verify_opened(
     excuses += of_bare
     told = () if truth is None else truth.statements
     excuses += untold.old_names(
-        stream.origin, [*stream.statements, *(StreamStatement(*each.statement) for each in told)]
+        stream.origin, [*stream.statements, *(StreamStatement(*each.statement, None, each.modes) for each in told)]
     )
     outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries

@@ -20,6 +20,7 @@ PARTITIONED = (
 )
 QUOTED = "CREATE TABLE `a``b` (id INT PRIMARY KEY)"
 PLAIN = "CREATE TABLE t (id INT PRIMARY KEY)"
+UNDER_MODE = "SET sql_mode = 'REAL_AS_FLOAT'; CREATE TABLE a (r REAL PRIMARY KEY)"
 TWO_CREATED = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
 
 
@@ -54,6 +55,10 @@ TEXTS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "ddl_text_placement": statement("CREATE TABLE a (id INT PRIMARY KEY) PLACEMENT POLICY = p"),
     "ddl_text_ttl_off": statement("CREATE TABLE a (id INT PRIMARY KEY, d DATETIME) TTL = d + INTERVAL 1 DAY"),
     "ddl_text_charset": statement("CREATE TABLE a (id INT PRIMARY KEY, s VARCHAR(9) DEFAULT 'x')", charset="utf8"),
+    "ddl_text_mode": (
+        ReleaseExample((), script=UNDER_MODE),
+        ReleaseExample((), script=UNDER_MODE, config='sql-mode = "REAL_AS_FLOAT"'),
+    ),
     "ddl_text_joined": (ReleaseExample(("CREATE TABLE a (id INT PRIMARY KEY)",), job_text=TWO_CREATED),),
     "rebuilds_drop": statement("DROP TABLE IF EXISTS t"),
     "splits_renames": statement("RENAME TABLE a TO c, b TO d", TWO),

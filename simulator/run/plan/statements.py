@@ -28,6 +28,17 @@ BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)
 script of SQL."""
 
 
+UNREADABLE = ("parser:1064", "CDC:ErrConvertDDLToEventTypeFailed")
+"""The codes with which TiCDC stops at a text that it cannot parse."""
+
+READ_BY = {
+    "default": "without the session's sql_mode",
+    "changefeed": "by the sql-mode of the changefeed instead of the session's",
+    "job": "by the session's sql_mode",
+}
+"""By which sql_mode a release reads DDL."""
+
+
 @dataclass(frozen=True)
 class PendingStatement:
     """A statement, not yet applied."""
@@ -110,7 +121,8 @@ def _emit_job(applied: AppliedStatement, job: Job, commit_ts: int, rules: Change
     decision = decide(job, applied.before, applied.after, rules, commit_ts - tso.BEFORE_COMMIT)
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text
-        reads = "TiCDC parses DDL without sql_mode, and stops: " if decision.error.code == "parser:1064" else ""
+        how = READ_BY[rules.release.ddl_text_mode]
+        reads = f"TiCDC {rules.release.name} reads DDL {how}, and stops: " if decision.error.code in UNREADABLE else ""
         raise DdlError(f"{reads}{decision.error.text} ({origin})", decision.error.code)
     events = tuple(
         DdlEvent(commit_ts, *event.sent_name, query, event.type_code)

@@ -6,7 +6,7 @@ Each statement or transaction commits in a millisecond of its own. Errors are ra
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -27,11 +27,13 @@ from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
+from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
 from simulator.tidb.sql_engine.execute import execute, new_upstream
 from simulator.tidb.sql_engine.session_statements import resolve_execute
+from simulator.tidb.sql_engine.sessions.session_variables import parse_sql_mode
 from simulator.tidb.sql_engine.sessions.transactions import rollback
 from simulator.tidb.sql_engine.storage.state import (
     DEFAULT_SQL_MODE,
@@ -44,6 +46,7 @@ from simulator.tidb.sql_engine.storage.state import (
 )
 from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.dml import RowStatement
+from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.syntax.session import ScriptStatement, SessionStatement, SqlStatement
 
 FIRST_DATABASE = "test"
@@ -221,7 +224,7 @@ def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
 def _slots(statements: Sequence[ScriptStatement]) -> int:
     """Return an upper bound of the number of transactions of a script, each of which takes a millisecond."""
     slots, inside = 0, False
-    for statement in (_read(each.text, frozenset()) for each in statements if each.fails is None):
+    for statement in _read_each(each.text for each in statements if each.fails is None):
         if isinstance(statement, syntax.Begin):
             slots, inside = slots + inside, True
         elif isinstance(statement, syntax.Commit):
@@ -233,6 +236,21 @@ def _slots(statements: Sequence[ScriptStatement]) -> int:
         elif isinstance(statement, RowStatement | syntax.Execute):
             slots += not inside
     return slots
+
+
+def _read_each(texts: Iterable[str]) -> Iterator[SqlStatement | None]:
+    """Yield the statements, each read by the sql_mode that a literal sets before it; without those that are no SQL."""
+    modes = frozenset[str]()
+    for text in texts:
+        try:
+            statement = _read(text, modes)
+            for each in statement.settings if isinstance(statement, syntax.SetVariables) else ():
+                if each.name == "sql_mode" and each.scope != "global":
+                    value = each.value.text if isinstance(each.value, Literal) else ""
+                    modes = frozenset(parse_sql_mode(value)) & READING_MODES
+            yield statement
+        except (SqlError, DdlError):
+            continue
 
 
 def _first_words(text: str) -> str:

@@ -108,6 +108,7 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
         *encoder.warnings(settings, codec, kafka_settings),
         *toml_rules.dispatcher_warnings(dispatchers, settings.release),
         *toml_rules.selector_warnings(settings),
+        *toml_rules.mode_warnings(settings),
         *(f"filter.ignore-txn-start-ts: {ts} has no effect, it is no TSO" for ts in ignored_ts if ts < 1),
     ]
     return Changefeed(
@@ -120,6 +121,7 @@ def _changefeed(settings: ChangefeedSettings) -> Changefeed:
         rules=tuple(map(str, filter_rules)) if isinstance(filter_rules, list) else (),
         ignore_txn_start_ts=ignored_ts,
         event_filters=toml_rules.event_filters(settings),
+        sql_mode=toml_rules.sql_mode(settings),
         dispatchers=dispatchers,
         column_selectors=toml_rules.column_selectors(settings),
         output_raw_change_event=bool(

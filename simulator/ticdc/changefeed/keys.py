@@ -167,7 +167,7 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "bdr-mode": ConfigKey("bool", False, DATABASE),
         **keys_of("duration", "sync-point-interval sync-point-retention", DATABASE),
         "changefeed-error-stuck-duration": ConfigKey("duration", "30m", INSIDE),
-        "sql-mode": ConfigKey("text", None, INSIDE),
+        "sql-mode": ConfigKey("text"),
         **keys_of("int", "event-collector-batch-count event-collector-batch-bytes", INSIDE),
     },
     "filter": {

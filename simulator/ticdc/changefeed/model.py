@@ -188,6 +188,9 @@ class Changefeed:
 
     ignore_txn_start_ts: tuple[int, ...] = ()
     event_filters: tuple[EventFilter, ...] = ()
+    sql_mode: frozenset[str] = frozenset()
+    """The modes of `sql-mode`, in releases that read DDL by it."""
+
     dispatchers: tuple[DispatchRule, ...] = ()
     column_selectors: tuple[ColumnSelector, ...] = ()
     output_raw_change_event: bool = False

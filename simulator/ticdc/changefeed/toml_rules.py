@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import Field, fields
 from typing import Any, TypeVar
 
-from simulator.errors import did_you_mean
+from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.keys import DISPATCHERS, Value
 from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
 from simulator.ticdc.changefeed.settings import ChangefeedSettings
+from simulator.tidb.model.sql_modes import READING_MODES, mode_flags
 
 Entry = TypeVar("Entry", DispatchRule, ColumnSelector, EventFilter)
 
@@ -43,6 +44,30 @@ def selector_warnings(settings: ChangefeedSettings) -> Iterator[str]:
 def event_filters(settings: ChangefeedSettings) -> tuple[EventFilter, ...]:
     """Return `[[filter.event-filters]]`."""
     return tuple(_entry(EventFilter, row) for row in filter_rows(settings))
+
+
+def sql_mode(settings: ChangefeedSettings) -> frozenset[str]:
+    """Return the modes of `sql-mode` if the release reads DDL by it. Raises ChangefeedError for an unknown mode.
+
+    Modes are spelled in upper case, and ANSI is no ANSI_QUOTES (tiflow v7.5.0: pkg/filter/sql_event_filter.go).
+    """
+    text = str(settings.file_value("(top level)", "sql-mode") or "")
+    if settings.release.ddl_text_mode != "changefeed":
+        return frozenset()
+    try:
+        return mode_flags(text)
+    except ValueError:
+        accepted = ", ".join(sorted(READING_MODES))
+        raise ChangefeedError(
+            f"invalid replica config, invalid sqlMode {text}; accepted: {accepted}, …, separated by commas without blanks",
+            "CDC:ErrInvalidReplicaConfig",
+        ) from None
+
+
+def mode_warnings(settings: ChangefeedSettings) -> Iterator[str]:
+    """Yield a warning if the release accepts `sql-mode` and does not use it."""
+    if settings.file_value("(top level)", "sql-mode") and settings.release.ddl_text_mode == "job":
+        yield f"sql-mode has no effect: TiCDC {settings.release.name} reads DDL by the sql_mode of its session"
 
 
 def dispatcher_warnings(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:

@@ -59,6 +59,10 @@ class JobContext:
     rules: ChangefeedRules
     start_ts: int
 
+    def sql_mode(self, job: Job) -> frozenset[str]:
+        """Return the sql_mode that the release reads the job's text by."""
+        return job.sql_mode if self.rules.release.ddl_text_mode == "job" else self.rules.changefeed.sql_mode
+
 
 def decide(
     job: Job, before: Catalog | None, after: Catalog | None, rules: ChangefeedRules, start_ts: int = 0
@@ -73,7 +77,8 @@ def decide(
         _require_apart(job, decision, context)
         _require_copied(job, decision, context)
         routes = rules.router.routes
-        sent = [route_event(event, sent_query(event, rules.release), routes) for event in decision.events]
+        mode = context.sql_mode(job)
+        sent = [route_event(event, sent_query(event, rules.release, mode), routes) for event in decision.events]
         return replace(decision, events=tuple(event for event, _ in sent), queries=tuple(query for _, query in sent))
     except DdlError as error:
         return Decision(ERROR, str(error), error=error)
@@ -203,7 +208,7 @@ def _ignoring(event: JobEvent, job: Job, context: JobContext) -> str:
     if event.type_code == Action.RENAME_TABLE:
         query, old = _rename_text(job, context.rules.release, query), event.old
     elif context.rules.release.event_filter_sees_sent_text:
-        query = sent_query(event, context.rules.release)
+        query = sent_query(event, context.rules.release, context.sql_mode(job))
     return _worded(
         rule_ignoring_ddl(
             context.rules.event_filters, filtered_event.schema, filtered_event.table, query, event.type_code, old

@@ -46,6 +46,9 @@ class JobEvent:
     as_is: bool = False
     """Whether the query is sent without being restored."""
 
+    restored: bool = False
+    """Whether the query is restored already, and so read without a sql_mode."""
+
     ending: str = ""
     """Text after the restored query."""
 
@@ -64,9 +67,11 @@ def job_events(job: Job, release: Release) -> tuple[JobEvent, ...]:
     return tuple(rule(job, release)) if rule else (_plain(job, release),)
 
 
-def sent_query(event: JobEvent, release: Release) -> str:
-    """Return the text that is sent; raise DdlError if TiCDC fails on it."""
-    return (event.query if event.as_is else sent_text(event.query, release)) + event.ending
+def sent_query(event: JobEvent, release: Release, sql_mode: frozenset[str] = frozenset()) -> str:
+    """Return the text that is sent, read by `sql_mode`; raise DdlError if TiCDC fails on it."""
+    if event.as_is:
+        return event.query + event.ending
+    return sent_text(event.query, release, sql_mode=frozenset() if event.restored else sql_mode) + event.ending
 
 
 def _plain(job: Job, release: Release) -> JobEvent:
@@ -118,9 +123,8 @@ def _created_tables(job: Job, release: Release) -> Iterator[JobEvent]:
         return
     ending = ";" if release.keeps_statement_end else ""
     for statement in job.tables:
-        yield JobEvent(
-            release.create_tables_code, job.schema, statement.name, restore_statement(statement), ending=ending
-        )
+        query = restore_statement(statement)
+        yield JobEvent(release.create_tables_code, job.schema, statement.name, query, restored=True, ending=ending)
 
 
 def _renamed(job: Job, release: Release) -> Iterator[JobEvent]:
@@ -139,7 +143,7 @@ def _created(job: Job, release: Release) -> Iterator[JobEvent]:
     if release.create_like_finds_schema and isinstance(statement, CreateTable) and statement.like and like:
         if not statement.like.schema and like.schema.lower() != job.schema.lower():
             named = TableName(like.schema, statement.like.name)
-            event = replace(event, query=restore_statement(replace(statement, like=named)))
+            event = replace(event, query=restore_statement(replace(statement, like=named)), restored=True)
     yield event
 
 
@@ -147,7 +151,7 @@ def _created_view(job: Job, release: Release) -> Iterator[JobEvent]:
     event, statement = _plain(job, release), job.statement
     if isinstance(statement, CreateView) and release.view_finds_schemas:
         named = qualify_view_query(statement, job.schema, job.database)
-        event = replace(event, query=restore_statement(named)) if named is not statement else event
+        event = replace(event, query=restore_statement(named), restored=True) if named is not statement else event
     yield event
 
 

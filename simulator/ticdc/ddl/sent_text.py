@@ -28,18 +28,19 @@ FEATURES = (
 )
 
 
-def sent_text(query: str, release: Release, charset: str = "") -> str:
+def sent_text(query: str, release: Release, charset: str = "", sql_mode: frozenset[str] = frozenset()) -> str:
     """Return the text that the release sends for the query of a job; empty if nothing is left of it.
 
-    `charset` is the job's, utf8mb4 if empty: the introducer of strings in releases that use it. Raise DdlError if TiCDC
-    stops: `parser:1064` for text that it cannot parse, `CDC:ErrUnexpected` for several statements in classic TiCDC
-    (tiflow cdc/owner/ddl_sink.go addSpecialComment; ticdc logservice/schemastore/utils.go).
+    `charset` is the job's, utf8mb4 if empty: the introducer of strings in releases that use it. `sql_mode` is the one
+    that the release reads the query by. Raise DdlError if TiCDC stops: `parser:1064` for text that it cannot parse,
+    `CDC:ErrUnexpected` for several statements in classic TiCDC (tiflow cdc/owner/ddl_sink.go addSpecialComment; ticdc
+    logservice/schemastore/utils.go).
     """
     if release.ddl_text == "raw":
         return query
     if release.ddl_text == "marked":
         return _mark_features(query, release.ddl_mark)
-    statements = parse_ddl_script(query, charset if release.ddl_text_charset else "")
+    statements = parse_ddl_script(query, charset if release.ddl_text_charset else "", sql_mode)
     if len(statements) != 1 and not (statements and release.ddl_text_joined):
         raise DdlError(
             f"invalid ddlQuery statement size: {counted(len(statements), 'statement')}; one is accepted",

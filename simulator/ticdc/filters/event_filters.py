@@ -54,8 +54,16 @@ class EventFilters:
     warnings: tuple[str, ...] = ()
     """One line for each rule that TiCDC accepts and cannot use."""
 
+    sql_mode: frozenset[str] = frozenset()
+    """The changefeed's, in releases that read DDL by it."""
 
-def event_filters(settings: Sequence[EventFilter], release: Release, case_sensitive: bool = False) -> EventFilters:
+
+def event_filters(
+    settings: Sequence[EventFilter],
+    release: Release,
+    case_sensitive: bool = False,
+    sql_mode: frozenset[str] = frozenset(),
+) -> EventFilters:
     """Return the filters of these settings.
 
     Raise ChangefeedError: CDC:ErrInvalidIgnoreEventType for a name in `ignore-event` that the release does not have,
@@ -76,21 +84,23 @@ def event_filters(settings: Sequence[EventFilter], release: Release, case_sensit
             where = f"filter.event-filters[{number}]"
             warnings.append(f"{where}: ignore-event and ignore-sql have no effect, TiCDC only logs: {error}")
             rules.append(EventRule(number, setting, *_matchers(setting, release, case_sensitive), frozenset()))
-    return EventFilters(tuple(rules), release, case_sensitive, tuple(warnings))
+    return EventFilters(tuple(rules), release, case_sensitive, tuple(warnings), sql_mode)
 
 
 def rule_ignoring_ddl(
     filters: EventFilters, schema: str, table: str, query: str, type_code: int, old: tuple[str, str] | None = None
 ) -> EventRule | None:
-    """Return the rule that ignores a DDL; None if it is sent.
+    """Return the rule that ignores a DDL; None if it is sent. Some releases parse it even if there is no rule.
 
     `table` is empty for a DDL on a database. A RENAME is matched by the `old` name, unless the release matches the new
     name only. Raise DdlError if TiCDC stops: CDC:ErrTableIneligible for a RENAME of a table that classic TiCDC does not
     know by its old name, CDC:ErrConvertDDLToEventTypeFailed, and `event type … not valid` without a code.
     """
+    if not filters.rules and not filters.release.event_type_from_sql:
+        return None
+    type = event_types.ddl_event_type(type_code, query, filters.release, filters.sql_mode)
     if not filters.rules:
         return None
-    type = event_types.ddl_event_type(type_code, query, filters.release)
     if type == event_types.RENAME_TABLE and filters.release.event_filter_rename != "new-name":
         schema, table = _old_name(filters.release, (schema, table), old)
     if not type:

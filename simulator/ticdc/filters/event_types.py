@@ -134,8 +134,8 @@ def event_class(type: str, release: Release) -> str:
     return "ddl" if type in COMPATIBLE or type in ("create schema", "alter schema") else "incompatible DDL"
 
 
-def ddl_event_type(type_code: int, query: str, release: Release) -> str:
-    """Return the event type of a DDL; empty if it has none.
+def ddl_event_type(type_code: int, query: str, release: Release, sql_mode: frozenset[str] = frozenset()) -> str:
+    """Return the event type of a DDL; empty if it has none. `sql_mode` is the one that its text is read by.
 
     Raise DdlError (CDC:ErrConvertDDLToEventTypeFailed) if the release cannot parse the text.
     """
@@ -144,7 +144,7 @@ def ddl_event_type(type_code: int, query: str, release: Release) -> str:
     from simulator.tidb.parser.ddl import parse_ddl  # the grammar of DDL takes long to import
 
     try:
-        statement = parse_ddl(query)
+        statement = parse_ddl(query, sql_mode)
     except DdlError as error:
         text = f"failed to convert ddl '{query}' to filter event type: {error}"
         raise DdlError(text, "CDC:ErrConvertDDLToEventTypeFailed") from error

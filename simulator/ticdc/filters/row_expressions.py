@@ -149,11 +149,14 @@ def _is_one(value: Value) -> Sql:
 def check_expressions(filters: EventFilters, tables: Sequence[Table]) -> None:
     """Check every expression against every table that it applies to, as TiCDC does when a changefeed is created.
 
-    Some releases check nothing then. Raise ChangefeedError as `check_expression` does.
+    Their syntax is also checked by the changefeed's `sql-mode`, in releases that have one, though rows are filtered
+    without it. Some releases check nothing then. Raise ChangefeedError as `check_expression` does.
     """
     if not filters.release.checks_expressions_first:
         return
     for rule in filters.rules:
+        for expression in rule.setting.expressions:
+            _tree(expression, filters.sql_mode)
         for table in tables:
             if reads_values(rule, table):
                 for expression in rule.setting.expressions:
@@ -188,9 +191,9 @@ def _invalid(expression: str, why: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrInvalidFilterExpression")
 
 
-def _tree(expression: str) -> Node:
+def _tree(expression: str, sql_mode: frozenset[str] = frozenset()) -> Node:
     try:
-        return trees.parse_expression(expression)
+        return trees.parse_expression(expression, sql_mode)
     except SchemaError as error:
         raise _invalid(expression, str(error)) from None
 

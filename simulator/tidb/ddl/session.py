@@ -60,6 +60,9 @@ class Job:
     database: str = ""
     """The current database of the session, empty for none."""
 
+    sql_mode: frozenset[str] = frozenset()
+    """The sql_mode of the session, which TiDB keeps from 8.0 on (tidb#51321)."""
+
     def with_object(self, schema: str, table: str) -> Job:
         return replace(self, schema=schema, table=table)
 

@@ -18,10 +18,10 @@ from simulator.tidb.parser.tokens import tokenize
 
 
 @lru_cache(64)
-def parse_expression(expression: str) -> syntax.Node:
+def parse_expression(expression: str, sql_mode: frozenset[str] = frozenset()) -> syntax.Node:
     """Parse an expression. Raises SchemaError."""
     try:
-        return parse_tokens(expression, tokenize(expression), parse_node)
+        return parse_tokens(expression, tokenize(expression, sql_mode), parse_node, sql_mode=sql_mode)
     except RecursionError:
         raise SchemaError("it is nested too deeply") from None
 

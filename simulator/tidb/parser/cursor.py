@@ -14,7 +14,7 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb import syntax
-from simulator.tidb.parser.reserved import RESERVED
+from simulator.tidb.parser.reserved import FUNCTIONS, RESERVED
 
 T = TypeVar("T")
 
@@ -76,6 +76,7 @@ class Cursor:
         self.charset = charset
         """The charset of the client. TiDB writes it before string literals."""
 
+        self.sql_mode = sql_mode
         self.concatenates = "PIPES_AS_CONCAT" in sql_mode
         """Whether `||` means CONCAT instead of OR."""
 
@@ -138,6 +139,10 @@ class Cursor:
         """Whether the next two tokens are adjacent in the text."""
         here, after = self._tokens[self._index : self._index + 2]
         return self._index + 1 < self._size and after.start == here.end + 1
+
+    def begins_call(self) -> bool:
+        """Whether a `(` follows the next token at once, or after blanks under IGNORE_SPACE."""
+        return self.word_after() == "(" and (self.ignores_space or self.touches_next())
 
     def string_follows(self) -> bool:
         return self._tokens[self._index + 1].token_type is TokenType.STRING
@@ -220,6 +225,8 @@ class Cursor:
             self.unexpected(what)
         if self._is_reserved():
             self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes")
+        if self.word() in FUNCTIONS and self.begins_call() and not self._is_beside_dot():
+            self.fail(f"{self.next_text()} is a function if '(' follows, and a name only between back-quotes")
         return self._any_name()
 
     def _any_name(self) -> str:

@@ -130,24 +130,28 @@ SYNTAX = "parser:1064"
 LONGEST = max(len(phrase) for phrase in (*PARSERS, *NOT_DDL))
 
 
-def parse_ddl(text: str) -> Statement | None:
+def parse_ddl(text: str, sql_mode: frozenset[str] = frozenset()) -> Statement | None:
     """Parse the only statement of the text; returns None for a text without one.
+
+    READING_MODES of `sql_mode` change how it is parsed.
 
     Raises DdlError: `parser:1064` with line and column for what TiDB cannot parse and for a second statement, without
     a code for a statement that is not DDL.
     """
     with parse_errors():
-        tokens = only_statement(text, tokenize(text))
-        return parse_statement(text, tokens, "") if tokens else None
+        tokens = only_statement(text, tokenize(text, sql_mode))
+        return parse_statement(text, tokens, "", sql_mode) if tokens else None
 
 
-def parse_ddl_script(text: str, charset: str = "") -> tuple[Statement, ...]:
+def parse_ddl_script(text: str, charset: str = "", sql_mode: frozenset[str] = frozenset()) -> tuple[Statement, ...]:
     """Parse every statement of the text; raises DdlError as `parse_ddl` does.
 
     `charset` is the client's, utf8mb4 if empty.
     """
     with parse_errors():
-        return tuple(parse_statement(text, tokens, charset) for tokens in split_tokens(tokenize(text)))
+        return tuple(
+            parse_statement(text, tokens, charset, sql_mode) for tokens in split_tokens(tokenize(text, sql_mode))
+        )
 
 
 @contextmanager
@@ -161,14 +165,15 @@ def parse_errors() -> Iterator[None]:
         raise DdlError(TOO_DEEP, SYNTAX) from None
 
 
-def parse_statement(text: str, tokens: list[Token], charset: str) -> Statement:
+def parse_statement(text: str, tokens: list[Token], charset: str, sql_mode: frozenset[str] = frozenset()) -> Statement:
     """Parse the tokens of one statement; raises SchemaError, or DdlError if it is not DDL."""
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         phrase = words[:length]
         if phrase in PARSERS:
             after_phrase, parser = PARSERS[phrase]
-            return parse_tokens(text, tokens[length:] if after_phrase else tokens, parser, charset or "utf8mb4")
+            remaining = tokens[length:] if after_phrase else tokens
+            return parse_tokens(text, remaining, parser, charset or "utf8mb4", sql_mode)
         if phrase in NOT_DDL:
             raise not_ddl_error(" ".join(phrase))
     fail_at_first_words(text, tokens, words, NEXT_WORDS, DDL_NEXT_WORDS)

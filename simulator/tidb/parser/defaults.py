@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from simulator.tidb.parser.clauses import begins_literal, parse_signed_literal
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.operators import parse_expression
+from simulator.tidb.parser.expressions.operators import parse_expression, text_in_any_mode
 from simulator.tidb.restore.names import quote_name, restore_table_name
 from simulator.tidb.syntax.definitions import ColumnDefault, Expression
 
@@ -52,8 +52,13 @@ def parse_call(cursor: Cursor) -> ColumnDefault:
         now = parse_now(cursor)
         restored = now.restored if now.restored.startswith("CURRENT_TIMESTAMP") else f"({now.restored})"
         return ColumnDefault("expression", now.text, restored)
-    restored = parse_sequence(cursor) or parse_function(cursor)
-    return ColumnDefault("expression", cursor.text_since(start), f"({restored})")
+    restored = _parse_function_or_sequence(cursor)
+    text = text_in_any_mode(cursor, start, restored, _parse_function_or_sequence)
+    return ColumnDefault("expression", text, f"({restored})")
+
+
+def _parse_function_or_sequence(cursor: Cursor) -> str:
+    return parse_sequence(cursor) or parse_function(cursor)
 
 
 def parse_now(cursor: Cursor) -> Expression:

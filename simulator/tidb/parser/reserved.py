@@ -65,3 +65,12 @@ WIDTH WITHOUT X509
 """.split()
 )
 """TiDB v6.5: words of the grammar that may name a column but no function (pkg/parser/parser.y)."""
+
+FUNCTIONS = frozenset(
+    """
+    CAST CURDATE CURTIME DATE_ADD DATE_SUB EXTRACT NOW POSITION SUBSTR SUBSTRING TRIM BIT_AND BIT_OR BIT_XOR
+    GROUP_CONCAT MAX MIN STD STDDEV STDDEV_POP STDDEV_SAMP SUM VARIANCE VAR_POP VAR_SAMP APPROX_COUNT_DISTINCT
+    APPROX_PERCENTILE COUNT MID SYSDATE TRANSLATE
+    """.split()
+)
+"""Words that are no names if `(` follows them, under IGNORE_SPACE also after blanks (pkg/parser/misc.go, btFuncTokenMap)."""

@@ -67,8 +67,8 @@ def parse_sql(
 ) -> syntax.SqlStatement | None:
     """Parse the only statement of the text; returns None for a text without one.
 
-    ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of
-    `sql_mode` change how the text is parsed. `parameters` are the values of the `?` of a prepared statement.
+    READING_MODES of `sql_mode` change how the text is parsed. `parameters` are the values of the `?` of a prepared
+    statement.
 
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated. Raises DdlError for DDL that is wrong in itself.
@@ -77,8 +77,6 @@ def parse_sql(
         tokens = only_statement(text, (tokenize if parameters is None else _prepared_tokens)(text, sql_mode))
         if not tokens:
             return None
-        if "ANSI_QUOTES" in sql_mode:
-            tokens = [_as_quoted_name(text, token) for token in tokens]
         try:
             return _parse_statement(text, tokens, sql_mode, parameters)
         except SchemaError as error:
@@ -148,14 +146,6 @@ def _parse_statement(
             remaining = tokens[length:] if after_phrase else tokens
             return parse_tokens(text, remaining, parser, sql_mode=sql_mode, parameters=parameters)
     fail_at_first_words(text, tokens, words, NEXT_WORDS, SIMULATED_NEXT_WORDS)
-
-
-def _as_quoted_name(text: str, token: Token) -> Token:
-    """Convert a string in double quotes to a name, for ANSI_QUOTES."""
-    if token.token_type is not TokenType.STRING or text[token.start] != '"':
-        return token
-    name = text[token.start + 1 : token.end].replace('""', '"')
-    return Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, token.end)
 
 
 def _unclosed_parenthesis(text: str, tokens: Sequence[Token], error: SchemaError) -> SchemaError:

@@ -65,7 +65,8 @@ class WithoutEscapes(Tokenizer):
 
 
 def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
-    """Return the tokens of a text, with versioned comments opened, under NO_BACKSLASH_ESCAPES of `sql_mode` or not.
+    """Return the tokens of a text, with versioned comments opened, as NO_BACKSLASH_ESCAPES and ANSI_QUOTES of `sql_mode`
+    have it.
 
     Raises SchemaError for an unclosed quote or comment, and for a text that is not valid Unicode.
     """
@@ -73,11 +74,19 @@ def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
     check_size(sql)
     tokenizer = (WithoutEscapes if "NO_BACKSLASH_ESCAPES" in sql_mode else Tokenizer)(MYSQL)
     try:
-        return join_phrases(open_comments(sql, split_number_sums(sql, tokenizer.tokenize(sql))))
+        tokens = join_phrases(open_comments(sql, split_number_sums(sql, tokenizer.tokenize(sql))))
     except SqlglotError:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
         raise SchemaError(f"{position(sql, start)}: {tokenizer_message(sql, start)}") from None
+    return [as_name(sql, token) for token in tokens] if "ANSI_QUOTES" in sql_mode else tokens
+
+
+def as_name(sql: str, token: Token) -> Token:
+    """Return a string in double quotes as a name, whose escapes count as in a string (tidb pkg/parser/lexer.go Lex)."""
+    if token.token_type is not TokenType.STRING or sql[token.start] != '"':
+        return token
+    return Token(TokenType.IDENTIFIER, token.text, token.line, token.col, token.start, token.end)
 
 
 def split_number_sums(sql: str, tokens: list[Token]) -> list[Token]:

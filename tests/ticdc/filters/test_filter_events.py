@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -220,8 +221,18 @@ def test_an_expression_must_suit_its_table(expression: str, code: str, text: str
         with pytest.raises(ChangefeedError, match=text) as caught:
             ask()
         assert caught.value.code == code
-    check_expressions(made, [LOG])
     assert sent(SHOP, made, (None, ONE)) == [0]
+
+
+def test_the_syntax_of_every_expression_is_checked_first_whatever_the_tables_are() -> None:
+    """It is also read by the changefeed's sql-mode (tiflow v7.5.2 pkg/filter/expr_filter.go verify)."""
+    check_expressions(filters(rule("shop.goods", delete="age > 3")), [LOG])
+    with pytest.raises(ChangefeedError, match="There is a syntax error in"):
+        check_expressions(filters(rule("shop.goods", delete="age >")), [LOG])
+    made = filters(rule("shop.goods", delete="name = concat('a' \"b\")"))
+    check_expressions(made, [SHOP])
+    with pytest.raises(ChangefeedError, match="There is a syntax error in"):
+        check_expressions(replace(made, sql_mode=frozenset({"ANSI_QUOTES"})), [SHOP])
 
 
 def test_every_event_that_a_release_names_is_a_type_of_its_own() -> None:

@@ -179,6 +179,18 @@ def test_the_sql_mode_changes_how_a_text_is_read() -> None:
     assert parse_sql("SELECT NOT 1 = 2", frozenset(("HIGH_NOT_PRECEDENCE",))) != parse_sql("SELECT NOT 1 = 2")
 
 
+def test_some_functions_are_no_names_where_a_parenthesis_follows() -> None:
+    """TiDB: pkg/parser/misc.go isTokenIdentifier; a blank between them helps, unless the sql_mode has IGNORE_SPACE."""
+    text = "CREATE TABLE {} (a INT, INDEX {} (a))"
+    assert parse_sql(text.format("count", "now")) and parse_sql(text.format("d.count", "`now`"), IGNORE_SPACE)
+    for wrong, mode in (("CREATE TABLE count(a INT)", NO_MODE), (text.format("t", "now"), IGNORE_SPACE)):
+        with pytest.raises(SqlError, match="is a function if"):
+            parse_sql(wrong, mode)
+
+
+NO_MODE, IGNORE_SPACE = frozenset[str](), frozenset({"IGNORE_SPACE"})
+
+
 SCRIPT = """-- a comment; with a semicolon
 # and another; one
 CREATE TABLE t (a INT); INSERT INTO t VALUES

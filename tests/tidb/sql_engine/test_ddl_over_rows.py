@@ -290,16 +290,6 @@ def test_an_ambiguous_local_time_is_resolved_as_in_tidb(zone: str, local: str, s
     assert rows(played(f"{script}; ALTER TABLE t MODIFY a TIMESTAMP NULL").upstream, "t") == stored
 
 
-def test_ddl_that_only_parses_with_ansi_quotes_stops_the_changefeed() -> None:
-    """TiCDC parses a job's text itself (tiflow cdc/owner/ddl_sink.go, addSpecialComment)."""
-    with TiCDC("v8.0.0", config={"force-replicate": True}) as ticdc:
-        with pytest.raises(SqlError, match="TiCDC parses DDL without sql_mode, and stops"):
-            ticdc.execute("USE test; SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE \"t\" (a INT)")
-    with TiCDC("v8.0.0", config={"force-replicate": True}) as ticdc:
-        ticdc.execute("USE test; SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE t (a INT)")
-        assert ticdc.execute('INSERT INTO "t" ("a") VALUES (1)').affected == 1
-
-
 @pytest.mark.parametrize(
     ("release", "sizes"),
     [

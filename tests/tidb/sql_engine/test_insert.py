@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.upstreams import cases, changes, played, refused, rows_in, shown
+from support.upstreams import cases, changes, in_test, played, refused, rows_in, shown
 
+from simulator.releases import find
 from simulator.tidb.sql_engine.changes.delimited_text import rows_of
 from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.tidb.syntax.load_data import DelimitedText
@@ -235,9 +236,14 @@ def test_missing_columns_take_their_defaults() -> None:
 
 
 def test_null_in_an_insert_of_one_row_is_an_error_without_ignore() -> None:
-    """pkg/executor/select.go, ResetContextOfStmt: isSingleInsert."""
-    lenient = played("SET sql_mode = ''; CREATE TABLE n (a INT NOT NULL, b INT NOT NULL)").upstream
+    """pkg/executor/select.go, ResetContextOfStmt: isSingleInsert. v8.0 takes it, v7.5.7 does not, as measured."""
+    script = "SET sql_mode = ''; CREATE TABLE n (a INT NOT NULL, b INT NOT NULL)"
+    lenient = played(script).upstream
     assert refused("INSERT INTO n VALUES (NULL, 1)", lenient).startswith("1048 ")
+    taken = [
+        not refused(f"{script}; INSERT INTO n VALUES (NULL, 1)", in_test(find(name))) for name in ("v7.5.7", "v8.0.0")
+    ]
+    assert taken == [False, True]
     outcome = played("INSERT INTO n (a) VALUES (1)", lenient)
     assert rows_in(outcome.upstream, "n") == [("1", "0")]
     assert outcome.warnings == ("1364 Field 'b' doesn't have a default value",)

@@ -66,16 +66,18 @@ def create_table(statement: syntax.CreateTable, text: str, session: Session) -> 
     if statement.temporary == "local":
         return session.without_jobs(TEMPORARY)
     query = rewrite_statement(statement, text, table)
-    job = new_job(parse_rewritten(statement, text, query), query, session)
+    job = new_job(parse_rewritten(statement, text, query, session.sql_mode), query, session)
     return ExecutionResult((job,), (), with_table(catalog, table))
 
 
-def parse_rewritten(statement: syntax.CreateTable, text: str, query: str) -> syntax.CreateTable:
+def parse_rewritten(
+    statement: syntax.CreateTable, text: str, query: str, sql_mode: frozenset[str]
+) -> syntax.CreateTable:
     """Return the statement of a rewritten query, as TiCDC reads it in the job."""
     if query == text:
         return statement
     try:
-        return parse_tokens(query, tokenize(query), parse_create_table)
+        return parse_tokens(query, tokenize(query, sql_mode), parse_create_table, sql_mode=sql_mode)
     except SchemaError:  # with an INTERVAL and its partitions, TiDB writes the partitions twice
         return statement
 

@@ -12,7 +12,7 @@ from simulator.tidb.model.charsets import canonical_charset
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, parse_aggregate, parse_window
 from simulator.tidb.parser.expressions.times import TIME_FORMS
-from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
+from simulator.tidb.parser.reserved import FUNCTIONS, NOT_CALLED, RESERVED
 from simulator.tidb.restore.expressions import restore_node
 from simulator.tidb.restore.names import restore_table_name
 
@@ -41,7 +41,8 @@ def parse_cast_type(cursor: Cursor) -> str:
     if word not in ("DATE", "YEAR", "JSON", "DOUBLE", "REAL"):
         cursor.unexpected(ACCEPTED)
     cursor.take()
-    return "DOUBLE" if word == "REAL" else word
+    real = "FLOAT" if cursor.real_is_float else "DOUBLE"
+    return real if word == "REAL" else word
 
 
 def _parse_float_or_vector(cursor: Cursor) -> str:
@@ -231,17 +232,11 @@ WITHOUT_PARENTHESES = frozenset(
 )
 """Functions that need no `()`. NEXT only as NEXT VALUE FOR."""
 
-TOUCHING = frozenset(
-    """
-    CAST CURDATE CURTIME DATE_ADD DATE_SUB EXTRACT NOW POSITION SUBSTR SUBSTRING TRIM BIT_AND BIT_OR BIT_XOR
-    GROUP_CONCAT MAX MIN STD STDDEV STDDEV_POP STDDEV_SAMP SUM VARIANCE VAR_POP VAR_SAMP APPROX_COUNT_DISTINCT
-    APPROX_PERCENTILE
-    """.split()
-)
-"""Functions whose `(` must follow the name without a blank."""
-
 GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))
 """Functions that have a grammar of their own only if `(` follows the name without a blank."""
+
+TOUCHING = FUNCTIONS - GENERIC_APART
+"""Functions whose `(` must follow the name without a blank."""
 
 
 def is_function(cursor: Cursor) -> bool:
@@ -257,7 +252,7 @@ def parse_call(cursor: Cursor) -> syntax.Node:
     word = cursor.word()
     if word == "NEXT":
         return _parse_next_value(cursor)
-    touching = cursor.touches_next() or cursor.ignores_space and cursor.word_after() == "("
+    touching = cursor.begins_call()
     at = cursor.next_token()
     cursor.take()
     if word in TOUCHING and not touching:

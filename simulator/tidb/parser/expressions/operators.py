@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from sqlglot.tokens import Token
+
 from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, canonical_collation
+from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_assignment, begins_subquery, parse_assignment, parse_atom
 from simulator.tidb.parser.expressions.times import parse_unit
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.expressions import restore_list, restore_node
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
@@ -45,10 +49,28 @@ def parse_expression_with(cursor: Cursor, parser: Callable[[Cursor], syntax.Node
     """Parse an expression with `parser`; raises SchemaError, also for one that is nested too deeply."""
     start = cursor.next_token()
     try:
-        node = parser(cursor)
-        return syntax.Expression(cursor.text_since(start), restore_node(node))
+        restored = restore_node(parser(cursor))
+        return syntax.Expression(
+            text_in_any_mode(cursor, start, restored, lambda again: restore_node(parser(again))), restored
+        )
     except RecursionError:
         cursor.fail("this expression is nested too deeply", start)
+
+
+def text_in_any_mode(cursor: Cursor, start: Token, restored: str, parser: Callable[[Cursor], str]) -> str:
+    """Return the text since a token, or `restored` if the text means something else without the sql_mode.
+
+    `parser` returns the restored text. TiDB stores what it restores, and parses it without a mode (tidb v8.5
+    pkg/util/generatedexpr/generated_expr.go, pkg/planner/core/logical_plan_builder.go BuildDataSourceFromView).
+    """
+    text = cursor.text_since(start)
+    if cursor.sql_mode.isdisjoint(READING_MODES):
+        return text
+    try:
+        again = Cursor(text, tokenize(text), cursor.grammar, cursor.charset)
+        return text if parser(again) == restored and again.at_end() else restored
+    except SchemaError:
+        return restored
 
 
 def parse_parenthesised(cursor: Cursor) -> syntax.Expression:
@@ -68,12 +90,12 @@ def parse_node(cursor: Cursor, weakest: int = 1) -> syntax.Node:
     return node
 
 
-def parse_simple_node(cursor: Cursor) -> syntax.Node:
-    """Parse an operand with the signs before it and COLLATE after it."""
+def parse_simple_node(cursor: Cursor, alone: bool = False) -> syntax.Node:
+    """Parse an operand with the signs before it and COLLATE after it, and, unless it is `alone`, those that `||` joins."""
     word = cursor.word()
     if word in ("!", "~", "-", "+", "BINARY") or word == "NOT" and cursor.negates_early:
         cursor.take()
-        node: syntax.Node = syntax.Unary("!" if word == "NOT" else word, parse_simple_node(cursor))
+        node: syntax.Node = syntax.Unary("!" if word == "NOT" else word, parse_simple_node(cursor, alone=True))
     else:
         node = parse_atom(cursor)
     while cursor.accept("COLLATE"):
@@ -81,8 +103,8 @@ def parse_simple_node(cursor: Cursor) -> syntax.Node:
         if canonical_collation(name) not in COLLATIONS:
             raise SchemaError(f"Unknown collation: '{name}'", number=1273)
         node = syntax.Collate(node, canonical_collation(name))
-    if cursor.concatenates and cursor.accept("||"):
-        return syntax.Call("CONCAT", (node, parse_simple_node(cursor)))
+    while cursor.concatenates and not alone and cursor.accept("||"):
+        node = syntax.Call("CONCAT", (node, parse_simple_node(cursor, alone=True)))
     return node
 
 

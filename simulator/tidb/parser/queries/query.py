@@ -12,6 +12,7 @@ from simulator.tidb import syntax
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import parse_order, restore_order
 from simulator.tidb.parser.expressions.atoms import OPERATORS
+from simulator.tidb.parser.expressions.operators import text_in_any_mode
 from simulator.tidb.parser.queries.select import ParsedLimit, ParsedSelect, ParsedWith, parse_limit, parse_select
 from simulator.tidb.restore.names import quote_name
 
@@ -46,7 +47,9 @@ def parse_query(cursor: Cursor) -> syntax.EmbeddedQuery:
     start = cursor.next_token()
     try:
         query = parse_any_query(cursor)
-        return syntax.EmbeddedQuery(cursor.text_since(start), _restore_operand(query), query_tree(query))
+        restored = _restore_operand(query)
+        text = text_in_any_mode(cursor, start, restored, lambda again: _restore_operand(parse_any_query(again)))
+        return syntax.EmbeddedQuery(text, restored, query_tree(query))
     except RecursionError:
         cursor.fail("this query is nested too deeply", start)
 
