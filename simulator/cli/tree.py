@@ -400,6 +400,7 @@ def compare(a: str, b: str, **options: Any) -> int:
 @click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of a jdbc: database.")
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
+@shared.time_zone("[default: the truth's, else System, which is UTC]")
 @click.option(
     "--schema-registry",
     metavar="URL",

@@ -90,7 +90,7 @@ V4_0_10 = replace(V4_0_9, name="v4.0.10", options=V4_0_9.options | {"?auto-creat
 
 V4_0_11 = replace(V4_0_10, name="v4.0.11", avro_refuses_floats=False)
 
-V4_0_13 = replace(V4_0_11, name="v4.0.13", max_batch_size=16, avro_zero_dates=True)
+V4_0_13 = replace(V4_0_11, name="v4.0.13", max_batch_size=16, avro_zero_dates=True, avro_instants=True)
 
 V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_names.SASL)
 

@@ -63,6 +63,7 @@ V6_1_0 = replace(
     protocols=V6_0_0.protocols | {"flat-avro"},
     avro_records="columns",
     avro_zero_dates=False,
+    avro_instants=False,
     avro_registry_tls=False,
     tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
 )

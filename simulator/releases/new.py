@@ -211,6 +211,7 @@ V9_0_0_BETA_2 = replace(
 
 V9_0_0_BETA_1 = replace(
     V9_0_0_BETA_2,
+    rows_in_server_zone=False,
     name="v9.0.0-beta.1",
     generated_get_key_bits=True,
     handle_joins_unique=False,

@@ -20,6 +20,13 @@ class RowBehaviours:
         "encoding/json",
         protocols=("open-protocol",),
     )
+    rows_in_server_zone: bool = ROWS(
+        "Whether TIMESTAMPs of rows are in the time zone of TiCDC's servers, `--tz` ((not in 9.0.0-beta.1: %s, %s)); "
+        "elsewhere they are in UTC",
+        "cdc/entry/codec.go unflatten",
+        "pkg/eventservice/event_service.go",
+        first=True,
+    )
     primary_is_unique: bool = ROWS(
         "Whether columns of the primary index also get the UniqueKey bit ((classic before 7.5.2, and 7.6: %s))",
         "cdc/model/schema_storage.go",

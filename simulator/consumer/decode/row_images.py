@@ -91,7 +91,7 @@ def _image(
             unknown
             if column.name not in places
             else _with_nulls(
-                connect_cells(cut.cells(places[column.name]), column, kinds[column.name])
+                connect_cells(cut.cells(places[column.name]), column, kinds[column.name], fidelity.time_zone)
                 if connect[column.name]
                 else _texts(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity),
                 column,

@@ -89,7 +89,7 @@ def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) 
         yield f"  uri     {example.uri}"
     if example.config:
         yield f"  config  {example.config.replace(chr(10), '; ')}"
-    for label, value in (("job", example.job_text), ("client", example.charset)):
+    for label, value in (("tz", example.time_zone), ("job", example.job_text), ("client", example.charset)):
         if value:
             yield f"  {label:<7} {value}"
     yield f"  else as in {base}"

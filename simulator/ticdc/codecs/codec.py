@@ -126,6 +126,9 @@ class Fidelity:
     milliseconds: bool = False
     """Whether commit-ts are sent in milliseconds."""
 
+    time_zone: str = ""
+    """The zone of rows whose TIMESTAMPs are sent as instants; empty if they are sent as they are."""
+
     member_names: bool = False
     """Whether ENUM and SET are sent by name, not as numbers."""
 

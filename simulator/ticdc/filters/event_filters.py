@@ -51,11 +51,16 @@ class EventFilters:
     rules: tuple[EventRule, ...]
     release: Release
     case_sensitive: bool = False
+    time_zone: str = ""
+    """The zone in which expressions see TIMESTAMPs and times; empty for UTC."""
+
     warnings: tuple[str, ...] = ()
     """One line for each rule that TiCDC accepts and cannot use."""
 
 
-def event_filters(settings: Sequence[EventFilter], release: Release, case_sensitive: bool = False) -> EventFilters:
+def event_filters(
+    settings: Sequence[EventFilter], release: Release, case_sensitive: bool = False, time_zone: str = ""
+) -> EventFilters:
     """Return the filters of these settings.
 
     Raise ChangefeedError: CDC:ErrInvalidIgnoreEventType for a name in `ignore-event` that the release does not have,
@@ -76,7 +81,7 @@ def event_filters(settings: Sequence[EventFilter], release: Release, case_sensit
             where = f"filter.event-filters[{number}]"
             warnings.append(f"{where}: ignore-event and ignore-sql have no effect, TiCDC only logs: {error}")
             rules.append(EventRule(number, setting, *_matchers(setting, release, case_sensitive), frozenset()))
-    return EventFilters(tuple(rules), release, case_sensitive, tuple(warnings))
+    return EventFilters(tuple(rules), release, case_sensitive, time_zone, tuple(warnings))
 
 
 def rule_ignoring_ddl(
