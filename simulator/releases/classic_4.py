@@ -24,7 +24,7 @@ V4_0_2 = replace(
     open_partition_ids=True,
     ddl_text="marked",
     ddl_mark="/*!90000 ",
-    options=V4_0_0.options | {"scheduler"},
+    options=V4_0_0.options | option_names.SCHEDULER,
     protocols=V4_0_0.protocols | {"canal", "default"},
 )
 

@@ -55,7 +55,7 @@ V6_1_0 = replace(
     renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
-        V6_0_0.options - {"scheduler", "?registry"}
+        V6_0_0.options - option_names.SCHEDULER - {"?registry"}
         | option_names.KERBEROS
         | option_names.AVRO_MODES
         | {"sink.schema-registry", "sink.dispatchers.partition"}
@@ -203,7 +203,7 @@ V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
     foreign_key_checks=True,
-    options=V6_5_0.options | {"scheduler", "?required-acks", "sink.enable-kafka-sink-v2"},
+    options=V6_5_0.options | option_names.SPANS_6_6 | {"?required-acks", "sink.enable-kafka-sink-v2"},
     client_error="CDC:ErrKafkaNewProducer",
 )
 

@@ -92,7 +92,13 @@ V8_5_4 = replace(
     avro_null_text="text",
     avro_sorts_columns="mixed-up",
     debezium_statements=True,
-    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY | option_names.CSV_HEADER,
+    options=(
+        classic_7_8.V8_5_4.options - {"scheduler.region-per-span"}
+        | option_names.ROW_KEY
+        | option_names.CSV_HEADER
+        | option_names.SPANS_BY_COUNT
+        | option_names.BALANCE
+    ),
 )
 
 V8_5_5 = replace(
@@ -105,6 +111,7 @@ V8_5_5 = replace(
     canal_text_null=False,
     canal_blank_old_values=False,
     debezium_null_enum="default",
+    options=V8_5_4.options | option_names.FORCE_SPLIT,
 )
 
 V8_5_6 = replace(
@@ -206,7 +213,7 @@ V9_0_0_BETA_2 = replace(
     avro_selectors=False,
     debezium_virtual_columns=True,
     debezium_selectors="ignored",
-    options=V8_5_4.options - option_names.ROW_KEY,
+    options=V8_5_4.options - option_names.ROW_KEY - option_names.BALANCE | option_names.SPANS_BY_NODE,
 )
 
 V9_0_0_BETA_1 = replace(
@@ -229,7 +236,7 @@ V9_0_0_BETA_1 = replace(
     canal_zero_null=True,
     canal_whole_seconds=True,
     storage_version_is_update_ts=False,
-    options=V9_0_0_BETA_2.options - option_names.CSV_HEADER,
+    options=V9_0_0_BETA_2.options - option_names.CSV_HEADER - option_names.SPANS_BY_COUNT,
     # their encoders do not build (pkg/sink/codec/encoder_builder.go)
     protocols=V9_0_0_BETA_2.protocols - {"debezium", "simple", "avro", "flat-avro"},
 )

@@ -129,6 +129,30 @@ def _batches(settings: ChangefeedSettings) -> None:
         raise _replica(f"{text}%d%!(EXTRA int={MAX_BATCH})")
 
 
+SPAN_LIMITS: Mapping[str, tuple[Callable[[float], bool], str]] = {
+    "region-threshold": (lambda value: value >= 0, "larger than 0"),
+    "write-key-threshold": (lambda value: value >= 0, "larger than 0"),
+    "split-number-per-node": (lambda value: value > 0, "larger than 0"),
+    "scheduling-task-count-per-node": (lambda value: value >= 0, "larger than 0"),
+    "region-count-per-span": (lambda value: value > 0, "larger than 0"),
+    "region-count-refresh-interval": (lambda value: value > 0, "larger than 0"),
+    "balance-score-threshold": (lambda value: value > 0, "larger than 0"),
+    "min-traffic-percentage": (lambda value: 0 < value < 1, "between 0 and 1"),
+    "max-traffic-percentage": (lambda value: value > 1, "greater than 1"),
+}
+"""Which values of `[scheduler]` TiCDC takes, and what it says to others (pkg/config/scheduler_config.go)."""
+
+
+def _spans(settings: ChangefeedSettings) -> None:
+    if not settings.file_value("scheduler", "enable-table-across-nodes"):
+        return
+    for name, (accepts, limit) in SPAN_LIMITS.items():
+        value = settings.file.values.get(("scheduler", name))
+        number = go.parse_duration(value) if isinstance(value, str) else value
+        if isinstance(number, int | float) and not accepts(number):
+            raise ChangefeedError(f"{name} must be {limit}")
+
+
 def _events(settings: ChangefeedSettings) -> None:
     names = settings.release.event_filter_names
     for rule in filter_rows(settings):
@@ -164,5 +188,5 @@ def _sink(text: str) -> ChangefeedError:
 
 CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (
     *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
-    *(_batches, _events),
+    *(_spans, _batches, _events),
 )
