@@ -20,10 +20,10 @@ from simulator.ticdc.changefeed.keys import (
     KAFKA,
     KEYS,
     NOT_RELEASED,
-    UNRELEASED,
     STORAGE_PARAMETERS,
     STORAGE_SCHEMES,
     TAKES,
+    UNRELEASED,
     Value,
     option,
 )
