@@ -283,7 +283,8 @@ def serve(**options: Any) -> int:
     return work(options)
 
 
-PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro"])
+PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro", "maxwell"])
+LISTED = ", ".join(PROTOCOLS.choices)
 
 
 @commands.command()
@@ -291,7 +292,9 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-a
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
-@click.option("--protocol", type=PROTOCOLS, help="By default recognised from each message.")
+@click.option(
+    "--protocol", type=PROTOCOLS, metavar="NAME", help=f"One of {LISTED}.  By default recognised from each message."
+)
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 @click.option(
     "--schema-registry", metavar="URL", help="The registry with the schemas of the messages (protocols in Avro)."
@@ -351,7 +354,12 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 @commands.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--protocol", type=PROTOCOLS, help="By default recognised from the first message.")
+@click.option(
+    "--protocol",
+    type=PROTOCOLS,
+    metavar="NAME",
+    help=f"One of {LISTED}.  By default recognised from the first message.",
+)
 @click.option(
     "--consider",
     "considered",
@@ -518,7 +526,8 @@ def table(name: str, **options: Any) -> None:
 @click.option(
     "--protocol",
     type=click.Choice([*PROTOCOLS.choices, "csv"], case_sensitive=False),
-    help="Only what concerns a changefeed with this protocol.",
+    metavar="NAME",
+    help=f"Only what concerns a changefeed with this protocol: {LISTED}, or csv.",
 )
 @click.option("--config", type=PATH, metavar="FILE", help="Only what concerns a changefeed with this changefeed.toml.")
 @click.option(

@@ -86,7 +86,13 @@ V4_0_9 = replace(
     batch_size_sets_bytes=True,
 )
 
-V4_0_10 = replace(V4_0_9, name="v4.0.10", options=V4_0_9.options | {"?auto-create-topic"}, batch_size_sets_bytes=False)
+V4_0_10 = replace(
+    V4_0_9,
+    name="v4.0.10",
+    maxwell_lengths=False,
+    options=V4_0_9.options | {"?auto-create-topic"},
+    batch_size_sets_bytes=False,
+)
 
 V4_0_11 = replace(V4_0_10, name="v4.0.11", avro_refuses_floats=False)
 

@@ -27,6 +27,7 @@ RESTORED_TEXT: dict[str, Any] = dict(
 V5_0_0 = replace(
     V4_0_9,
     name="v5.0.0",
+    maxwell_lengths=False,
     options=V4_0_9.options | {"?auto-create-topic"},
     batch_size_sets_bytes=False,
     old_value=True,

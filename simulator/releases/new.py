@@ -92,6 +92,8 @@ V8_5_4 = replace(
     avro_null_text="text",
     avro_sorts_columns="mixed-up",
     debezium_statements=True,
+    # which ParseSinkProtocolFromString knows and no encoder is for (pkg/sink/codec/builder.go)
+    protocols=classic_7_8.V8_5_4.protocols - {"maxwell", "canal", "craft"},
     options=(
         classic_7_8.V8_5_4.options - {"scheduler.region-per-span"}
         | option_names.ROW_KEY

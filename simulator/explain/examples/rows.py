@@ -209,6 +209,13 @@ RANGES = "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION
 ADDED = "ALTER TABLE t ADD PARTITION (PARTITION q VALUES LESS THAN (99))"
 AT_START = "[sink]\nsend-all-bootstrap-at-start = true"
 
+MAXWELL = "protocol=maxwell&partition-num=1"
+MAXWELL_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "maxwell_lengths": (ReleaseExample((insert(id=1),), uri=MAXWELL),),
+    "maxwell_batches": (ReleaseExample((insert(id=1) + insert(id=2),), uri=MAXWELL),),
+    "maxwell_crashes_on_databases": (ReleaseExample(("CREATE DATABASE a",), uri=MAXWELL),),
+}
+
 SIMPLE_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "simple_origin_defaults": (
         ReleaseExample(
