@@ -169,7 +169,9 @@ V26_3_1 = replace(
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
     avro_delete="nothing",
-    options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES - option_names.SPOOL,
+    options=(
+        V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES - option_names.SPOOL | option_names.ACTIVE_ACTIVE
+    ),
 )
 
 V26_3_3 = replace(

@@ -184,6 +184,11 @@ BALANCE = frozenset(
 FORCE_SPLIT = frozenset({"scheduler.force-split", "scheduler.region-count-refresh-interval"})
 """The new architecture, 8.5.5+."""
 
+ACTIVE_ACTIVE = frozenset(
+    {"enable-active-active", "active-active-progress-interval", "active-active-sync-stats-interval"}
+)
+"""The new architecture, 26.3.1+."""
+
 EVENT_COLLECTOR = frozenset(
     {*("event-collector-batch-count", "event-collector-batch-bytes"), "consistent.event-collector-batch-count"}
 )

@@ -143,6 +143,32 @@ SPAN_LIMITS: Mapping[str, tuple[Callable[[float], bool], str]] = {
 """Which values of `[scheduler]` TiCDC takes, and what it says to others (pkg/config/scheduler_config.go)."""
 
 
+def _active_active(settings: ChangefeedSettings) -> None:
+    # ticdc v26.3.1 pkg/config/replica_config.go ValidateAndAdjust
+    if not option_names.ACTIVE_ACTIVE <= settings.release.options:
+        return
+    for name, least, limit in (
+        ("progress-interval", 1, "larger than 0"),
+        ("sync-stats-interval", 0, "larger than or equal to 0"),
+    ):
+        value = settings.file.values.get(("(top level)", f"active-active-{name}"))
+        number = go.parse_duration(value) * 1e9 if isinstance(value, str) else value
+        if isinstance(number, int | float) and number < least:
+            raise _replica(f"the active-active-{name} must be {limit}")
+    if not settings.file_value("(top level)", "enable-active-active"):
+        return
+    if not settings.file_value("(top level)", "bdr-mode"):
+        raise _replica("enable-active-active requires bdr-mode to be true")
+    if settings.uri.scheme not in (*DATABASES, *STORAGE_SCHEMES):
+        raise _replica("enable-active-active only supports tidb sink and storage sink")
+    if settings.file_value("consistent", "level") not in (None, "", "none"):
+        raise _replica("enable-active-active is incompatible with redo log/consistency feature, please disable redo")
+    raise ChangefeedError(
+        "enable-active-active is not simulated: it takes tables with ACTIVE_ACTIVE = 'ON' alone, which TiDB makes here of "
+        "no statement; accepted: false"
+    )
+
+
 def _spans(settings: ChangefeedSettings) -> None:
     if not settings.file_value("scheduler", "enable-table-across-nodes"):
         return
@@ -188,5 +214,5 @@ def _sink(text: str) -> ChangefeedError:
 
 CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (
     *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
-    *(_spans, _batches, _events),
+    *(_active_active, _spans, _batches, _events),
 )

@@ -541,3 +541,36 @@ def test_what_lies_on_a_branch_is_known_by_name(table: str, key: str, architectu
 def test_a_parameter_of_a_branch_is_ignored() -> None:
     (warning,) = loaded("v26.3.4", f"{OPEN}&debezium-include-start-ts=true", architecture="new").warnings
     assert warning.startswith("sink-uri: debezium-include-start-ts is ignored: it is of TiCDC's master")
+
+
+FILES, ACTIVE = "file:///tmp/f?protocol=canal-json", "enable-active-active = true\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "uri", "toml", "text"),
+    [
+        ("v26.3.1", OPEN, ACTIVE, "invalid replica config, enable-active-active requires bdr-mode to be true"),
+        (
+            "v26.3.4",
+            OPEN,
+            ACTIVE + "bdr-mode = true",
+            "invalid replica config, enable-active-active only supports tidb",
+        ),
+        ("v26.3.1", FILES, ACTIVE + "bdr-mode = true", "enable-active-active is not simulated: it takes tables with"),
+        (
+            "v26.3.1",
+            OPEN,
+            "active-active-progress-interval = '0s'",
+            "invalid replica config, the active-active-progress",
+        ),
+        ("v8.5.7", OPEN, ACTIVE, "component TiCDC changefeed's config file changefeed.toml contained unknown"),
+    ],
+)
+def test_active_active_is_refused(release: str, uri: str, toml: str, text: str) -> None:
+    """ticdc v26.3.1: pkg/config/replica_config.go ValidateAndAdjust."""
+    assert refused(release, uri, toml, "new")[1].startswith(text)
+
+
+def test_the_intervals_of_active_active_have_no_effect_on_kafka() -> None:
+    toml = "active-active-sync-stats-interval = '0s'\nactive-active-progress-interval = '1m'"
+    assert all("database sinks only" in line for line in loaded("v26.3.1", OPEN, toml, "new").warnings)
