@@ -16,7 +16,7 @@ from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, INPUT, PATH, PORT
 from simulator.cli.output import complain
 from simulator.errors import UserError
-from simulator.settings import AUTO, PLACES, to_duration_ms
+from simulator.settings import AUTO, CHARSETS, PLACES, to_duration_ms
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -103,13 +103,16 @@ def diff(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
 @click.option("--until", "last", metavar="STEP", help="Stop after this step.")
+@click.option(
+    "--charset", type=click.Choice(list(CHARSETS)), help="The character set of a file of SQL.  [default: utf8mb4]"
+)
 @shared.play(
     "the Pos of its first snapshot's metadata, else 2025-01-01",
     "1m for a snapshot, a millisecond for a transaction of SQL",
     f"the commit-ts of rows that differ between snapshots, {shared.SQL_SEED}",
     "scenario's",
 )
-def run(file: Path, **options: Any) -> None:
+def run(file: Path, charset: str | None, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
     A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). SQL is what a
@@ -128,7 +131,7 @@ def run(file: Path, **options: Any) -> None:
 
     if file == STANDARD_STREAM and sys.stdin.isatty():
         complain(["reading SQL from the terminal; Ctrl-D ends it"])
-    run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
+    run_scenario(scenario.load(library.file_of(file), charset), options, "run", str(file))
 
 
 @commands.command()

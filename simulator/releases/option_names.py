@@ -194,6 +194,17 @@ EVENT_COLLECTOR = frozenset(
 )
 """The new architecture, 8.5.8."""
 
+UNRELEASED = frozenset(
+    {
+        *("?debezium-include-start-ts", "sink.debezium.include-start-ts"),
+        *("?avro-include-before-value", "sink.kafka-config.codec-config.avro-include-before-value"),
+        "filter.event-filters.ignore-update-only-columns",
+        *("performance-mode", "only-output-pk-columns", "?only-output-pk-columns", "sink.only-output-pk-columns"),
+    }
+)
+"""Settings of branches of ticdc from which no release has been made (master and release-8.5-20260213-v8.5.5, August
+2026)."""
+
 EVENTS_BY_SQL = frozenset(
     {
         *("all dml", "all ddl", "insert", "update", "delete"),

@@ -280,17 +280,6 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
 }
 """Keys by place (`sink-uri`, or the table of the file), then by name."""
 
-UNRELEASED = frozenset(
-    {
-        *("?debezium-include-start-ts", "sink.debezium.include-start-ts"),
-        *("?avro-include-before-value", "sink.kafka-config.codec-config.avro-include-before-value"),
-        "filter.event-filters.ignore-update-only-columns",
-        *("performance-mode", "only-output-pk-columns", "?only-output-pk-columns", "sink.only-output-pk-columns"),
-    }
-)
-"""Settings of branches of ticdc from which no release has been made (master and release-8.5-20260213-v8.5.5, August
-2026)."""
-
 NOT_RELEASED = "it is of TiCDC's master or another branch, not released"
 
 FILE_PLACE: Mapping[str, str] = {

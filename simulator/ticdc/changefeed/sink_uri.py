@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.quantities import counted
 from simulator.releases import Release, availability
+from simulator.releases.option_names import UNRELEASED
 from simulator.ticdc.changefeed import go
 from simulator.ticdc.changefeed.keys import (
     BITS,
@@ -23,7 +24,6 @@ from simulator.ticdc.changefeed.keys import (
     STORAGE_PARAMETERS,
     STORAGE_SCHEMES,
     TAKES,
-    UNRELEASED,
     Value,
     option,
 )

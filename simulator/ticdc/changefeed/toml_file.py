@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
 from simulator.releases import Release, availability
+from simulator.releases.option_names import UNRELEASED
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, NOT_RELEASED, TAKES, UNRELEASED, Value, option
+from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, NOT_RELEASED, TAKES, Value, option
 
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 """Names of the file's tables; the other places of KEYS are not in the file."""
