@@ -196,13 +196,17 @@ def read_bytes(path: Path) -> bytes:
 
 def read_text(path: Path) -> str:
     """Return the whole file as UTF-8, with its line ends, without a byte order mark; raise UserError."""
+    return decode_text(read_content(path), path)
+
+
+def read_content(path: Path) -> bytes:
+    """Return the whole file; raise UserError."""
     try:
-        data = read_bytes(path)
+        return read_bytes(path)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except ValueError:
         raise UserError(f"cannot read {path}: no file can have that name") from None
-    return decode_text(data, path)
 
 
 def decode_text(data: bytes, path: Path | str, accepted: str = "UTF-8") -> str:
@@ -261,15 +265,15 @@ STANDARD_STREAM = Path("-")
 """The name of standard input, or output, where a file is accepted, too; a file of that name is an absolute path."""
 
 
-def read_standard_input() -> str:
-    """Return standard input as UTF-8, with its line ends, without a byte order mark; raise UserError."""
+def read_standard_input() -> bytes:
+    """Return standard input; raise UserError."""
     try:
         content = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
     except OSError as error:
         raise UserError(f"cannot read standard input: {error.strerror}") from None
     if len(content) > limits.FILE_BYTES:
         raise UserError(f"standard input is too large: at most {limits.size(limits.FILE_BYTES)} of it are read")
-    return decode_text(content, "standard input")
+    return content
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -35,6 +35,9 @@ CHARSETS: Mapping[str, str] = {
 }
 """The character sets that text files of a snapshot may have, as MySQL calls them, with Python's codecs."""
 
+MACHINE_ZONES = ("", "system", "local")
+"""The names, in any case, of the time zone of TiCDC's machines, which is UTC here (tiflow: pkg/util/tz.go)."""
+
 DEFAULT_OVER_MS = 60_000
 DEFAULT_RESOLVED_INTERVAL_MS = 1000
 
@@ -48,6 +51,7 @@ class Settings:
 
     sink_uri: str | None = None
     config: Path | None = None
+    tz: str | None = None
     release: str | None = None
     architecture: str | None = None
     start_ts: int | None = None
@@ -131,6 +135,23 @@ def to_duration_ms(value: object) -> int:
     return tso.duration_ms(to_text(value))
 
 
+def to_time_zone(value: object) -> str:
+    """Return the name of a time zone, empty for that of the machine; raises UserError for what TiCDC does not load."""
+    from zoneinfo import ZoneInfo
+
+    name = to_text(value)
+    if name.lower() in MACHINE_ZONES:
+        return ""
+    try:
+        return str(ZoneInfo(name))
+    except (OSError, ValueError, KeyError):
+        pass
+    raise UserError(
+        f"[CDC:ErrLoadTimezone]load timezone: unknown time zone {name}; accepted: the name of a time zone such as "
+        "Asia/Shanghai, UTC, or System"
+    )
+
+
 def to_place(value: object) -> str:
     """Return one of PLACES; raises UserError."""
     if value not in PLACES:
@@ -162,6 +183,7 @@ def to_seed(value: object) -> int:
 SETTINGS: Mapping[str, Key] = {
     "sink-uri": Key("sink_uri", to_text, TEXT, "TiCDC's sink URI."),
     "config": Key("config", to_text, TEXT, "TiCDC's changefeed.toml, relative to this file."),
+    "tz": Key("tz", to_time_zone, TEXT, "The time zone of TiCDC's servers, such as Asia/Shanghai."),
     "release": Key("release", to_text, TEXT, "TiCDC release to simulate, such as v8.5.3."),
     "architecture": Key("architecture", to_text, TEXT, "TiCDC's architecture: classic or new."),
     "start-ts": Key(

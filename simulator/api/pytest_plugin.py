@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simulator.api.session import TiCDC
 
 MARKER = (
-    "ticdc(release=, architecture=, sink_uri=, config=, start_ts=, resolved_interval=, seed=, databases=, releases=): "
+    "ticdc(release=, architecture=, sink_uri=, config=, tz=, start_ts=, resolved_interval=, seed=, databases=, releases=): "
     "what the fixtures ticdc, ticdc_kafka and ticdc_storage simulate; releases=[…] runs the test once for each."
 )
 

@@ -33,7 +33,7 @@ from simulator.run.outputs import FixturesOutput, KafkaOutput, MemoryOutput, Sto
 from simulator.run.scenario import Scenario
 from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
-from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI
+from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, to_time_zone
 from simulator.sinks.external_storage import ExternalStorage
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.memory import Message
@@ -72,6 +72,7 @@ class TiCDC:
         *,
         sink_uri: str | None = None,
         config: str | Path | Mapping[str, Any] | None = None,
+        tz: str | None = None,
         start_ts: int | str | None = None,
         resolved_interval: str | None = None,
         seed: int = 0,
@@ -86,7 +87,8 @@ class TiCDC:
         """Open a changefeed.
 
         `release` is a tag such as `v8.5.4`, which means the classic architecture if both have it, or `new:v8.5.4`.
-        `config` is TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping.
+        `config` is TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping. `tz` is
+        the time zone of TiCDC's servers (`Asia/Shanghai`).
 
         `databases` exist from the start, besides `test`; without it, every database that CREATE TABLE or USE names
         does. `fixtures` is a directory to which the messages are written on closing. `send` also sends them to the
@@ -98,7 +100,10 @@ class TiCDC:
         """
         kind, _, tag = release.rpartition(":")
         release_facts = releases.find(tag, kind or architecture)
-        self._release, self._changefeed = release_facts, _changefeed(sink_uri, config, release_facts, assumed_uri)
+        self._release, self._changefeed = (
+            release_facts,
+            _changefeed(sink_uri, config, release_facts, assumed_uri, to_time_zone(tz or "")),
+        )
         if fixtures is not None and send:
             raise UserError("fixtures and send exclude each other: choose one")
         self._sent: list[Message] = []
@@ -435,14 +440,14 @@ def records(messages: Iterable[Message]) -> Iterator[Record]:
 
 
 def _changefeed(
-    sink_uri: str | None, config: str | Path | Mapping[str, Any] | None, release: Release, assumed: str
+    sink_uri: str | None, config: str | Path | Mapping[str, Any] | None, release: Release, assumed: str, zone: str
 ) -> Changefeed:
     if isinstance(config, Mapping):
         lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
-        return load(sink_uri, "".join(lines), release, assumed=assumed)
+        return load(sink_uri, "".join(lines), release, assumed=assumed, time_zone=zone)
     if isinstance(config, str) and ("\n" in config or "=" in config):
-        return load(sink_uri, config, release, assumed=assumed)
-    return load_file(sink_uri, config, release, assumed)
+        return load(sink_uri, config, release, assumed=assumed, time_zone=zone)
+    return load_file(sink_uri, config, release, assumed, zone)
 
 
 def _toml(value: object) -> str:

@@ -89,7 +89,7 @@ def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> N
 def _changefeed(options: dict[str, Any]) -> tuple[Changefeed, Release]:
     """Return changefeed and release, after warnings; raises ChangefeedError for settings that TiCDC rejects."""
     release = releases.find(options["release"], options["architecture"])
-    changefeed = load_file(options["sink_uri"], options["config"], release)
+    changefeed = load_file(options["sink_uri"], options["config"], release, time_zone=options["tz"] or "")
     filters = event_filters(changefeed.event_filters, release, changefeed.case_sensitive)
     if warnings := (*changefeed.warnings, *filters.warnings):
         warn(warnings)

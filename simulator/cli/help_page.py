@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import click
 
 SECTIONS: Mapping[str, frozenset[str]] = {
-    "The changefeed": frozenset(("sink-uri", "config", "release", "architecture", "schema-registry")),
+    "The changefeed": frozenset(("sink-uri", "config", "tz", "release", "architecture", "schema-registry")),
     "Instead of the sink": frozenset(("fixtures", "fixtures-format", "console")),
     "Time, rate and seed": frozenset(
         (

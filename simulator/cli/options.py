@@ -92,6 +92,11 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file there that ti
 REPORT = click.option("--report", type=NEW_FILE, metavar="FILE.html", help="Write a page with plots there.")
 
 
+def time_zone(default: str) -> Option:
+    """Return the option; `default` is what counts without it."""
+    return setting("tz", metavar="ZONE", help=f"Time zone of TiCDC's servers, such as Asia/Shanghai.  {default}")
+
+
 def destination(file: str = "") -> Option:
     """Return the options of commands that send: diff, run, load, shell and serve. `file` is what can have them, too."""
     return together(
@@ -99,6 +104,7 @@ def destination(file: str = "") -> Option:
             "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
         ),
         CONFIG,
+        time_zone(_default("System, which is UTC", file)),
         click.option(
             "--release", metavar="TAG", help=f"TiCDC release to simulate.  {_default(releases.DEFAULT, file)}"
         ),
@@ -216,6 +222,7 @@ def play(start: str, over: str, chosen: str, file: str = "") -> Option:
 CHANGEFEED = together(
     click.option("--sink-uri", metavar="URI", help=f"TiCDC's sink URI.  [default: {DEFAULT_SINK_URI}]"),
     CONFIG,
+    time_zone(_default("System, which is UTC", "")),
     click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
     architecture("By default the release's."),
     JSON,

@@ -61,7 +61,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     if options["at"] is None:
         check_sink(settings.sink_uri, options)
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri, settings.config, release)
+    changefeed = load_file(settings.sink_uri, settings.config, release, time_zone=settings.tz or "")
     check_client(options)
     check_storage(changefeed, options)
     resuming.check(options)

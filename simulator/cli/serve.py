@@ -52,6 +52,7 @@ def serve(options: dict[str, Any]) -> int:
             sink_uri=options["sink_uri"],
             assumed_uri=SINK_URI,
             config=options["config"],
+            tz=options["tz"],
             start_ts=start_ts,
             seed=options["seed"] or 0,
             databases=(),

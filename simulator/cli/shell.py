@@ -57,6 +57,7 @@ def shell(options: dict[str, Any], force: bool) -> int:
         sink_uri=options["sink_uri"],
         assumed_uri=SINK_URI,
         config=options["config"],
+        tz=options["tz"],
         start_ts=options["start_ts"],
         resolved_interval=f"{interval}ms" if (interval := options["resolved_interval_ms"]) else None,
         seed=options["seed"] or 0,

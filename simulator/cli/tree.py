@@ -16,7 +16,7 @@ from simulator.cli.help_page import Group
 from simulator.cli.options import COUNT, INPUT, PATH, PORT
 from simulator.cli.output import complain
 from simulator.errors import UserError
-from simulator.settings import AUTO, PLACES, to_duration_ms
+from simulator.settings import AUTO, CHARSETS, PLACES, to_duration_ms
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -103,13 +103,16 @@ def diff(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name."
 )
 @click.option("--until", "last", metavar="STEP", help="Stop after this step.")
+@click.option(
+    "--charset", type=click.Choice(list(CHARSETS)), help="The character set of a file of SQL.  [default: utf8mb4]"
+)
 @shared.play(
     "the Pos of its first snapshot's metadata, else 2025-01-01",
     "1m for a snapshot, a millisecond for a transaction of SQL",
     f"the commit-ts of rows that differ between snapshots, {shared.SQL_SEED}",
     "scenario's",
 )
-def run(file: Path, **options: Any) -> None:
+def run(file: Path, charset: str | None, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
     A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). SQL is what a
@@ -128,7 +131,7 @@ def run(file: Path, **options: Any) -> None:
 
     if file == STANDARD_STREAM and sys.stdin.isatty():
         complain(["reading SQL from the terminal; Ctrl-D ends it"])
-    run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
+    run_scenario(scenario.load(library.file_of(file), charset), options, "run", str(file))
 
 
 @commands.command()
@@ -283,7 +286,8 @@ def serve(**options: Any) -> int:
     return work(options)
 
 
-PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro"])
+PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-avro", "simple", "avro", "maxwell"])
+LISTED = ", ".join(PROTOCOLS.choices)
 
 
 @commands.command()
@@ -291,7 +295,9 @@ PROTOCOLS = click.Choice(["open-protocol", "canal-json", "debezium", "debezium-a
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
-@click.option("--protocol", type=PROTOCOLS, help="By default recognised from each message.")
+@click.option(
+    "--protocol", type=PROTOCOLS, metavar="NAME", help=f"One of {LISTED}.  By default recognised from each message."
+)
 @click.option("--limit", type=COUNT, metavar="N", help="Stop after N events (--raw: messages).")
 @click.option(
     "--schema-registry", metavar="URL", help="The registry with the schemas of the messages (protocols in Avro)."
@@ -351,7 +357,12 @@ DETAILS = click.Choice(["commit-ts", "build-ts", "ids", "order", "members", "wat
 @commands.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--protocol", type=PROTOCOLS, help="By default recognised from the first message.")
+@click.option(
+    "--protocol",
+    type=PROTOCOLS,
+    metavar="NAME",
+    help=f"One of {LISTED}.  By default recognised from the first message.",
+)
 @click.option(
     "--consider",
     "considered",
@@ -400,6 +411,7 @@ def compare(a: str, b: str, **options: Any) -> int:
 @click.option("--jdbc-driver", type=PATH, metavar="JAR", help="The driver of a jdbc: database.")
 @click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
 @click.option("--config", type=PATH, metavar="FILE", help="Its changefeed.toml.  [default: the truth's]")
+@shared.time_zone("[default: the truth's, else System, which is UTC]")
 @click.option(
     "--schema-registry",
     metavar="URL",
@@ -517,7 +529,8 @@ def table(name: str, **options: Any) -> None:
 @click.option(
     "--protocol",
     type=click.Choice([*PROTOCOLS.choices, "csv"], case_sensitive=False),
-    help="Only what concerns a changefeed with this protocol.",
+    metavar="NAME",
+    help=f"Only what concerns a changefeed with this protocol: {LISTED}, or csv.",
 )
 @click.option("--config", type=PATH, metavar="FILE", help="Only what concerns a changefeed with this changefeed.toml.")
 @click.option(

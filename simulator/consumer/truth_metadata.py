@@ -22,6 +22,7 @@ from simulator.files import directory_entries, parse_json, read_text
 from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.releases.compare import full_name
+from simulator.settings import to_time_zone
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 
@@ -82,6 +83,9 @@ class TruthMetadata:
     statements: tuple[ExpectedStatement, ...] = ()
     """The statements on replicated tables, sent or not, in order of their commit-ts."""
 
+    time_zone: str = ""
+    """That of TiCDC's servers; empty for that of machines in UTC."""
+
     @property
     def sums(self) -> ChangeSums:
         """Return the row changes that were sent; empty if they were not summed."""
@@ -128,6 +132,8 @@ def read(directory: Path) -> TruthMetadata:
 
 def _about(directory: Path, document: Any) -> TruthMetadata:
     names = [each.name for each in fields(TruthMetadata)]
+    if isinstance(document, dict):
+        document.setdefault("time_zone", "")
     if not isinstance(document, dict) or document.get("version") != VERSION or not set(names) <= document.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
@@ -151,6 +157,10 @@ def _about(directory: Path, document: Any) -> TruthMetadata:
         releases.find(document["release"], document["architecture"])
     except UserError as error:
         raise UserError(f"{directory / FILE}: {error}") from None
+    try:
+        to_time_zone(document["time_zone"])
+    except UserError as error:
+        raise UserError(f"{directory / FILE}: time_zone: {error}") from None
     try:
         statements = told.read_statements(document["statements"])
     except ValueError as error:

@@ -4,11 +4,11 @@ tables; as values, as lines for people, and as JSON for programs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from simulator.errors import DdlError
+from simulator.errors import DdlError, EncodeError
 from simulator.explain.schema_differences import TableDifference, schema_changes
 from simulator.quantities import counted, noun
 from simulator.releases import Release
@@ -181,7 +181,7 @@ def _event(event: JobEvent, sent: DdlEvent, rules: ChangefeedRules) -> EventExpl
         topic_of_ddl(rules.router, event.schema, event.table, event.old),
         event.query,
         "its own table" if event.type_code in release.single_table_ddl else "all tables",
-        tuple(_message(name, sent, rules.changefeed, release) for name, reason in reasons.items() if not reason),
+        tuple(_messages((name for name, reason in reasons.items() if not reason), sent, rules.changefeed, release)),
         reasons.get(rules.changefeed.codec.protocol, ""),
     )
 
@@ -198,6 +198,18 @@ def _not_sent(protocol: str, event: DdlEvent, rules: ChangefeedRules) -> str:
     if codec.ddl_needs_table and event.table and event.after is None:
         return "its message describes the table, which is not known here"
     return ""
+
+
+def _messages(
+    protocols: Iterable[str], event: DdlEvent, changefeed: Changefeed, release: Release
+) -> Iterator[MessageExplained]:
+    """Yield the event's message in each protocol; one that stops at it has none, unless it is the changefeed's own."""
+    for protocol in protocols:
+        try:
+            yield _message(protocol, event, changefeed, release)
+        except EncodeError:
+            if protocol == changefeed.codec.protocol:
+                raise
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:

@@ -28,6 +28,7 @@ from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed_key_columns, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
+from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
 from simulator.tidb.model.table import Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, type_code
 from simulator.tso import BEFORE_COMMIT
@@ -216,7 +217,12 @@ def _encoded(
         table,
         change.partition_id,
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
-        *(pa.array([encode_image(image)], pa.binary()) for image in (change.before, change.after)),
+        *(
+            images_in_zone(
+                pa.array([encode_image(image)], pa.binary()), table, zone_of_rows(changefeed.codec.time_zone, release)
+            )
+            for image in (change.before, change.after)
+        ),
     )
     encoded = CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
     return with_schema_ids(encoded, SchemaManager())

@@ -67,7 +67,12 @@ class AvroBehaviours:
         first=True,
     )
     avro_zero_dates: bool = AVRO(
-        "Whether Avro has zero dates, as Go's zero time ((4.0.13+, 5.0.3+, 5.1–6.0: %s)); before they are refused",
+        "Whether Avro has zero dates, as Go's zero time ((4.0.13+, 5.0.2+, 5.1–6.0: %s)); before they are refused",
+        "cdc/sink/codec/avro.go columnToAvroNativeData",
+    )
+    avro_instants: bool = AVRO(
+        "Whether the milliseconds of a TIMESTAMP in Avro are an instant ((4.0.13+, 5.0.2+, 5.1–6.0: %s)); before, they "
+        "are its local time in the zone of TiCDC's servers as if that were UTC",
         "cdc/sink/codec/avro.go columnToAvroNativeData",
     )
     avro_virtual_columns: bool = AVRO(

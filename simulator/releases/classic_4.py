@@ -24,7 +24,7 @@ V4_0_2 = replace(
     open_partition_ids=True,
     ddl_text="marked",
     ddl_mark="/*!90000 ",
-    options=V4_0_0.options | {"scheduler"},
+    options=V4_0_0.options | option_names.SCHEDULER,
     protocols=V4_0_0.protocols | {"canal", "default"},
 )
 
@@ -86,11 +86,17 @@ V4_0_9 = replace(
     batch_size_sets_bytes=True,
 )
 
-V4_0_10 = replace(V4_0_9, name="v4.0.10", options=V4_0_9.options | {"?auto-create-topic"}, batch_size_sets_bytes=False)
+V4_0_10 = replace(
+    V4_0_9,
+    name="v4.0.10",
+    maxwell_lengths=False,
+    options=V4_0_9.options | {"?auto-create-topic"},
+    batch_size_sets_bytes=False,
+)
 
 V4_0_11 = replace(V4_0_10, name="v4.0.11", avro_refuses_floats=False)
 
-V4_0_13 = replace(V4_0_11, name="v4.0.13", max_batch_size=16, avro_zero_dates=True)
+V4_0_13 = replace(V4_0_11, name="v4.0.13", max_batch_size=16, avro_zero_dates=True, avro_instants=True)
 
 V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_names.SASL)
 

@@ -27,6 +27,7 @@ RESTORED_TEXT: dict[str, Any] = dict(
 V5_0_0 = replace(
     V4_0_9,
     name="v5.0.0",
+    maxwell_lengths=False,
     options=V4_0_9.options | {"?auto-create-topic"},
     batch_size_sets_bytes=False,
     old_value=True,
@@ -35,7 +36,9 @@ V5_0_0 = replace(
 
 V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
 
-V5_0_3 = replace(V5_0_1, name="v5.0.3", avro_zero_dates=True, options=V5_0_1.options | option_names.SASL)
+V5_0_2 = replace(V5_0_1, name="v5.0.2", avro_zero_dates=True, avro_instants=True)
+
+V5_0_3 = replace(V5_0_2, name="v5.0.3", options=V5_0_2.options | option_names.SASL)
 
 V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place", avro_unsigned_crashes=False)
 
@@ -48,6 +51,7 @@ V5_1_0 = replace(
     sends_rewritten_rows=True,
     quoted_unicode=13,
     avro_zero_dates=True,
+    avro_instants=True,
     options=V5_0_0.options | option_names.SASL,
     max_batch_size=16,
 )
@@ -119,7 +123,7 @@ V5_4_1 = replace(
 )
 
 LINES = {
-    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_4, V5_0_6)),
+    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_2, V5_0_3, V5_0_4, V5_0_6)),
     "v5.1": (5, (V5_1_0, V5_1_1, V5_1_2, V5_1_4, V5_1_5)),
     "v5.2": (4, (V5_2_0, V5_2_2, V5_2_4)),
     "v5.3": (4, (V5_3_0, V5_3_1)),

@@ -36,6 +36,7 @@ V6_0_0 = replace(
     V5_4_1,
     name="v6.0.0",
     avro_records="nullable",
+    maxwell_batches=True,
     topic_rules="idle",
     flush_rows=2048,
     ddl_text_placement=False,
@@ -55,7 +56,7 @@ V6_1_0 = replace(
     renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
-        V6_0_0.options - {"scheduler", "?registry"}
+        V6_0_0.options - option_names.SCHEDULER - {"?registry"}
         | option_names.KERBEROS
         | option_names.AVRO_MODES
         | {"sink.schema-registry", "sink.dispatchers.partition"}
@@ -63,6 +64,7 @@ V6_1_0 = replace(
     protocols=V6_0_0.protocols | {"flat-avro"},
     avro_records="columns",
     avro_zero_dates=False,
+    avro_instants=False,
     avro_registry_tls=False,
     tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
 )
@@ -108,6 +110,7 @@ V6_4_0 = replace(
     V6_3_0,
     name="v6.4.0",
     canal_column_order="escaped-name",
+    maxwell_crashes_on_databases=True,
     storage_sink="experiment",
     options=V6_3_0.options | {"sink.csv"},
     protocols=V6_3_0.protocols | {"csv"},
@@ -204,7 +207,7 @@ V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
     foreign_key_checks=True,
-    options=V6_5_0.options | {"scheduler", "?required-acks", "sink.enable-kafka-sink-v2"},
+    options=V6_5_0.options | option_names.SPANS_6_6 | {"?required-acks", "sink.enable-kafka-sink-v2"},
     client_error="CDC:ErrKafkaNewProducer",
 )
 

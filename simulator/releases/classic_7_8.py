@@ -32,6 +32,7 @@ V7_0_0 = replace(
     ddl_text_ttl_off=True,
     single_table_ddl=V6_5_2.single_table_ddl,
     canal_alters=V6_6_0.canal_alters | {64},
+    options=V6_6_0.options | option_names.SPANS,
 )
 
 V7_1_0 = replace(

@@ -94,7 +94,15 @@ V8_5_4 = replace(
     debezium_statements=True,
     sync_point_refusal="invalid",
     refuses_bdr_mode=False,
-    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY | option_names.CSV_HEADER,
+    # which ParseSinkProtocolFromString knows and no encoder is for (pkg/sink/codec/builder.go)
+    protocols=classic_7_8.V8_5_4.protocols - {"maxwell", "canal", "craft"},
+    options=(
+        classic_7_8.V8_5_4.options - {"scheduler.region-per-span"}
+        | option_names.ROW_KEY
+        | option_names.CSV_HEADER
+        | option_names.SPANS_BY_COUNT
+        | option_names.BALANCE
+    ),
 )
 
 V8_5_5 = replace(
@@ -108,6 +116,7 @@ V8_5_5 = replace(
     canal_text_null=False,
     canal_blank_old_values=False,
     debezium_null_enum="default",
+    options=V8_5_4.options | option_names.FORCE_SPLIT,
 )
 
 V8_5_6 = replace(
@@ -165,7 +174,9 @@ V26_3_1 = replace(
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
     avro_delete="nothing",
-    options=V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES - option_names.SPOOL,
+    options=(
+        V8_5_7.options - {"?max-retry"} - option_names.TABLE_ROUTES - option_names.SPOOL | option_names.ACTIVE_ACTIVE
+    ),
 )
 
 V26_3_3 = replace(
@@ -213,11 +224,12 @@ V9_0_0_BETA_2 = replace(
     debezium_virtual_columns=True,
     debezium_selectors="ignored",
     sync_point_refusal="hangs",
-    options=V8_5_4.options - option_names.ROW_KEY,
+    options=V8_5_4.options - option_names.ROW_KEY - option_names.BALANCE | option_names.SPANS_BY_NODE,
 )
 
 V9_0_0_BETA_1 = replace(
     V9_0_0_BETA_2,
+    rows_in_server_zone=False,
     name="v9.0.0-beta.1",
     generated_get_key_bits=True,
     handle_joins_unique=False,
@@ -235,7 +247,7 @@ V9_0_0_BETA_1 = replace(
     canal_zero_null=True,
     canal_whole_seconds=True,
     storage_version_is_update_ts=False,
-    options=V9_0_0_BETA_2.options - option_names.CSV_HEADER,
+    options=V9_0_0_BETA_2.options - option_names.CSV_HEADER - option_names.SPANS_BY_COUNT,
     # their encoders do not build (pkg/sink/codec/encoder_builder.go)
     protocols=V9_0_0_BETA_2.protocols - {"debezium", "simple", "avro", "flat-avro"},
 )

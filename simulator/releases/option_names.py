@@ -155,10 +155,55 @@ ROW_KEY = frozenset({"?output-row-key", "sink.kafka-config.codec-config.output-r
 TABLE_ROUTES = frozenset({"sink.dispatchers.target-schema", "sink.dispatchers.target-table"})
 """The new architecture, 8.5.7+, not 26.3."""
 
+SCHEDULER = frozenset({"scheduler", "scheduler.type", "scheduler.polling-time"})
+"""4.0.2 – 6.0."""
+
+SPANS_6_6 = frozenset({"scheduler", "scheduler.region-per-span"})
+"""6.6+, classic."""
+
+SPANS = frozenset(
+    f"scheduler.{name}" for name in ("enable-table-across-nodes", "region-threshold", "write-key-threshold")
+)
+"""7.0+."""
+
+SPANS_BY_COUNT = frozenset({"scheduler.region-count-per-span", "scheduler.scheduling-task-count-per-node"})
+"""The new architecture, not 9.0.0-beta.1."""
+
+SPANS_BY_NODE = frozenset({"scheduler.split-number-per-node"})
+"""The betas of the new architecture."""
+
+BALANCE = frozenset(
+    f"scheduler.{name}"
+    for name in (
+        *("enable-splittable-check", "balance-score-threshold"),
+        *("min-traffic-percentage", "max-traffic-percentage"),
+    )
+)
+"""The new architecture from 8.5.4, not its betas."""
+
+FORCE_SPLIT = frozenset({"scheduler.force-split", "scheduler.region-count-refresh-interval"})
+"""The new architecture, 8.5.5+."""
+
+ACTIVE_ACTIVE = frozenset(
+    {"enable-active-active", "active-active-progress-interval", "active-active-sync-stats-interval"}
+)
+"""The new architecture, 26.3.1+."""
+
 EVENT_COLLECTOR = frozenset(
     {*("event-collector-batch-count", "event-collector-batch-bytes"), "consistent.event-collector-batch-count"}
 )
 """The new architecture, 8.5.8."""
+
+UNRELEASED = frozenset(
+    {
+        *("?debezium-include-start-ts", "sink.debezium.include-start-ts"),
+        *("?avro-include-before-value", "sink.kafka-config.codec-config.avro-include-before-value"),
+        "filter.event-filters.ignore-update-only-columns",
+        *("performance-mode", "only-output-pk-columns", "?only-output-pk-columns", "sink.only-output-pk-columns"),
+    }
+)
+"""Settings of branches of ticdc from which no release has been made (master and release-8.5-20260213-v8.5.5, August
+2026)."""
 
 EVENTS_BY_SQL = frozenset(
     {

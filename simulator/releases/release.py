@@ -12,6 +12,7 @@ from simulator.releases.avro import AvroBehaviours, AvroSchemaBehaviours
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.checksums import ChecksumBehaviours
 from simulator.releases.debezium import DebeziumBehaviours
+from simulator.releases.maxwell import MaxwellBehaviours
 from simulator.releases.messages import MessageBehaviours
 from simulator.releases.rows import RowBehaviours
 from simulator.releases.settings import SettingBehaviours
@@ -31,6 +32,7 @@ class Release(
     StatementBehaviours,
     StatementTextBehaviours,
     MessageBehaviours,
+    MaxwellBehaviours,
     DebeziumBehaviours,
     AvroBehaviours,
     RowBehaviours,

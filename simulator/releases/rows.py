@@ -16,9 +16,16 @@ class RowBehaviours:
     """Messages of rows."""
 
     short_control_escapes: bool = ROWS(
-        r"Whether Open Protocol writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+))",
+        r"Whether Open Protocol and Maxwell write U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+))",
         "encoding/json",
-        protocols=("open-protocol",),
+        protocols=("open-protocol", "maxwell"),
+    )
+    rows_in_server_zone: bool = ROWS(
+        "Whether TIMESTAMPs of rows are in the time zone of TiCDC's servers, `--tz` ((not in 9.0.0-beta.1: %s, %s)); "
+        "elsewhere they are in UTC",
+        "cdc/entry/codec.go unflatten",
+        "pkg/eventservice/event_service.go",
+        first=True,
     )
     primary_is_unique: bool = ROWS(
         "Whether columns of the primary index also get the UniqueKey bit ((classic before 7.5.2, and 7.6: %s))",

@@ -37,7 +37,7 @@ class SimpleBehaviours:
     )
     simple_location: str = SIMPLE(
         "The `location` beside each TIMESTAMP in Simple, the time zone of a server in UTC ((%s)); empty if a TIMESTAMP "
-        "is a plain text ((7.6))",
+        "is a plain text ((7.6)), and `Local` whatever that zone is ((7.5))",
         "pkg/sink/codec/common/config.go NewConfig",
         first="Local",
     )

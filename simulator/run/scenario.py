@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.files import STANDARD_STREAM, parse_toml, read_standard_input, read_text
+from simulator.files import STANDARD_STREAM, parse_toml, read_content, read_standard_input, read_text
 from simulator.run.plan import RunSpec
 from simulator.run.plan.step import ScenarioStep
 from simulator.run.scenario_about import ABOUT, About, read_about
@@ -35,7 +35,7 @@ from simulator.run.steps import STEPS
 from simulator.run.steps.derivation import SchemaChangeOptions
 from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
-from simulator.run.steps.sql import SqlStep, of_file
+from simulator.run.steps.sql import SqlStep
 from simulator.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
 from simulator.sources.snapshots import TextFormat
 from simulator.toml_lines import TableLines, key_lines
@@ -113,10 +113,15 @@ def diff(
     return Scenario(Settings(), steps)
 
 
-def load(file: Path) -> Scenario:
-    """Read a scenario, or SQL from a file or standard input; raises ScenarioError with a line for each mistake."""
+def load(file: Path, charset: str | None = None) -> Scenario:
+    """Read a scenario, or SQL from a file or standard input; raises ScenarioError with a line for each mistake.
+
+    SQL may have another character set than UTF-8; raises UserError for one of a scenario.
+    """
     if file.suffix.lower() == ".sql" or file == STANDARD_STREAM:
-        return _of_sql(file)
+        return _of_sql(file, charset or "utf8mb4")
+    if charset is not None:
+        raise UserError(f"--charset {charset} is about a file of SQL: {file} is a scenario, which is UTF-8")
     text = read_text(file)
     try:
         document = parse_toml(text)
@@ -134,13 +139,16 @@ def load(file: Path) -> Scenario:
     return Scenario(settings, tuple(step.step for step in parsed), tuple(step.name for step in parsed), about, file)
 
 
-def _of_sql(file: Path) -> Scenario:
+def _of_sql(file: Path, charset: str) -> Scenario:
     from simulator.run.steps.sql import of_script
+    from simulator.sources.snapshots.charsets import text_of
 
     try:
         if file == STANDARD_STREAM:
-            return Scenario(Settings(), (of_script(read_standard_input(), "standard input"),))
-        return Scenario(Settings(), (of_file(file),), file=file)
+            return Scenario(
+                Settings(), (of_script(text_of(read_standard_input(), charset, "standard input"), "standard input"),)
+            )
+        return Scenario(Settings(), (of_script(text_of(read_content(file), charset, str(file)), str(file)),), file=file)
     except UserError as error:
         raise ScenarioError(*error.args) from None
 

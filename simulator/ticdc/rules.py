@@ -10,6 +10,7 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch.routing import Router, router
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.table import Table
 
 
@@ -33,7 +34,13 @@ def changefeed_rules(changefeed: Changefeed, release: Release) -> ChangefeedRule
     sensitive = changefeed.case_sensitive
     return ChangefeedRules(
         replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
-        event_filters(changefeed.event_filters, release, sensitive, changefeed.sql_mode),
+        event_filters(
+            changefeed.event_filters,
+            release,
+            sensitive,
+            changefeed.sql_mode,
+            zone_of_rows(changefeed.codec.time_zone, release),
+        ),
         router(changefeed, release),
         changefeed,
         release,

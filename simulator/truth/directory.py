@@ -116,6 +116,7 @@ def about(
         changes=named[CHANGES],
         deletes=named[DELETES],
         bootstraps=named[BOOTSTRAPS],
+        time_zone=changefeed.codec.time_zone,
     )
 
 

@@ -83,7 +83,12 @@ REGISTRY = (
         ("v6.5.6", "kafka://h/t?protocol=debezium", "TiCDC has it since v7.6.0. Accepted: protocol=open-pro", "=debez"),
         ("v6.5.6", "kafka://h/t?protocol=debezium", "or protocol=avro", "protocol=csv"),
         ("v7.5.0", "file:///s?protocol=open-protocol", "accepted: canal-json, csv", "avro"),
-        ("v7.5.0", "kafka://h/t?protocol=csv", "accepted: open-protocol, canal-json, avro (csv is for", "simple"),
+        (
+            "v7.5.0",
+            "kafka://h/t?protocol=csv",
+            "accepted: open-protocol, canal-json, avro, maxwell (csv is for",
+            "simple",
+        ),
         ("v6.1.0", "mysql://h", "accepted: kafka, kafka+ssl", "file"),
         ("v8.5.3", "mysql://h", "accepted: kafka, kafka+ssl, file, s3, gcs, azure", "noop"),
         ("v6.1.0", "kafka://h/t?protocol=canal-json&sasl-mechanism=OAUTHBEARER", GSSAPI, "GSSAPI, OAUTHBEARER"),

@@ -95,8 +95,8 @@ REFUSED = {
     f"{DIFF} kafka://h:1/t?protocol=canal-jsn": (
         "[CDC:ErrSinkUnknownProtocol] unknown 'canal-jsn' message protocol for sink. Did you mean 'canal-json'?"
     ),
-    f"{DIFF} kafka://h:1/t?protocol=maxwell": (
-        "protocol maxwell is not simulated yet; accepted: open-protocol, canal-json"
+    f"{DIFF} kafka://h:1/t?protocol=craft": (
+        "protocol craft is not simulated yet; accepted: open-protocol, canal-json"
     ),
     f"{CANAL}&partition-num=0": "[CDC:ErrKafkaInvalidPartitionNum] invalid partition num 0; 1 or more is accepted",
     f"{CANAL}&partition-num=-3": "[CDC:ErrKafkaInvalidPartitionNum] invalid partition num -3; 1 or more is",

@@ -64,7 +64,7 @@ def test_raw_lines_show_the_bytes() -> None:
             Record("t", 0, 3, 0, None, b"junk\n"),
             "t/0@3 UNREADABLE neither Open Protocol (a key that begins with version 1) nor Canal-JSON (an object with isDdl) "
             "nor Debezium (an object with payload and source) nor Debezium in Avro (a byte 0 and the id of a schema) "
-            "nor Simple (an object with version and buildTs, or Avro that begins with 0x16) nor Avro (a byte 0 and the id of a schema); key NULL; value 0x6a756e6b0a",
+            "nor Simple (an object with version and buildTs, or Avro that begins with 0x16) nor Avro (a byte 0 and the id of a schema) nor Maxwell (objects with database, table, type and ts); key NULL; value 0x6a756e6b0a",
         ),
     ],
 )

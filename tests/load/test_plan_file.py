@@ -125,7 +125,7 @@ every = "5 minutes"
 kinds = ["add-colum"]
 """) == [
         "line 1: seed: bad seed 'seven': expected a whole number of 64 bits",
-        "line 2: unknown key 'rows-per-sec'. Did you mean 'rows-per-second'? Known: name, sink-uri, config, release, "
+        "line 2: unknown key 'rows-per-sec'. Did you mean 'rows-per-second'? Known: name, sink-uri, config, tz, release, "
         "architecture, start-ts, resolved-interval, seed, rate, duration, rows-per-second, rows-per-transaction, "
         "tables-per-transaction, initial",
         "line 3: rate: bad rate 'fast': 'fast' is no rate; expected rows a second (60000), bytes a second (190MiB), "

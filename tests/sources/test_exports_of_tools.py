@@ -198,6 +198,9 @@ SCHEMA = "CREATE TABLE `t` (`id` int PRIMARY KEY, `v` varchar(20), `b` varbinary
         ("shop.t.csv", b"1,\xe9\x80\x81,\xe9\x80\x81\n", ("--charset", "latin1"), 'v="é€\\x81" b=0xe98081'),
         ("shop.t.sql", b"INSERT INTO t VALUES (1,'\xe9',0xe980);", ("--charset", "latin1"), "v=é b=0xe980"),
         ("shop.t.sql", b"INSERT INTO t VALUES (1,'\xd6\x5c\xce\xc4',x'ff');", ("--charset", "gbk"), "v=謀文 b=0xff"),
+        ("shop.t.csv", b"1,\xd6\xd0,\xd6\xd0\xce\xc4\n", ("--charset", "gbk"), "v=中 b=0xd6d0cec4"),
+        ("shop.t.sql", b"INSERT INTO t VALUES (1,'a',_binary '\x81\x5c0');", ("--charset", "gbk"), "v=a b=0x815c30"),
+        ("shop.t.csv", "1,㐀,㐀\n".encode("gb18030"), ("--charset", "gb18030"), "v=㐀 b=0x8139ee39"),
         ("shop.t.csv", "\ufeffid,v,b\n1,é,y\n".encode("utf-16"), ("--charset", "utf16"), "v=é b=0x79"),
         ("shop.t.csv", b"1;'it''s;';y\n", ("--csv-separator", ";", "--csv-delimiter", "'"), 'v="it\'s;" b=0x79'),
         ("shop.t.csv", b'1\tx,"\ty\n', ("--csv-separator", "\\t", "--csv-delimiter", ""), 'v="x,\\"" b=0x79'),
@@ -219,9 +222,9 @@ def test_text_files_are_read_as_the_options_say(
     [
         (b"1,\x81\xff,y\n", ("--charset", "gbk"), "shop.t.csv: not gbk: bytes 81 ff 2c 79 at byte 2"),
         (
-            b"1,a,\xd6\xd0\n",
-            ("--charset", "gbk"),
-            "binary column 'b' has bytes as they are in a file with --charset gbk",
+            "1,a,中\n".encode("utf-16"),
+            ("--charset", "utf16"),
+            "binary column 'b' has bytes as they are in a file with --charset utf16",
         ),
         (b"1,a,b\n", ("--csv-separator", ""), "csv-separator '': accepted is one or more characters"),
         (b"1,a,b\n", ("--csv-delimiter", "''"), "csv-delimiter \"''\": accepted is one ASCII character"),

@@ -198,7 +198,7 @@ def _read_request(
 ) -> LoadRequest:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri, settings.config, release)
+    changefeed = load_file(settings.sink_uri, settings.config, release, time_zone=settings.tz or "")
     check_storage(changefeed, options)
     inputs = (("the plan", plan.file), *changefeed_inputs(settings.config, changefeed))
     check_places(options, WRITTEN, inputs, changefeed.storage)

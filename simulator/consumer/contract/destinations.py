@@ -42,16 +42,16 @@ class DispatchRows:
     commit_ts: Ints
     exact: Mask
 
-    def texts(self, column: Column) -> tuple[pa.Array, Mask] | None:
-        """Return the TiDB texts of a column, and which of them are unknown; None if messages lack the column. Raises
-        UserError for a number that is no member of the ENUM or SET."""
+    def texts(self, column: Column, time_zone: str) -> tuple[pa.Array, Mask] | None:
+        """Return the TiDB texts of a column, TIMESTAMPs in a zone, and which of them are unknown; None if messages lack
+        the column. Raises UserError for a number that is no member of the ENUM or SET."""
         if column.name not in self.layout.names:
             return None
         cells = self.cells[column.name]
         kind = self.layout.types[self.layout.names.index(column.name)]
         connect = is_connect(kind)
         if connect:
-            cells = connect_cells(cells, column, kind)
+            cells = connect_cells(cells, column, kind, time_zone)
         unknown = pc.fill_null(pc.equal(cells, UNKNOWN_CELL), False)
         if pc.any(unknown).as_py():
             cells = pc.if_else(unknown, None, cells)
@@ -167,13 +167,14 @@ def _destinations(to: Route, table: Table, dispatch_rows: DispatchRows) -> RowDe
     if to.dispatcher == ROW_ID and key is None:
         return "its rows are dispatched by row id, which messages do not have"
     for name in dict.fromkeys([*(source for _, source in to.hashed if source), *([key] if key else [])]):
-        column_texts = dispatch_rows.texts(columns[name])
+        column_texts = dispatch_rows.texts(columns[name], to.time_zone)
         if column_texts is None:
             return f"its messages do not have column {name}, by which its rows are dispatched"
         texts[name], unknown = column_texts
         if unknown.any():
             unknown_rows = unknown if unknown_rows is None else unknown_rows | unknown
-    hashed = dispatch_hashes(to, table, texts, len(dispatch_rows.commit_ts))
+    # TIMESTAMPs are in the zone already
+    hashed = dispatch_hashes(replace(to, time_zone=""), table, texts, len(dispatch_rows.commit_ts))
     row_id = _row_ids(columns[key], texts[key]) if key else pa.nulls(len(hashed), pa.int64())
     keys = hashed.astype(np.int64) if to.groups_by == "hash" else None
     return RowDestinations(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from simulator.consumer.decode import avro, canal_json, debezium, debezium_avro, open_protocol, simple
+from simulator.consumer.decode import avro, canal_json, debezium, debezium_avro, maxwell, open_protocol, simple
 from simulator.consumer.decode import stream_events as stream
 from simulator.consumer.decode.stream_events import *
 from simulator.consumer.decode.whole_messages import claim_check_message
@@ -20,6 +20,7 @@ DECODERS = {
     "debezium-avro": debezium_avro.DECODER,
     "simple": simple.DECODER,
     "avro": avro.DECODER,
+    "maxwell": maxwell.DECODER,
 }
 """By TiCDC's name of the protocol; one that is recognised by more comes before the other."""
 

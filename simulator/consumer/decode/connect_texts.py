@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.consumer.frame import UNKNOWN_CELL
+from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_binary
 
@@ -35,13 +36,14 @@ def is_connect(kind: int | str) -> bool:
     return str(kind).startswith(CONNECT)
 
 
-def connect_cells(cells: pa.Array, column: Column, kind: int | str) -> pa.Array:
+def connect_cells(cells: pa.Array, column: Column, kind: int | str, time_zone: str) -> pa.Array:
     """Return the TiDB texts of a column's texts in messages, each different text converted once; `kind` is the column's
-    type there."""
+    type there, and TIMESTAMPs are in a zone, UTC if it is empty."""
     if family(column.type) == "decimal" and kind in EXACT_DECIMALS:
         return cells
     encoded = cells.dictionary_encode()
-    return pa.array([_cell(cell, column) for cell in encoded.dictionary.to_pylist()], pa.binary()).take(encoded.indices)
+    texts = pa.array([_cell(cell, column) for cell in encoded.dictionary.to_pylist()], pa.binary())
+    return (to_local(texts, time_zone) if has_zone(column.type) else texts).take(encoded.indices)
 
 
 def _cell(cell: bytes, column: Column) -> bytes:

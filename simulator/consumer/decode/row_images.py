@@ -6,6 +6,7 @@ not touched.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -91,7 +92,7 @@ def _image(
             unknown
             if column.name not in places
             else _with_nulls(
-                connect_cells(cut.cells(places[column.name]), column, kinds[column.name])
+                connect_cells(cut.cells(places[column.name]), column, kinds[column.name], fidelity.time_zone)
                 if connect[column.name]
                 else _texts(cut.cells(places[column.name]), column, binary_columns[column.name], fidelity),
                 column,
@@ -123,6 +124,8 @@ def _texts(cells: pa.Array, column: Column, as_bytes: bool, fidelity: Fidelity) 
         return pc.if_else(pc.is_valid(cells), pa.scalar(UNKNOWN_CELL), cells)
     if column.type.name in MEMBERS and fidelity.member_names:
         return cells
+    if is_binary(column.type) and fidelity.base64_bytes:
+        return _convert_distinct(cells, _from_base64)
     if column.type.name in MEMBERS or as_bytes != is_binary(column.type):
         return _convert_distinct(cells, lambda cell: _text(cell, column, as_bytes))
     return cells
@@ -140,6 +143,10 @@ def _with_nulls(cells: pa.Array, column: Column, fidelity: Fidelity, old: np.typ
 def _convert_distinct(cells: pa.Array, text: Callable[[bytes], bytes | None]) -> pa.Array:
     encoded = cells.dictionary_encode()
     return pa.array([text(cell) for cell in encoded.dictionary.to_pylist()], pa.binary()).take(encoded.indices)
+
+
+def _from_base64(cell: bytes) -> bytes:
+    return cell if cell == UNKNOWN_CELL else base64.b64decode(cell, validate=True).decode("latin-1").encode()
 
 
 def _text(cell: bytes, column: Column, as_bytes: bool) -> bytes | None:

@@ -34,6 +34,7 @@ from simulator.quantities import counted
 from simulator.sources import snapshots
 from simulator.sources.snapshots import FilePiece, PhysicalTable, PlacedTable, Snapshot, TableScan
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
@@ -55,11 +56,15 @@ class StateRows:
     keys: tuple[UniqueKey, ...] = ()
     """The unique keys whose values are replayed."""
 
+    time_zone: str = ""
+    """The zone of TIMESTAMPs in the stream with which the rows, which are in UTC, are compared; empty for UTC."""
+
     def image_pairs(self, images: pa.Array, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield image pairs of images whose columns have these names."""
         definition = len(self.history.definitions) - 1 if self.is_after else 0
         table = self.history.definitions[definition].table
-        images = normalize_images(arrange_columns(images, names, table), visible_columns(table))
+        images = images_in_zone(arrange_columns(images, names, table), table, self.time_zone)
+        images = normalize_images(images, visible_columns(table))
         if self.is_after:
             last = nulls_as_one(images, self.history, self.like_null)
             yield self._image_pair_batch(last, END, None)
@@ -155,8 +160,9 @@ def snapshot_sources(
     is_after: bool,
     like_null: LikeNull = nothing_like_null,
     of_consumer: bool = False,
+    time_zone: str = "",
 ) -> list[ImagePairSource]:
-    """Return sources that read a snapshot as image pairs. Tables that the timeline does not have are left out."""
+    """Return sources that read a snapshot as image pairs, with `time_zone` as in StateRows. Tables that the timeline does not have are left out."""
     numbers = state_table_numbers(timeline, is_after)
     entries = [entry for entry in snapshot.tables if _key(entry.table) in numbers]
     scans, table_of_index = [], dict[int, tuple[StateRows, tuple[str, ...]]]()
@@ -165,7 +171,8 @@ def snapshot_sources(
     keys = {} if is_after or of_consumer else keys_at_begin(timeline)
     for entry in entries:
         number = numbers[_key(entry.table)]
-        rows = StateRows(number, timeline.tables[number], is_after, like_null, of_consumer, keys.get(number, ()))
+        history = timeline.tables[number]
+        rows = StateRows(number, history, is_after, like_null, of_consumer, keys.get(number, ()), time_zone)
         names = tuple(column.name for column in visible_columns(entry.table))
         at = indexes[_key(entry.table)]
         table_of_index |= dict.fromkeys(at, (rows, names))

@@ -123,12 +123,14 @@ def replay_inputs(
     in_order: bool = False,
     like_null: LikeNull = nothing_like_null,
     fidelity: Fidelity = Fidelity(),
+    time_zone: str = "",
 ) -> ReplayInputs:
+    """Return what a stream is replayed between; `time_zone` is that of its TIMESTAMPs, empty for UTC."""
     timeline = known.timeline(known.until(statements))
     sources: list[ImagePairSource] = []
     for snapshot, is_after in ((known.before, False), (known.after, True)):
         if snapshot is not None:
-            sources += snapshot_sources(snapshot, timeline, is_after, like_null)
+            sources += snapshot_sources(snapshot, timeline, is_after, like_null, time_zone=time_zone)
     ends = () if known.after is None else state_table_numbers(timeline, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
     known_tables = table_knowledge(timeline, tuple(ends), restarts, in_order, fidelity)

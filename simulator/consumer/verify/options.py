@@ -37,6 +37,7 @@ class VerifyOptions:
 
     sink_uri: str | None = None
     config: Path | None = None
+    tz: str | None = None
     schema_registry: str | None = None
     """The URL of the registry with the schemas that messages name."""
 

@@ -107,9 +107,10 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     """Return how the stream was made; raises UserError if release or protocol are unknown, or contradict the stream."""
     release, release_source = _release(options, truth)
     uri, uri_source, config = _configured(options, truth)
+    zone = _time_zone(options, truth)
     if uri or config:
         assumed = _assumed_uri(options, evidence)
-        changefeed = _load(uri or None, config, release, options, assumed)
+        changefeed = _load(uri or None, config, release, options, zone, assumed)
         protocol, uri, uri_source = changefeed.codec.protocol, changefeed.sink_uri, uri_source or "--config"
         _check_protocol(options, protocol, uri_source, evidence)
     else:
@@ -119,7 +120,7 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
                 f"the messages are {protocol}, which TiCDC {release.title} ({release_source}) does not have: --release or "
                 "--truth tells how they were made"
             )
-        changefeed = load(_placeholder_uri(protocol, release, evidence), "", release)
+        changefeed = load(_placeholder_uri(protocol, release, evidence), "", release, time_zone=zone)
     if not CODECS[protocol].fidelity(changefeed.codec, release).databases:
         raise UserError(
             f"verify does not read {protocol} of TiCDC {release.name}: its messages do not say in which database a table "
@@ -135,6 +136,8 @@ def resolve_origin(options: VerifyOptions, truth: TruthMetadata | None, evidence
     if config:
         config_source = "--config" if options.config else "the truth"
         settings.append(AssumedSetting("changefeed.toml", str(options.config or "as in truth.json"), config_source))
+    if zone:
+        settings.append(AssumedSetting("tz", zone, "the truth" if options.tz is None else "--tz"))
     settings.append(AssumedSetting("restarts", restarts, "the default" if options.restarts else "--no-restarts"))
     return StreamOrigin(
         protocol,
@@ -155,7 +158,7 @@ def stream_schemas(options: VerifyOptions, truth: TruthMetadata | None) -> Mappi
         return source_schemas(options.source or "", options.schema_registry)
     uri, _, config = _configured(options, truth)
     release = _release(options, truth)[0]
-    registry = _load(uri or None, config, release, options).codec.schema_registry if uri or config else ""
+    registry = _load(uri or None, config, release, options, "").codec.schema_registry if uri or config else ""
     return source_schemas(options.source or "", registry or None)
 
 
@@ -166,9 +169,15 @@ def _configured(options: VerifyOptions, truth: TruthMetadata | None) -> tuple[st
 
 
 def _load(
-    uri: str | None, config: str, release: Release, options: VerifyOptions, assumed: str = DEFAULT_SINK_URI
+    uri: str | None, config: str, release: Release, options: VerifyOptions, zone: str, assumed: str = DEFAULT_SINK_URI
 ) -> Changefeed:
-    return load(uri, config, release, "changefeed.toml" if options.config is None else str(options.config), assumed)
+    name = "changefeed.toml" if options.config is None else str(options.config)
+    return load(uri, config, release, name, assumed, zone)
+
+
+def _time_zone(options: VerifyOptions, truth: TruthMetadata | None) -> str:
+    """Return the time zone of TiCDC's servers, by the option, else the truth; empty for UTC."""
+    return options.tz if options.tz is not None else truth.time_zone if truth is not None else ""
 
 
 def _assumed_uri(options: VerifyOptions, evidence: ProtocolEvidence) -> str:

@@ -35,6 +35,7 @@ from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.settings import IN_PROCESS
 from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.time_zone import zone_of_rows
 
 MISFIT = "it does not fit those before it: --before DIR tells which there were"
 
@@ -97,8 +98,9 @@ def _verify_opened(
 ) -> Verification:
     """Return what is found of a stream that one of the releases wrote."""
     sequential = is_sequential(stream.spec.protocol)
+    spec, zone = stream.spec, zone_of_rows(stream.origin.changefeed.codec.time_zone, stream.origin.release)
     replay = comparison.replay_inputs(
-        stream.states, stream.statements, options.restarts, sequential, stream.like_null, stream.spec.fidelity
+        stream.states, stream.statements, options.restarts, sequential, stream.like_null, spec.fidelity, zone
     )
     engine = engine_of(options.master, stream.size + replay.size)
     results, outcome = _read_partitions(engine, options.show, stream, replay, listener)

@@ -11,7 +11,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import BOOTSTRAP, DDL, DELETE, OPERATIONS, ROW, Ints, ints, picked, picked_values
+from simulator.columns.change_frame import (
+    BOOTSTRAP,
+    DDL,
+    DELETE,
+    OPERATIONS,
+    ROW,
+    Ints,
+    by_table,
+    ints,
+    picked,
+    picked_values,
+)
 from simulator.columns.change_sums import BOOTSTRAPS, KINDS, ChangeSums, merged_sums, sums_by_group
 from simulator.columns.hashing import fingerprints
 from simulator.engines.tasks.task import TaskSpec
@@ -36,6 +47,7 @@ from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_i
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
 from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
+from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
 from simulator.tso import LOGICAL_BITS
 
 
@@ -67,6 +79,7 @@ class FlushMessages:
 
 
 def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
+    flush = replace(flush, events=_in_server_zone(flush.events, spec))
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     if spec.sums:
@@ -76,6 +89,23 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     return FlushMessages(
         events, _records(flush, encoded, messages, spec), encoded.files, np.asarray(messages.first_row, np.int64)
     )
+
+
+def _in_server_zone(events: pa.RecordBatch, spec: TaskSpec) -> pa.RecordBatch:
+    """Return events with the TIMESTAMPs of rows as the servers have them."""
+    zone = zone_of_rows(spec.options.time_zone, spec.release)
+    if not zone:
+        return events
+    numbers = np.where(ints(events, "kind") == ROW, ints(events, "table"), -1)
+    for side in ("before", "after"):
+        images, place = events.column(side), events.schema.get_field_index(side)
+        for number, at in by_table(numbers):
+            if number >= 0:
+                shown = images_in_zone(images.take(pa.array(at)), spec.tables[number].table, zone)
+                chosen = np.isin(np.arange(len(images)), at)
+                images = pc.replace_with_mask(images, pa.array(chosen), shown.cast(images.type))
+        events = events.set_column(place, events.schema.field(place), images)
+    return events
 
 
 def _records(flush: Flush, encoded: EncodedRows, messages: Messages, spec: TaskSpec) -> Records:

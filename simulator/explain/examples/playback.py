@@ -97,6 +97,9 @@ class ReleaseExample:
     config: str = ""
     """Of changefeed.toml."""
 
+    time_zone: str = ""
+    """Of TiCDC's servers; empty for UTC."""
+
     watermarks: bool = False
     """Whether watermarks are shown."""
 
@@ -146,7 +149,7 @@ class SentStatements:
 
 
 def _play(example: ReleaseExample, release: Release) -> ExampleOutput:
-    changefeed = load(URI + example.uri, example.config, release)
+    changefeed = load(URI + example.uri, example.config, release, time_zone=example.time_zone)
     rules = changefeed_rules(changefeed, release)
     catalog = catalog_from_files([("the example", example.tables)], "test")
     if example.script:

@@ -56,8 +56,13 @@ def updated_value(
     return table_with_column(type, update(dict(id=1, a=before), dict(id=1, a=after)), uri=uri, config=config)
 
 
+TABLE_OF_TIMES, SHANGHAI = "CREATE TABLE t (id INT PRIMARY KEY, a TIMESTAMP)", "Asia/Shanghai"
+
 ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "short_control_escapes": inserted_value("VARCHAR(9)", "\b\f"),
+    "rows_in_server_zone": (
+        ReleaseExample((insert(id=1, a="2025-01-01 00:00:00"),), TABLE_OF_TIMES, time_zone=SHANGHAI),
+    ),
     "primary_is_unique": (ReleaseExample((insert(id=1),), "CREATE TABLE t (id INT, PRIMARY KEY (id) NONCLUSTERED)"),),
     "float_widened": inserted_value("FLOAT", 3.14),
     "zerofill_bit": inserted_value("INT ZEROFILL", 1),
@@ -171,6 +176,9 @@ AVRO_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "avro_unsigned_crashes": table_with_column("TINYINT UNSIGNED", insert(id=1, a=1), uri=AVRO),
     "avro_refuses_floats": table_with_column("FLOAT", insert(id=1, a=1), uri=AVRO),
     "avro_zero_dates": table_with_column("DATE", insert(id=1, a="0000-00-00"), uri=AVRO),
+    "avro_instants": (
+        ReleaseExample((insert(id=1, a="2025-01-01 00:00:00"),), TABLE_OF_TIMES, AVRO, time_zone=SHANGHAI),
+    ),
     "avro_virtual_columns": (ReleaseExample((insert(id=1),), GENERATED.format("VIRTUAL"), AVRO, REGISTRY),),
     "avro_selectors": table_with_column("INT", insert(id=1, a=1), uri=AVRO, config=REGISTRY + SELECTORS),
     "avro_whole_bits": table_with_column("BIT(16)", insert(id=1, a=1), uri=AVRO, config=REGISTRY),
@@ -200,6 +208,13 @@ TWO_PARTITIONS = (insert(id=1), insert(id=2))
 RANGES = "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (9))"
 ADDED = "ALTER TABLE t ADD PARTITION (PARTITION q VALUES LESS THAN (99))"
 AT_START = "[sink]\nsend-all-bootstrap-at-start = true"
+
+MAXWELL = "protocol=maxwell&partition-num=1"
+MAXWELL_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "maxwell_lengths": (ReleaseExample((insert(id=1),), uri=MAXWELL),),
+    "maxwell_batches": (ReleaseExample((insert(id=1) + insert(id=2),), uri=MAXWELL),),
+    "maxwell_crashes_on_databases": (ReleaseExample(("CREATE DATABASE a",), uri=MAXWELL),),
+}
 
 SIMPLE_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "simple_origin_defaults": (

@@ -16,7 +16,15 @@ from simulator.consumer.event_lines import as_text
 from simulator.errors import UserError
 from simulator.explain.examples.messages import PLACES, SHARED, SPLITS
 from simulator.explain.examples.playback import OPEN, ExampleEvent, ExampleOutput, ExampleRow, ReleaseExample, play
-from simulator.explain.examples.rows import AVRO_ROWS, CANAL_ROWS, DEBEZIUM_ROWS, OPEN_ROWS, ROWS, SIMPLE_ROWS
+from simulator.explain.examples.rows import (
+    AVRO_ROWS,
+    CANAL_ROWS,
+    DEBEZIUM_ROWS,
+    MAXWELL_ROWS,
+    OPEN_ROWS,
+    ROWS,
+    SIMPLE_ROWS,
+)
 from simulator.explain.examples.statements import SENDING, TEXTS
 from simulator.releases import RELEASES, Release
 from simulator.releases.compare import ReleaseDifference
@@ -28,6 +36,7 @@ EXAMPLES: Mapping[str, tuple[ReleaseExample, ...]] = {
     **CANAL_ROWS,
     **AVRO_ROWS,
     **DEBEZIUM_ROWS,
+    **MAXWELL_ROWS,
     **PLACES,
     **SPLITS,
     **SHARED,
@@ -89,7 +98,7 @@ def example_lines(selected: SelectedExample, names: tuple[str, str], base: str) 
         yield f"  uri     {example.uri}"
     if example.config:
         yield f"  config  {example.config.replace(chr(10), '; ')}"
-    for label, value in (("job", example.job_text), ("client", example.charset)):
+    for label, value in (("tz", example.time_zone), ("job", example.job_text), ("client", example.charset)):
         if value:
             yield f"  {label:<7} {value}"
     yield f"  else as in {base}"

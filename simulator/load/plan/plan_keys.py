@@ -132,7 +132,7 @@ def to_rate(value: object) -> str:
     return text
 
 
-_OF_CHANGEFEED = ("sink-uri", "config", "release", "architecture", "start-ts", "resolved-interval", "seed")
+_OF_CHANGEFEED = ("sink-uri", "config", "tz", "release", "architecture", "start-ts", "resolved-interval", "seed")
 
 TOP: Mapping[str, Key] = {
     "name": Key("name", to_name),

@@ -10,12 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SnapshotError
+from simulator.files import decode_text
 from simulator.settings import CHARSETS
 
 UTF8 = "utf8mb4"
 
 ACCEPTED = f"UTF-8, or with --charset {', '.join(name for name in CHARSETS if name != UTF8)}"
 """What an error of a text file in another charset names."""
+
+ALIKE = ("gbk", "gb18030")
 
 _UNDEFINED = "mysql-latin1"
 
@@ -51,6 +54,13 @@ def as_utf8(blocks: Iterator[bytes], charset: str, path: str) -> Iterator[bytes]
         read += len(block)
 
 
+def text_of(data: bytes, charset: str, place: str) -> str:
+    """Return the text of a file, without a byte order mark; raise UserError for another character set."""
+    if charset == UTF8:
+        return decode_text(data, place)
+    return b"".join(as_utf8(iter((data,)), charset, place)).decode().removeprefix("\ufeff")
+
+
 def _with_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield from ((block, False) for block in blocks)
     yield b"", True
@@ -61,6 +71,10 @@ def bytes_of(values: pa.Array, charset: str) -> pa.Array | None:
     texts = values.view(pa.string())
     if charset == UTF8 or pc.all(pc.fill_null(pc.string_is_ascii(texts), True)).as_py():
         return values
+    if charset in ALIKE:  # each character that they read is written as the bytes that it was read from
+        encoded = values.dictionary_encode()
+        made = [text.decode().encode(CHARSETS[charset]) for text in encoded.dictionary.to_pylist()]
+        return pa.array(made, pa.binary()).take(encoded.indices)
     if charset != "latin1":
         return None
     lengths = pc.fill_null(pc.utf8_length(texts), 0).to_numpy()

@@ -40,9 +40,11 @@ def load(
     release: Release = V8_5,
     name: str = "changefeed.toml",
     assumed: str = DEFAULT_SINK_URI,
+    time_zone: str = "",
 ) -> Changefeed:
     """Return the changefeed. Raise ChangefeedError, with TiCDC's code and text, if TiCDC rejects it.
 
+    `time_zone` is that of TiCDC's servers; empty for UTC, which is not named in messages.
     Without a sink-uri the `assumed` one counts, but for parameters that the file has. Table filters and topic
     expressions are checked when they are compiled: `filters.replication`, `dispatch.router`.
     """
@@ -54,7 +56,8 @@ def load(
         settings = ChangefeedSettings(parsed, typed_parameters(parsed, release), content, release)
         rejections.reject(settings)
         _require_simulated(parsed.scheme, release)
-        return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
+        changefeed = replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
+        return replace(changefeed, codec=replace(changefeed.codec, time_zone=time_zone))
     except ChangefeedError as error:  # a key that is ignored may be the cause
         error.args = ("; ".join((*error.args, *parsed.warnings, *content.ignored)),)
         raise
@@ -81,16 +84,20 @@ def parse_kafka_uri(source: str) -> tuple[str, Kafka, tuple[str, ...]]:
 
 
 def load_file(
-    sink_uri: str | None, path: str | Path | None = None, release: Release = V8_5, assumed: str = DEFAULT_SINK_URI
+    sink_uri: str | None,
+    path: str | Path | None = None,
+    release: Release = V8_5,
+    assumed: str = DEFAULT_SINK_URI,
+    time_zone: str = "",
 ) -> Changefeed:
     """Return the changefeed of a sink-uri and a changefeed.toml; `path` None means no file. Raises as `load` does."""
     if path is None:
-        return load(sink_uri, "", release, assumed=assumed)
+        return load(sink_uri, "", release, assumed=assumed, time_zone=time_zone)
     try:
         text = read_text(Path(path))
     except UserError as error:
         raise ChangefeedError(str(error)) from error
-    return load(sink_uri, text, release, str(path), assumed)
+    return load(sink_uri, text, release, str(path), assumed, time_zone)
 
 
 def _changefeed(settings: ChangefeedSettings) -> Changefeed:

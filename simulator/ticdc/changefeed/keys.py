@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from simulator.releases import V8_5, Release, availability
 
-Value = bool | int | str | list[object] | dict[str, object] | None
+Value = bool | int | float | str | list[object] | dict[str, object] | None
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class ConfigKey:
     """A key's type, its default, and why it has no effect."""
 
     kind: str
-    """bool, int, int16, int32, text, duration, texts, ints, or rows (an array of tables)."""
+    """bool, int, int16, int32, number, text, duration, texts, ints, or rows (an array of tables)."""
 
     default: Value = None
     """TiCDC's default; None if it has none."""
@@ -37,6 +37,7 @@ TAKES = {
     **dict.fromkeys(BITS, "an integer"),
     "text": "a string",
     "duration": 'a duration such as "10m"',
+    "number": "a number",
     "texts": "a list of strings",
     "ints": "a list of integers of 64 bits",
     "rows": "an array of tables",
@@ -165,6 +166,9 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
         "enable-table-monitor": ConfigKey("bool", False, INSIDE),
         "ignore-ineligible-table": ConfigKey("bool", False, NOT_YET),
         "bdr-mode": ConfigKey("bool", False, DATABASE),
+        "enable-active-active": ConfigKey("bool", False),
+        "active-active-progress-interval": ConfigKey("duration", "30m", DATABASE),
+        "active-active-sync-stats-interval": ConfigKey("duration", "1m", DATABASE),
         **keys_of("duration", "sync-point-interval sync-point-retention", DATABASE),
         "changefeed-error-stuck-duration": ConfigKey("duration", "30m", INSIDE),
         "sql-mode": ConfigKey("text"),
@@ -255,7 +259,12 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
     "scheduler": {
         "enable-table-across-nodes": ConfigKey("bool", False, INSIDE),
         **keys_of("int", "region-threshold write-key-threshold region-per-span region-count-per-span", INSIDE),
-        **keys_of("int", "scheduling-task-count-per-node polling-time", INSIDE),
+        **keys_of("int", "scheduling-task-count-per-node split-number-per-node polling-time", INSIDE),
+        **keys_of("bool", "enable-splittable-check force-split", DATABASE),
+        "balance-score-threshold": ConfigKey("int", 20, INSIDE),
+        "min-traffic-percentage": ConfigKey("number", 0.8, INSIDE),
+        "max-traffic-percentage": ConfigKey("number", 1.25, INSIDE),
+        "region-count-refresh-interval": ConfigKey("duration", "5m", INSIDE),
         "type": ConfigKey("text", None, INSIDE),
     },
     "cyclic-replication": {
@@ -270,6 +279,8 @@ KEYS: Mapping[str, Mapping[str, ConfigKey]] = {
     "synced-status": keys_of("int", "synced-check-interval checkpoint-interval", INSIDE),
 }
 """Keys by place (`sink-uri`, or the table of the file), then by name."""
+
+NOT_RELEASED = "it is of TiCDC's master or another branch, not released"
 
 FILE_PLACE: Mapping[str, str] = {
     **dict.fromkeys(KAFKA, "sink.kafka-config"),

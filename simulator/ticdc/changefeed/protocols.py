@@ -15,11 +15,7 @@ from simulator.ticdc.changefeed.settings import ChangefeedSettings
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Protocol
 
-OTHERS = (
-    Protocol(name="canal", old_values=lambda release: "forced"),
-    Protocol(name="maxwell", old_values=lambda release: "forced"),
-    Protocol(name="craft"),
-)
+OTHERS = (Protocol(name="canal", old_values=lambda release: "forced"), Protocol(name="craft"))
 """Protocols that the simulator does not encode. Their settings are checked as TiCDC checks them."""
 
 PROTOCOLS = {

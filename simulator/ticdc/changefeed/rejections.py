@@ -163,6 +163,56 @@ def _batches(settings: ChangefeedSettings) -> None:
         raise _replica(f"{text}%d%!(EXTRA int={MAX_BATCH})")
 
 
+SPAN_LIMITS: Mapping[str, tuple[Callable[[float], bool], str]] = {
+    "region-threshold": (lambda value: value >= 0, "larger than 0"),
+    "write-key-threshold": (lambda value: value >= 0, "larger than 0"),
+    "split-number-per-node": (lambda value: value > 0, "larger than 0"),
+    "scheduling-task-count-per-node": (lambda value: value >= 0, "larger than 0"),
+    "region-count-per-span": (lambda value: value > 0, "larger than 0"),
+    "region-count-refresh-interval": (lambda value: value > 0, "larger than 0"),
+    "balance-score-threshold": (lambda value: value > 0, "larger than 0"),
+    "min-traffic-percentage": (lambda value: 0 < value < 1, "between 0 and 1"),
+    "max-traffic-percentage": (lambda value: value > 1, "greater than 1"),
+}
+"""Which values of `[scheduler]` TiCDC takes, and what it says to others (pkg/config/scheduler_config.go)."""
+
+
+def _active_active(settings: ChangefeedSettings) -> None:
+    # ticdc v26.3.1 pkg/config/replica_config.go ValidateAndAdjust
+    if not option_names.ACTIVE_ACTIVE <= settings.release.options:
+        return
+    for name, least, limit in (
+        ("progress-interval", 1, "larger than 0"),
+        ("sync-stats-interval", 0, "larger than or equal to 0"),
+    ):
+        value = settings.file.values.get(("(top level)", f"active-active-{name}"))
+        number = go.parse_duration(value) * 1e9 if isinstance(value, str) else value
+        if isinstance(number, int | float) and number < least:
+            raise _replica(f"the active-active-{name} must be {limit}")
+    if not settings.file_value("(top level)", "enable-active-active"):
+        return
+    if not settings.file_value("(top level)", "bdr-mode"):
+        raise _replica("enable-active-active requires bdr-mode to be true")
+    if settings.uri.scheme not in (*DATABASES, *STORAGE_SCHEMES):
+        raise _replica("enable-active-active only supports tidb sink and storage sink")
+    if settings.file_value("consistent", "level") not in (None, "", "none"):
+        raise _replica("enable-active-active is incompatible with redo log/consistency feature, please disable redo")
+    raise ChangefeedError(
+        "enable-active-active is not simulated: it takes tables with ACTIVE_ACTIVE = 'ON' alone, which TiDB makes here of "
+        "no statement; accepted: false"
+    )
+
+
+def _spans(settings: ChangefeedSettings) -> None:
+    if not settings.file_value("scheduler", "enable-table-across-nodes"):
+        return
+    for name, (accepts, limit) in SPAN_LIMITS.items():
+        value = settings.file.values.get(("scheduler", name))
+        number = go.parse_duration(value) if isinstance(value, str) else value
+        if isinstance(number, int | float) and not accepts(number):
+            raise ChangefeedError(f"{name} must be {limit}")
+
+
 def _events(settings: ChangefeedSettings) -> None:
     names = settings.release.event_filter_names
     for rule in filter_rows(settings):
@@ -198,5 +248,5 @@ def _sink(text: str) -> ChangefeedError:
 
 CHECKS: tuple[Callable[[ChangefeedSettings], None], ...] = (
     *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _sync_points),
-    *(_integrity, _stuck, _batches, _events, _database_alone),
+    *(_integrity, _stuck, _active_active, _spans, _batches, _events, _database_alone),
 )

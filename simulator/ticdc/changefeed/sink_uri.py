@@ -14,8 +14,19 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, uri_without_secrets
 from simulator.quantities import counted
 from simulator.releases import Release, availability
+from simulator.releases.option_names import UNRELEASED
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, STORAGE_PARAMETERS, STORAGE_SCHEMES, TAKES, Value, option
+from simulator.ticdc.changefeed.keys import (
+    BITS,
+    KAFKA,
+    KEYS,
+    NOT_RELEASED,
+    STORAGE_PARAMETERS,
+    STORAGE_SCHEMES,
+    TAKES,
+    Value,
+    option,
+)
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", **dict.fromkeys(BITS, "0")}
@@ -130,7 +141,9 @@ def _remarks(pairs: list[tuple[str, str]], scheme: str, release: Release) -> lis
     # a storage has parameters of its own, such as access-key
     names = [name for name, _ in pairs if not is_storage or name in keys]
     unknown = [
-        f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, keys)}"
+        f"sink-uri: {name} is ignored: {NOT_RELEASED}"
+        if option("sink-uri", name) in UNRELEASED
+        else f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, keys)}"
         for name in dict.fromkeys(names)
         if name not in keys
     ] + [

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from simulator import files
 from simulator.errors import HIDDEN, ChangefeedError, did_you_mean, is_secret, mask_secrets
 from simulator.releases import Release, availability
+from simulator.releases.option_names import UNRELEASED
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, TAKES, Value, option
+from simulator.ticdc.changefeed.keys import BITS, FILE_PLACE, KEYS, NOT_RELEASED, TAKES, Value, option
 
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 """Names of the file's tables; the other places of KEYS are not in the file."""
@@ -84,6 +85,8 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
             yield from _walk(value, inner, name)
         elif "." not in key and inner in TABLES:
             raise ChangefeedError(f"{name}: [{inner}] must be a table, got {mask_secrets(repr(value))}")
+        elif option(place, key) in UNRELEASED:
+            raise _unreleased(option(place, key), name)
         else:
             yield place, "", None, _unknown(place, spelled, name)
 
@@ -107,6 +110,8 @@ def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> 
             check(keys[key].kind, value, f"{name}: {place}[{number}].{key}")
             if keys[key].no_effect:
                 yield f"{name}: {place}[{number}].{key} has no effect: {keys[key].no_effect}"
+        elif option(place, key) in UNRELEASED:
+            raise _unreleased(option(place, key), name)
         else:
             yield f"{name}: unknown key {key!r} in {place}[{number}] is ignored.{did_you_mean(key, keys)}"
 
@@ -121,7 +126,7 @@ def check(kind: str, value: object, where: str) -> Value:
             go.parse_duration(value)
         except ValueError as error:
             raise ChangefeedError(f"{where}: {error}") from error
-    assert value is None or isinstance(value, bool | int | str | list | dict)
+    assert value is None or isinstance(value, bool | int | float | str | list | dict)
     return value
 
 
@@ -132,10 +137,19 @@ def _fits(kind: str, value: object) -> bool:
         return isinstance(value, list) and all(isinstance(entry, str if kind == "texts" else dict) for entry in value)
     if kind == "bool":
         return isinstance(value, bool)
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
     if kind in BITS or kind == "duration" and not isinstance(value, str):
         limit = 1 << BITS.get(kind, 64) - 1
         return isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit
     return isinstance(value, str)
+
+
+def _unreleased(setting: str, name: str) -> ChangefeedError:
+    return ChangefeedError(
+        f"component TiCDC changefeed's config file {name} contained unknown configuration options: {setting}; "
+        f"{NOT_RELEASED}"
+    )
 
 
 def _unknown(place: str, key: str, name: str) -> str:

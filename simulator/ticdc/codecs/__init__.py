@@ -9,6 +9,7 @@ from simulator.ticdc.codecs.codec_options import CodecOptions, CsvOptions
 from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.codecs.debezium import DEBEZIUM
 from simulator.ticdc.codecs.debezium_avro import DEBEZIUM_AVRO
+from simulator.ticdc.codecs.maxwell import MAXWELL
 from simulator.ticdc.codecs.open_protocol import OPEN_PROTOCOL
 from simulator.ticdc.codecs.row_changes import (
     DdlEvent,
@@ -22,5 +23,6 @@ from simulator.ticdc.codecs.row_changes import (
 from simulator.ticdc.codecs.simple import SIMPLE
 
 CODECS = {
-    codec.protocol.name: codec for codec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, DEBEZIUM_AVRO, SIMPLE, AVRO, CSV)
+    codec.protocol.name: codec
+    for codec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, DEBEZIUM_AVRO, SIMPLE, AVRO, MAXWELL, CSV)
 }

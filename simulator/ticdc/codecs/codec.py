@@ -126,6 +126,12 @@ class Fidelity:
     milliseconds: bool = False
     """Whether commit-ts are sent in milliseconds."""
 
+    time_zone: str = ""
+    """The zone of rows whose TIMESTAMPs are sent as instants; empty if they are sent as they are."""
+
+    base64_bytes: bool = False
+    """Whether bytes are sent as base64, which messages do not tell from text."""
+
     member_names: bool = False
     """Whether ENUM and SET are sent by name, not as numbers."""
 

@@ -122,6 +122,9 @@ class CodecOptions:
     row_checksums: bool = False
     """Whether rows have their checksums (`integrity-check-level = correctness`), in Simple and Avro."""
 
+    time_zone: str = ""
+    """The time zone of TiCDC's servers; empty for that of machines in UTC."""
+
     build_ts: int | None = None
     """Canal-JSON's `ts` and Debezium's `ts_ms` in milliseconds, the wall clock in TiCDC; None means the physical time of
     commit_ts."""

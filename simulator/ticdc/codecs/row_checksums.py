@@ -23,6 +23,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import OperationRows
+from simulator.ticdc.time_zone import has_zone, to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import ColumnType
@@ -44,24 +45,33 @@ class RowChecksums:
         return known
 
 
-def row_checksums(changes: OperationRows, release: Release) -> RowChecksums:
-    """Return the checksums of rows that are all of one operation."""
+def row_checksums(changes: OperationRows, time_zone: str, release: Release) -> RowChecksums:
+    """Return the checksums of rows that are all of one operation, with TIMESTAMPs in a time zone; empty for UTC."""
     table, none = changes.rows.table, np.zeros(len(changes.rows.commit_ts), np.int64)
-    current = none if changes.operation == "DELETE" else image_checksums(changes.after(), table, release)
-    previous = none if changes.operation == "INSERT" else image_checksums(changes.before(), table, release)
+    current = none if changes.operation == "DELETE" else image_checksums(changes.after(), table, time_zone, release)
+    previous = none if changes.operation == "INSERT" else image_checksums(changes.before(), table, time_zone, release)
     return RowChecksums(current, previous)
 
 
-def image_checksums(image: Image, table: Table, release: Release) -> Checksums:
+def image_checksums(image: Image, table: Table, time_zone: str, release: Release) -> Checksums:
     """Return the checksum of each row."""
     columns = list(enumerate(visible_columns(table)))
     if release.checksum_sorts_columns:
         columns.sort(key=lambda each: each[1].id)
     if not columns:
         return np.zeros(image.rows, np.int64)
-    data, offsets = buffers(join(*(_encoded(image.cells(place), column.type) for place, column in columns), null=b""))
+    data, offsets = buffers(
+        join(
+            *(_encoded(_in_utc(image.cells(place), column.type, time_zone), column.type) for place, column in columns),
+            null=b"",
+        )
+    )
     content = memoryview(data.data)
     return np.array([crc32(content[begin:end]) for begin, end in pairwise(offsets.tolist())], np.int64)
+
+
+def _in_utc(cells: pa.Array, type: ColumnType, time_zone: str) -> pa.Array:
+    return to_instants(cells, time_zone) if has_zone(type) else cells
 
 
 def _encoded(cells: pa.Array, type: ColumnType) -> pa.Array:

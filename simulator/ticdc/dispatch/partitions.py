@@ -26,24 +26,29 @@ from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
 from simulator.ticdc.dispatch.hashing import NULL, Hashing, json_texts, value_bytes
 from simulator.ticdc.dispatch.routing import Route
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import has_zone, to_local
 from simulator.tidb.model.table import Column, Table
 from simulator.tso import FOREVER
 
 
 def dispatch_hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Crcs:
-    """Return the dispatch hash of rows, given as TiDB texts by column: the new row, for a DELETE the old one.
+    """Return the dispatch hash of rows, given as TiDB texts by column, in UTC: the new row, for a DELETE the old one.
 
     `rows` is the number of rows; by default it is taken from the first column.
     """
     columns = {column.name: column for column in table.columns}
+
+    def in_zone(name: str) -> pa.Array:
+        return to_local(texts[name], route.time_zone) if has_zone(columns[name].type) else texts[name]
+
     if route.dispatcher == SINGLE_COLUMN:
         ((_, only),) = route.hashed
-        return crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
+        return crc32(json_texts(columns[only], value_bytes(columns[only], in_zone(only), route.hashing)))
     table_hash = zlib.crc32(table.schema.encode() + table.name.encode())
     hashed = np.full(len(next(iter(texts.values()))) if rows is None else rows, table_hash, np.uint32)
     for name, source in route.hashed:
         hashed ^= (
-            _column_hash(name, columns[source], texts[source], route.hashing)
+            _column_hash(name, columns[source], in_zone(source), route.hashing)
             if source
             else _null_hash(name, route.hashing)
         )

@@ -31,6 +31,7 @@ from simulator.ticdc.dispatch.hashing import Hashing
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors, selected_columns, verify_selectors
 from simulator.ticdc.filters.filter_rules import TableFilter, table_filter
 from simulator.ticdc.filters.table_routes import TableRoutes, find_conflict, table_routes
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.table import Table
 
 
@@ -60,6 +61,9 @@ class Route:
     sent_as: tuple[str, str] | None = None
     """Schema and table in messages, if table routing changes them."""
 
+    time_zone: str = ""
+    """The zone in which TIMESTAMPs are hashed; empty for UTC."""
+
 
 @dataclass(frozen=True)
 class Router:
@@ -75,6 +79,9 @@ class Router:
     by_table: bool = False
     """Whether the rows of a table go to one partition, as in a storage sink."""
 
+    time_zone: str = ""
+    """As in Route."""
+
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     """Return a changefeed's compiled rules; raise ChangefeedError for a matcher, topic or column that TiCDC rejects."""
@@ -88,7 +95,8 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     options = (codec.protocol, sensitive, changefeed.scheme, release, codec.enable_old_value)
     selectors = compile_selectors(changefeed.column_selectors, sensitive)
     compiled = compile_rules(rules, changefeed.topic, *options)
-    return replace(compiled, selectors=selectors, routes=table_routes(rules, sensitive))
+    zone = zone_of_rows(codec.time_zone, release)
+    return replace(compiled, selectors=selectors, routes=table_routes(rules, sensitive), time_zone=zone)
 
 
 def compile_rules(
@@ -156,6 +164,7 @@ def route(router: Router, table: Table) -> Route:
         hashing=hashing,
         selected=selected_names,
         sent_as=None if target == (table.schema, table.name) else target,
+        time_zone=router.time_zone,
     )
 
 

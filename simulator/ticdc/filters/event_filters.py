@@ -51,6 +51,9 @@ class EventFilters:
     rules: tuple[EventRule, ...]
     release: Release
     case_sensitive: bool = False
+    time_zone: str = ""
+    """The zone in which expressions see TIMESTAMPs and times; empty for UTC."""
+
     warnings: tuple[str, ...] = ()
     """One line for each rule that TiCDC accepts and cannot use."""
 
@@ -63,6 +66,7 @@ def event_filters(
     release: Release,
     case_sensitive: bool = False,
     sql_mode: frozenset[str] = frozenset(),
+    time_zone: str = "",
 ) -> EventFilters:
     """Return the filters of these settings.
 
@@ -84,7 +88,7 @@ def event_filters(
             where = f"filter.event-filters[{number}]"
             warnings.append(f"{where}: ignore-event and ignore-sql have no effect, TiCDC only logs: {error}")
             rules.append(EventRule(number, setting, *_matchers(setting, release, case_sensitive), frozenset()))
-    return EventFilters(tuple(rules), release, case_sensitive, tuple(warnings), sql_mode)
+    return EventFilters(tuple(rules), release, case_sensitive, time_zone, tuple(warnings), sql_mode)
 
 
 def rule_ignoring_ddl(

@@ -20,12 +20,14 @@ from simulator.columns.cells import Texts
 from simulator.errors import ChangefeedError, SchemaError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, reads_values, rule_ignoring_row
 from simulator.ticdc.filters.event_types import ROW_KINDS
+from simulator.ticdc.time_zone import images_in_zone
 from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
 from simulator.tidb.expressions.sql.graph import FALSE, Sql, identifier, sql
 from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import find_column, strip_parentheses, uncomputable_part, walk
+from simulator.tidb.expressions.values.context import EvaluationContext
 from simulator.tidb.expressions.values.value import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.dml import DefaultValue, InsertedValue
@@ -79,10 +81,12 @@ def _ignored(
     for expression, _ in expressions:
         check_expression(expression, table)
     sides = {
-        side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
+        side: _texts({"before": before, "after": after}[side].filter(of_kind), table, filters.time_zone)
         for side in {side for _, side in expressions}
     }
-    ignored = functools.reduce(pc.or_, [is_ignored(expression, table, sides[side]) for expression, side in expressions])
+    ignored = functools.reduce(
+        pc.or_, [is_ignored(expression, table, sides[side], filters.time_zone) for expression, side in expressions]
+    )
     return pc.replace_with_mask(nothing, of_kind, ignored)
 
 
@@ -100,8 +104,8 @@ def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
     yield from ((text, side) for text, side in every[kind] if text)
 
 
-def _texts(rows: pa.Array, table: Table) -> Texts:
-    return row_image.named(rows, [column.name for column in visible_columns(table)])
+def _texts(rows: pa.Array, table: Table, zone: str) -> Texts:
+    return row_image.named(images_in_zone(rows, table, zone), [column.name for column in visible_columns(table)])
 
 
 def rule_ignoring_values(
@@ -116,22 +120,25 @@ def rule_ignoring_values(
     return None
 
 
-def is_ignored(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.BooleanArray:
+def is_ignored(expression: str, table: Table, texts: Mapping[str, pa.Array], zone: str = "") -> pa.BooleanArray:
     """Return whether the expression ignores each row, without nulls.
 
-    `texts` are the TiDB texts of the rows' columns by name, null for NULL; virtual generated columns are computed. The
+    `texts` are the TiDB texts of the rows' columns by name, null for NULL, in the zone, which is UTC if it is empty;
+    virtual generated columns are computed. The
     expression must be checked before. Raise ChangefeedError if a value fails, such as a bad regular expression.
     """
     rows = len(next(iter(texts.values())))
     try:
-        return evaluate({"ignored": _condition(expression, table, tuple(texts))}, texts, rows, lossy=True)["ignored"]
+        return evaluate({"ignored": _condition(expression, table, tuple(texts), zone)}, texts, rows, lossy=True)[
+            "ignored"
+        ]
     except EvaluationError as error:
         raise ChangefeedError(f"event filter {expression!r}: {error}", "CDC:ErrInvalidFilterExpression") from None
 
 
 @functools.lru_cache(256)
-def _condition(expression: str, table: Table, columns: tuple[str, ...]) -> Sql:
-    scope = TableScope(table, {column: identifier(column) for column in columns})
+def _condition(expression: str, table: Table, columns: tuple[str, ...], zone: str) -> Sql:
+    scope = TableScope(table, {column: identifier(column) for column in columns}, EvaluationContext(zone or "UTC"))
     return is_true(_is_one(translate(trees.parse_expression(expression), scope)))
 
 

@@ -76,6 +76,8 @@ class TableScope(NamedTuple):
     cells: Mapping[str, Sql]
     """TiDB texts by column; generated columns without one are computed."""
 
+    settings: EvaluationContext = EvaluationContext()
+
     def column_value(self, node: syntax.ColumnName) -> Value:
         column = find_column(node, self.table)
         assert column is not None, "checked before"
@@ -87,7 +89,7 @@ class TableScope(NamedTuple):
         return translate_call(node, self)
 
     def context(self) -> EvaluationContext:
-        return EvaluationContext()
+        return self.settings
 
     def collation(self) -> str:
         return "utf8mb4_bin"

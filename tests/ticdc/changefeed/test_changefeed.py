@@ -120,7 +120,7 @@ def test_what_has_no_effect_is_said_by_name(uri: str, toml: str, warning: str) -
     [
         ("kafka://h:1/t", "", "CDC:ErrSinkUnknownProtocol", "unknown '' message protocol for sink"),
         ("kafka://h:1/t?protocol=canal-jsn", "", "CDC:ErrSinkUnknownProtocol", "Did you mean 'canal-json'?"),
-        ("kafka://h:1/t?protocol=maxwell", "", "", "protocol maxwell is not simulated yet; accepted: open-protocol"),
+        ("kafka://h:1/t?protocol=craft", "", "", "protocol craft is not simulated yet; accepted: open-protocol"),
         ("kafka:///t?protocol=canal-json", "", "", "no Kafka broker in sink-uri"),
         ("kafka://h:1/a%20b?protocol=canal-json", "", "", "topic 'a b': Kafka takes letters"),
         ("127.0.0.1:9092/t", "", "CDC:ErrSinkURIInvalid", "kafka://host:port[,host:port]/topic"),

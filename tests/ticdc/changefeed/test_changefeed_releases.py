@@ -507,3 +507,107 @@ def test_more_partitions_than_the_topic_has_have_the_releases_code() -> None:
         with pytest.raises(ChangefeedError) as caught:
             partition_count(kafka.partition_num, 3, "shop", kafka.one_error_code)
         assert caught.value.code == code
+
+
+SPANS = "[scheduler]\nenable-table-across-nodes = true\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "releases"),
+    [
+        ("type", "in v4.0.2–v6.0.0"),
+        ("region-per-span", "since v6.6.0 (classic architecture)"),
+        ("region-threshold", "since v7.0.0"),
+        ("region-count-per-span", "since v8.5.4 (new architecture)"),
+        ("enable-splittable-check", "since v8.5.4 (new architecture)"),
+        ("balance-score-threshold", "since v8.5.4 (new architecture)"),
+        ("min-traffic-percentage", "since v8.5.4 (new architecture)"),
+        ("max-traffic-percentage", "since v8.5.4 (new architecture)"),
+        ("force-split", "since v8.5.5 (new architecture)"),
+        ("region-count-refresh-interval", "since v8.5.5 (new architecture)"),
+    ],
+)
+def test_each_key_of_the_scheduler_has_its_releases(setting: str, releases: str) -> None:
+    """pkg/config/scheduler_config.go at every tag."""
+    assert availability.releases_with(f"scheduler.{setting}") == releases
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("region-threshold = -1", "region-threshold must be larger than 0"),
+        ("region-count-per-span = 0", "region-count-per-span must be larger than 0"),
+        ("region-count-refresh-interval = '0s'", "region-count-refresh-interval must be larger than 0"),
+        ("balance-score-threshold = 0", "balance-score-threshold must be larger than 0"),
+        ("min-traffic-percentage = 1", "min-traffic-percentage must be between 0 and 1"),
+        ("max-traffic-percentage = 1.0", "max-traffic-percentage must be greater than 1"),
+        ("force-split = 'yes'", "changefeed.toml: scheduler.force-split = 'yes': true or false is expected"),
+        (
+            "max-traffic-percentage = '2'",
+            "changefeed.toml: scheduler.max-traffic-percentage = '2': a number is expected",
+        ),
+    ],
+)
+def test_the_scheduler_refuses_what_splits_no_table(line: str, text: str) -> None:
+    assert refused("v8.5.5", toml=SPANS + line, architecture="new")[1].startswith(text)
+
+
+def test_the_scheduler_changes_no_message() -> None:
+    lines = "min-traffic-percentage = 0.5\nforce-split = true\nregion-count-refresh-interval = '1m'\n"
+    without, changefeed = loaded("v8.5.5", architecture="new"), loaded("v8.5.5", toml=SPANS + lines, architecture="new")
+    assert changefeed.codec == without.codec and all("has no effect" in line for line in changefeed.warnings)
+    assert len(changefeed.warnings) == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ("", "performance-mode = 'low-latency'"),
+        ("[sink.debezium]\n", "include-start-ts = true"),
+        ("[sink.kafka-config.codec-config]\n", "avro-include-before-value = true"),
+        ("[[filter.event-filters]]\nmatcher = ['*.*']\n", "ignore-update-only-columns = ['a']"),
+        ("[sink]\n", "only-output-pk-columns = true"),
+    ],
+)
+@pytest.mark.parametrize("architecture", ["classic", "new"])
+def test_what_lies_on_a_branch_is_known_by_name(table: str, key: str, architecture: str) -> None:
+    code, text = refused("v8.5.4", toml=table + key, architecture=architecture)
+    assert "unknown configuration options: " in text and text.endswith("master or another branch, not released")
+
+
+def test_a_parameter_of_a_branch_is_ignored() -> None:
+    (warning,) = loaded("v26.3.4", f"{OPEN}&debezium-include-start-ts=true", architecture="new").warnings
+    assert warning.startswith("sink-uri: debezium-include-start-ts is ignored: it is of TiCDC's master")
+
+
+FILES, ACTIVE = "file:///tmp/f?protocol=canal-json", "enable-active-active = true\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "uri", "toml", "text"),
+    [
+        ("v26.3.1", OPEN, ACTIVE, "invalid replica config, enable-active-active requires bdr-mode to be true"),
+        (
+            "v26.3.4",
+            OPEN,
+            ACTIVE + "bdr-mode = true",
+            "invalid replica config, enable-active-active only supports tidb",
+        ),
+        ("v26.3.1", FILES, ACTIVE + "bdr-mode = true", "enable-active-active is not simulated: it takes tables with"),
+        (
+            "v26.3.1",
+            OPEN,
+            "active-active-progress-interval = '0s'",
+            "invalid replica config, the active-active-progress",
+        ),
+        ("v8.5.7", OPEN, ACTIVE, "component TiCDC changefeed's config file changefeed.toml contained unknown"),
+    ],
+)
+def test_active_active_is_refused(release: str, uri: str, toml: str, text: str) -> None:
+    """ticdc v26.3.1: pkg/config/replica_config.go ValidateAndAdjust."""
+    assert refused(release, uri, toml, "new")[1].startswith(text)
+
+
+def test_the_intervals_of_active_active_have_no_effect_on_kafka() -> None:
+    toml = "active-active-sync-stats-interval = '0s'\nactive-active-progress-interval = '1m'"
+    assert all("database sinks only" in line for line in loaded("v26.3.1", OPEN, toml, "new").warnings)

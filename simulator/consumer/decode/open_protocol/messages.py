@@ -35,7 +35,9 @@ INVALID = "surrogateescape"
 
 
 def looks_like(key: bytes | None, value: bytes | None) -> bool:
-    return key is not None and key[:8] == VERSION
+    if key is None or key[:8] != VERSION:
+        return False
+    return len(key) > len(VERSION) or (value or b"")[:1] != b"{"  # that is Maxwell
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:

@@ -27,6 +27,7 @@ from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.time_zone import has_zone, to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -114,13 +115,15 @@ def _refused(text: str) -> EncodeError:
     return EncodeError(f"schema manager API error, %s: {text}", _REFUSED)
 
 
-def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release) -> list[Piece]:
+def value_pieces(cells: pa.Array, column: Column, union: bool, release: Release, time_zone: str) -> list[Piece]:
     """Return the pieces of a column's values in binary; raise EncodeError for what TiCDC refuses."""
     type, family = column.type, types.family(column.type)
     if cells.null_count < len(cells):
         _reject_type(column, union, release)
     match family:
         case "date" | "datetime":
+            if has_zone(type) and release.avro_instants:
+                cells = to_instants(cells, time_zone)
             return [numbers.longs(_timestamps(cells, family, release), cells)]
         case "time":
             return [numbers.longs(_durations(cells), cells)]

@@ -53,7 +53,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     """
     options = avro_options(options, release)
     if release.avro_records in early.EARLY:
-        return _encode_early(rows, release)
+        return _encode_early(rows, options.time_zone, release)
     count = len(table_info.visible_columns(rows.table))
     key_schema, value_schema, keys = schema(rows, False, options, release), None, None
     if key_schema is not None:
@@ -76,7 +76,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     return replace(encoded, key_schema=key_schema, value_schema=value_schema)
 
 
-def _encode_early(rows: RowChanges, release: Release) -> EncodedRows:
+def _encode_early(rows: RowChanges, time_zone: str, release: Release) -> EncodedRows:
     """Return keys and values of releases before 6.1, which check no sizes."""
     handle = table_info.handle_columns(rows.table, release)
     columns = list(enumerate(table_info.visible_columns(rows.table)))
@@ -84,14 +84,16 @@ def _encode_early(rows: RowChanges, release: Release) -> EncodedRows:
     value_schema, values = None, pa.nulls(len(rows.after), pa.binary())
     if rows.after.null_count < len(rows.after):
         value_schema = _early_schema(rows, True, release)
-        made = encode_by_operation(rows, len(columns), lambda changes: _early_record(changes, columns, handle, release))
+        made = encode_by_operation(
+            rows, len(columns), lambda changes: _early_record(changes, columns, handle, time_zone, release)
+        )
         data, offsets = stored_buffers(made)
         values = binary(data, offsets, rows.after)
     if rows.after.null_count and release.avro_delete == "no-key":
         early.schema_text(rows.table, (), handle, release)
     key_schema = _early_schema(rows, False, release)
     keys = encode_by_operation(
-        rows, len(columns), lambda changes: _early_record(changes, key_columns, handle, release, keys=True)
+        rows, len(columns), lambda changes: _early_record(changes, key_columns, handle, time_zone, release, keys=True)
     )
     return EncodedRows(keys, values, key_schema=key_schema, value_schema=value_schema)
 
@@ -100,6 +102,7 @@ def _early_record(
     changes: OperationRows,
     columns: Sequence[tuple[int, Column]],
     handle: frozenset[str],
+    time_zone: str,
     release: Release,
     keys: bool = False,
 ) -> pa.Array:
@@ -111,7 +114,7 @@ def _early_record(
         cells, union = image.cells(place), early.is_union(column, handle, release)
         if union:
             pieces.append(_branch(cells, False))
-        pieces += early.value_pieces(cells, column, union, release)
+        pieces += early.value_pieces(cells, column, union, release, time_zone)
     return join(*pieces, null=b"")
 
 
@@ -174,7 +177,7 @@ def _value(
         pieces.append(OPERATIONS[changes.operation])
         pieces += [numbers.longs(ts, changes.rows.commit_ts) for ts in (commit_ts, commit_ts >> LOGICAL_BITS)]
         if options.row_checksums:
-            pieces.append(_checksums(row_checksums(changes, release), release))
+            pieces.append(_checksums(row_checksums(changes, options.time_zone, release), release))
     return join(*pieces, null=b"")
 
 

@@ -41,6 +41,7 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
         names_operations=True,
         nulls=frozenset(("date", "datetime")),
         old_nulls=frozenset(("date", "datetime")),
+        time_zone=options.time_zone,
         null_is_default=release.debezium_null_is_default,
     )
 

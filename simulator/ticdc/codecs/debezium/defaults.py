@@ -89,7 +89,7 @@ def _written(column: Column, default: str, release: Release) -> bytes | None:
     return b'"%s"' % text if is_string(column.type) else bytes(text)
 
 
-def null_text(column: Column, release: Release) -> bytes | None:
+def null_text(column: Column, release: Release, time_zone: str) -> bytes | None:
     """Return what stands for NULL between the quotes of a string, or as it is; None for NULL.
 
     Raise EncodeError if the release stops at NULL.
@@ -99,12 +99,12 @@ def null_text(column: Column, release: Release) -> bytes | None:
         return None
     if types.family(type) in ("enum", "set") and release.debezium_null_enum == "empty":
         return b""
-    return (_null_by_type if release.debezium_null_by_type else _null_as_text)(column, default, release)
+    return (_null_by_type if release.debezium_null_by_type else _null_as_text)(column, default, release, time_zone)
 
 
-def _null_by_type(column: Column, default: str, release: Release) -> bytes | None:
+def _null_by_type(column: Column, default: str, release: Release, time_zone: str) -> bytes | None:
     cell = null_cell(column, release)
-    return None if cell is None else _member(column, cell, release)
+    return None if cell is None else _member(column, cell, release, time_zone)
 
 
 def null_cell(column: Column, release: Release) -> str | None:
@@ -137,15 +137,15 @@ def fraction(type: ColumnType) -> str:
     return "." + "0" * type.decimal if type.decimal > 0 else ""
 
 
-def _null_moment(column: Column, default: str, release: Release) -> bytes | None:
+def _null_moment(column: Column, default: str, release: Release, time_zone: str) -> bytes | None:
     """Return what stands for NULL in a DATETIME or TIMESTAMP."""
     is_timestamp = column.type.name == "timestamp"
     if column.default_expression:
         return None if is_timestamp else b"0"
-    return None if is_timestamp and default.startswith("0000-00-00") else _member(column, default, release)
+    return None if is_timestamp and default.startswith("0000-00-00") else _member(column, default, release, time_zone)
 
 
-def _null_as_text(column: Column, default: str, release: Release) -> bytes | None:
+def _null_as_text(column: Column, default: str, release: Release, time_zone: str) -> bytes | None:
     type = column.type
     match types.family(type):
         case "enum" | "set" if release.debezium_null_enum == "stops":
@@ -153,7 +153,7 @@ def _null_as_text(column: Column, default: str, release: Release) -> bytes | Non
             text = f"unexpected column value type string for {kind} column {column.name}"
             raise EncodeError(text, "CDC:ErrDebeziumEncodeFailed")
         case "datetime":
-            return _null_moment(column, default, release)
+            return _null_moment(column, default, release, time_zone)
         case "year":
             return raw_quoted(default)  # the value is a string there, which TiCDC writes as one
         case "float":
@@ -163,12 +163,12 @@ def _null_as_text(column: Column, default: str, release: Release) -> bytes | Non
         case "string" | "text" if types.is_binary(type):
             again = raw_escape(pa.array([default.encode("latin-1")], pa.binary()))[0].as_py()
             # TiCDC writes the member once as bytes and once as text
-            return b'%s",%s:"%s' % (_member(column, default, release), raw_quoted(column.name), again)
-    return _member(column, default, release)
+            return b'%s",%s:"%s' % (_member(column, default, release, time_zone), raw_quoted(column.name), again)
+    return _member(column, default, release, time_zone)
 
 
-def _member(column: Column, default: str, release: Release) -> bytes:
-    written: bytes = value_format(column, release)(_cells(default), column.type)[0].as_py()
+def _member(column: Column, default: str, release: Release, time_zone: str) -> bytes:
+    written: bytes = value_format(column, release, time_zone)(_cells(default), column.type)[0].as_py()
     return written
 
 

@@ -116,7 +116,7 @@ def has_extension(options: CodecOptions, release: Release) -> bool:
 
 
 def _images(changes: OperationRows, options: CodecOptions, release: Release) -> list[Piece]:
-    columns = members(changes.rows.table, changes.rows.selected, release)
+    columns = members(changes.rows.table, changes.rows.selected, options.time_zone, release)
     match changes.operation:
         case "INSERT":
             return [b',"before":null', *_image(b"after", columns, changes.after())]
@@ -131,13 +131,15 @@ def _image(name: bytes, columns: Sequence[JsonMember], image: Image) -> list[Pie
 
 
 @lru_cache(maxsize=1024)
-def members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
+def members(table: Table, selected: frozenset[str] | None, time_zone: str, release: Release) -> tuple[JsonMember, ...]:
     """Return the columns of a row in the table's order; `selected` are those that column selectors leave."""
     columns = table.columns if release.debezium_virtual_columns else visible_columns(table)
-    return tuple(_member(column, table, release) for column in columns if selected is None or column.name in selected)
+    return tuple(
+        _member(column, table, time_zone, release) for column in columns if selected is None or column.name in selected
+    )
 
 
-def _member(column: Column, table: Table, release: Release) -> JsonMember:
+def _member(column: Column, table: Table, time_zone: str, release: Release) -> JsonMember:
     """Return a column as a member; a virtual one is always NULL."""
     visible = visible_columns(table)
     is_virtual = column not in visible
@@ -148,21 +150,25 @@ def _member(column: Column, table: Table, release: Release) -> JsonMember:
         b"",
         is_string(column.type),
         column.name in handle_columns(table, release),
-        always_null if is_virtual else _format(column, release),
+        always_null if is_virtual else _format(column, time_zone, release),
     )
 
 
 @lru_cache(maxsize=1024)
-def _key_members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
+def _key_members(
+    table: Table, selected: frozenset[str] | None, time_zone: str, release: Release
+) -> tuple[JsonMember, ...]:
     """Return the columns of the handle key in the table's order."""
     handle = handle_columns(table, release)
     columns = [column for column in table.columns if column.name in handle]
-    return tuple(_member(column, table, release) for column in columns if selected is None or column.name in selected)
+    return tuple(
+        _member(column, table, time_zone, release) for column in columns if selected is None or column.name in selected
+    )
 
 
-def _format(column: Column, release: Release) -> Converter:
+def _format(column: Column, time_zone: str, release: Release) -> Converter:
     """Return the format of a column's values, with its default in place of NULL where the release does that."""
-    plain = value_format(column, release)
+    plain = value_format(column, release, time_zone)
     if column.default is None or not release.debezium_null_is_default:
         return plain
 
@@ -170,14 +176,14 @@ def _format(column: Column, release: Release) -> Converter:
         texts = plain(cells, type)
         if not cells.null_count:
             return texts
-        return pc.if_else(cells.is_null(), pa.scalar(null_text(column, release), pa.binary()), texts)
+        return pc.if_else(cells.is_null(), pa.scalar(null_text(column, release, time_zone), pa.binary()), texts)
 
     return convert
 
 
 def _encode_keys(changes: OperationRows, options: CodecOptions, release: Release) -> pa.Array:
     table, selected = changes.rows.table, changes.rows.selected
-    handle = _key_members(table, selected, release)
+    handle = _key_members(table, selected, options.time_zone, release)
     schema = b""
     if not options.debezium_disable_schema:
         names = handle_columns(table, release)

@@ -25,6 +25,7 @@ from simulator.ticdc.codecs.debezium import times
 from simulator.ticdc.codecs.json_members import Converter, Escaping, unchanged
 from simulator.ticdc.codecs.json_text import decimal, is_raw_plain, raw_escape
 from simulator.ticdc.codecs.wire_numbers import padded_float
+from simulator.ticdc.time_zone import to_instants
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType
@@ -52,8 +53,8 @@ def number_format(column: Column, release: Release) -> Converter | None:
     return None
 
 
-def value_format(column: Column, release: Release) -> Converter:
-    """Return the format of a column's values."""
+def value_format(column: Column, release: Release, time_zone: str = "") -> Converter:
+    """Return the format of a column's values; `time_zone` is that of TIMESTAMPs, empty for UTC."""
     type, numbers = column.type, number_format(column, release)
     if numbers is not None:
         return lambda cells, type: decimal(numbers(cells, type))
@@ -69,15 +70,15 @@ def value_format(column: Column, release: Release) -> Converter:
         case "float" | "decimal":
             return padded_float
         case "datetime":
-            return timestamp_format(column, release)
+            return timestamp_format(column, release, time_zone)
         case "integer" if type.name == "bigint" and type.unsigned:
             return _wrapped
     return unchanged
 
 
-def timestamp_format(column: Column, release: Release) -> Converter:
-    """Return the format of a TIMESTAMP."""
-    return partial(_timestamp, not_null=column.not_null, moves=release.debezium_moves_years)
+def timestamp_format(column: Column, release: Release, time_zone: str) -> Converter:
+    """Return the format of a TIMESTAMP, whose values are in a time zone; empty for UTC."""
+    return partial(_timestamp, zone=time_zone, not_null=column.not_null, moves=release.debezium_moves_years)
 
 
 def is_string(type: ColumnType) -> bool:
@@ -163,8 +164,9 @@ def _numbers(numbers: times.Numbers, exists: times.Mask, not_null: bool, cells: 
     return pa.array(numbers, pa.int64(), mask=~exists)
 
 
-def _timestamp(cells: pa.Array, type: ColumnType, not_null: bool, moves: bool) -> pa.Array:
-    """Return `2024-02-29T23:59:59.000Z`; the zone of rows is UTC."""
+def _timestamp(cells: pa.Array, type: ColumnType, zone: str, not_null: bool, moves: bool) -> pa.Array:
+    """Return `2024-02-29T23:59:59.000Z`."""
+    cells = to_instants(cells, zone)
     texts = pc.binary_join_element_wise(
         pc.binary_slice(cells, 0, 10), b"T", pc.binary_slice(cells, 11, 64), pa.scalar(b"Z"), pa.scalar(b"")
     )

@@ -65,7 +65,7 @@ def _pieces(cells: pa.Array, column: Column, options: CodecOptions, release: Rel
         case "decimal" if options.avro_decimal_handling_mode == "precise":
             return numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))
         case "datetime":
-            return numbers.sized(timestamp_format(column, release)(cells, type))
+            return numbers.sized(timestamp_format(column, release, options.time_zone)(cells, type))
     return numbers.sized(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))
 
 

@@ -25,7 +25,7 @@ from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, text_pieces
-from simulator.ticdc.codecs.simple.rows import members_by_name, row_table_id
+from simulator.ticdc.codecs.simple.rows import location, members_by_name, row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
 from simulator.tidb.model import types
@@ -119,7 +119,7 @@ def row_values(
 ) -> pa.Array:
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = members_of(rows.table, rows.selected, release, _converter)
+    members = members_of(rows.table, rows.selected, location(options, release), release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))
@@ -129,7 +129,9 @@ def row_values(
     pieces.append(long(rows.version))
     pieces += [NULL] if locations is None else [PRESENT, *text_pieces(changes.own(locations))]
     pieces.append(PRESENT + boolean(True) if only_handle_key else NULL)
-    pieces.append(checksum_values(row_checksums(changes, release), release) if options.row_checksums else NULL)
+    pieces.append(
+        checksum_values(row_checksums(changes, options.time_zone, release), release) if options.row_checksums else NULL
+    )
     pieces += [NULL] if changes.operation == "DELETE" else image_map(members, changes.after())
     pieces += [NULL] if changes.operation == "INSERT" else image_map(members, changes.before())
     return join(*pieces)
@@ -164,13 +166,14 @@ class AvroMember:
 def members_of(
     table: Table,
     selected: frozenset[str] | None,
+    zone: str,
     release: Release,
-    converter: Callable[[ColumnType, Release], ValuePieces],
+    converter: Callable[[ColumnType, str, Release], ValuePieces],
 ) -> tuple[AvroMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
     return tuple(
-        AvroMember(place, column.type, text(column.name), column.name in handle, converter(column.type, release))
+        AvroMember(place, column.type, text(column.name), column.name in handle, converter(column.type, zone, release))
         for place, column in members_by_name(table, release)
         if selected is None or column.name in selected
     )
@@ -193,11 +196,11 @@ def _with_nulls(cells: pa.Array, member: AvroMember) -> list[Piece]:
     return [pc.replace_with_mask(pa.repeat(pa.scalar(NULL, pa.binary()), len(cells)), valid, some)]
 
 
-def _converter(type: ColumnType, release: Release) -> ValuePieces:
+def _converter(type: ColumnType, zone: str, release: Release) -> ValuePieces:
     if types.is_binary(type):
         return lambda cells, type: [BYTES, *text_pieces(latin1(cells))]
     if type.name == "timestamp":
-        return lambda cells, type: [TIMESTAMP + text(release.simple_location), *text_pieces(cells)]
+        return lambda cells, type: [TIMESTAMP + text(zone), *text_pieces(cells)]
     match types.family(type):
         case "integer" if type.name == "bigint" and type.unsigned:
             return lambda cells, type: [UNSIGNED_BIGINT, integers(cells)]

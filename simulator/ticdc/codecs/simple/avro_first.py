@@ -84,7 +84,7 @@ def row_values(
 ) -> pa.Array:
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = avro.members_of(rows.table, rows.selected, release, _converter)
+    members = avro.members_of(rows.table, rows.selected, "", release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + avro.VERSION + text(rows.table.schema) + text(rows.table.name)
@@ -95,13 +95,15 @@ def row_values(
     pieces += [text("")] if locations is None else text_pieces(changes.own(locations))
     pieces.append(boolean(only_handle_key))
     checksums = options.row_checksums
-    pieces.append(avro.checksum_values(row_checksums(changes, release), release) if checksums else avro.NULL)
+    pieces.append(
+        avro.checksum_values(row_checksums(changes, options.time_zone, release), release) if checksums else avro.NULL
+    )
     pieces += [avro.NULL] if changes.operation == "DELETE" else avro.image_map(members, changes.after())
     pieces += [avro.NULL] if changes.operation == "INSERT" else avro.image_map(members, changes.before())
     return join(*pieces)
 
 
-def _converter(type: ColumnType, release: Release) -> avro.ValuePieces:
+def _converter(type: ColumnType, zone: str, release: Release) -> avro.ValuePieces:
     if types.is_binary(type):
         return lambda cells, type: [BYTES, *text_pieces(latin1(cells))]
     match types.family(type):

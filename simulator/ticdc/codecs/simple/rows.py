@@ -39,7 +39,7 @@ def row_values(
 ) -> pa.Array:
     """Return the JSON of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = _members(rows.table, rows.selected, release)
+    members = _members(rows.table, rows.selected, location(options, release), release)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     build: Piece = pc.shift_right(rows.commit_ts, LOGICAL_BITS)
@@ -55,12 +55,18 @@ def row_values(
     if only_handle_key:
         pieces.append(b',"handleKeyOnly":true')
     if options.row_checksums:
-        pieces.append(_checksums(row_checksums(changes, release), release))
+        pieces.append(_checksums(row_checksums(changes, options.time_zone, release), release))
     if changes.operation != "DELETE":
         pieces += _image(b"data", members, changes.after())
     if changes.operation != "INSERT":
         pieces += _image(b"old", members, changes.before())
     return join(*pieces, b"}")
+
+
+def location(options: CodecOptions, release: Release) -> str:
+    """Return the `location` of TIMESTAMPs; empty for none."""
+    follows = release.simple_location not in ("", "Local")
+    return options.time_zone if follows and options.time_zone else release.simple_location
 
 
 def _checksums(checksums: RowChecksums, release: Release) -> pa.Array:
@@ -91,11 +97,11 @@ def row_table_id(rows: RowChanges, release: Release) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
+def _members(table: Table, selected: frozenset[str] | None, zone: str, release: Release) -> tuple[JsonMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
     return tuple(
-        _member(place, column, column.name in handle, release)
+        _member(place, column, column.name in handle, zone, release)
         for place, column in members_by_name(table, release)
         if selected is None or column.name in selected
     )
@@ -110,19 +116,19 @@ def members_by_name(table: Table, release: Release) -> list[tuple[int | None, Co
     return [(places.get(column.name), column) for column in ordered]
 
 
-def _member(place: int | None, column: Column, handle: bool, release: Release) -> JsonMember:
+def _member(place: int | None, column: Column, handle: bool, zone: str, release: Release) -> JsonMember:
     type = column.type
-    is_string = type.name != "timestamp" or not release.simple_location
+    is_string = type.name != "timestamp" or not zone
     name = quoted(column.name, release.simple_short_escapes) + b":"
-    convert = always_null if place is None else _converter(type, release)
+    convert = always_null if place is None else _converter(type, zone, release)
     return JsonMember(place or 0, type, name, b"", is_string, handle, convert)
 
 
-def _converter(type: ColumnType, release: Release) -> Converter:
+def _converter(type: ColumnType, zone: str, release: Release) -> Converter:
     if types.is_binary(type):
         return lambda cells, type: base64(latin1(cells))
-    if type.name == "timestamp" and release.simple_location:
-        return partial(_timestamp, location=quoted(release.simple_location))
+    if type.name == "timestamp" and zone:
+        return partial(_timestamp, location=quoted(zone))
     match types.family(type):
         case "float":
             return wire_numbers.percent_v_float if release.simple_float_exponents else wire_numbers.plain_float

@@ -1,0 +1,160 @@
+"""Rows of Maxwell, and the messages that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import latin1
+from simulator.columns.row_image import Image
+from simulator.errors import EncodeError
+from simulator.releases import Release
+from simulator.ticdc import table_info
+from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.binary import base64
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_members import (
+    Converter,
+    Escaping,
+    JsonMember,
+    PartialMember,
+    Piece,
+    is_changed,
+    object_pieces,
+    partial_members,
+    unchanged,
+)
+from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
+from simulator.ticdc.codecs.row_changes import (
+    EncodedRows,
+    Messages,
+    OperationRows,
+    RowChanges,
+    encode_by_operation,
+    frame_one_row_each,
+)
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import ColumnType
+from simulator.tso import LOGICAL_BITS
+
+VERSION = b"\0\0\0\0\0\0\0\1"
+"""The key of a message with rows."""
+
+MILLIS = 1000
+NUMERIC = frozenset(("integer", "bit", "year", "float", "enum", "set"))
+"""Families whose values are JSON numbers."""
+
+
+def encode(rows: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
+    """Return the values of the rows, and the key of a message with each; raise EncodeError where TiCDC crashes."""
+    count = len(table_info.visible_columns(rows.table))
+    values = encode_by_operation(rows, count, partial(_objects, options=options, release=release))
+    return EncodedRows(pa.repeat(pa.scalar(VERSION), len(values)), values)
+
+
+def frame(encoded: EncodedRows, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
+    """Return the messages of rows; those of a group share one from 6.0 on."""
+    if not release.maxwell_batches or not len(group):
+        return frame_one_row_each(encoded, group, options, release)
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(group)) + 1, [len(group)])).astype(np.int32)
+    lists = pa.ListArray.from_arrays(pa.array(starts), encoded.values)
+    values = pc.binary_join(lists, pa.scalar(b"", pa.binary()))
+    assert encoded.keys is not None
+    return Messages(encoded.keys.take(pa.array(starts[:-1])), values, pa.array(starts))
+
+
+def _objects(changes: OperationRows, options: CodecOptions, release: Release) -> pa.Array:
+    rows = changes.rows
+    members = _members(rows.table, rows.selected, release)
+    seconds = pc.divide(pc.shift_right(rows.commit_ts, LOGICAL_BITS), MILLIS)
+    kind = "insert" if _has_no_old(options, release) and changes.operation == "UPDATE" else changes.operation.lower()
+    head = b'{"database":%s,"table":%s,"type":"%s","ts":' % (
+        quoted(rows.table.schema, release.short_control_escapes),
+        quoted(rows.table.name, release.short_control_escapes),
+        kind.encode(),
+    )
+    pieces: list[Piece] = [head, decimal(seconds)]
+    if kind == "delete":
+        if options.delete_only_output_handle_key_columns or _has_no_old(options, release):
+            members = tuple(member for member in members if member.handle)
+        return join(*pieces, *_object(b"old", members, changes.before()), b"}")
+    pieces += _object(b"data", members, changes.after())
+    if kind == "update":
+        pieces.append(_old(members, changes.before(), changes.after()))
+    return join(*pieces, b"}")
+
+
+def _has_no_old(options: CodecOptions, release: Release) -> bool:
+    return release.update_without_old_value and not options.enable_old_value
+
+
+def _object(name: bytes, members: Sequence[JsonMember], image: Image) -> list[Piece]:
+    """Return `,"data":{…}`; Go leaves an empty map out."""
+    return [b',"%s":{' % name, *object_pieces(members, image), b"}"] if members else []
+
+
+def _old(members: Sequence[JsonMember], before: Image, after: Image) -> pa.Array:
+    """Return `,"old":{…}` with the values that an UPDATE changed, nothing where it changed none."""
+    for member in members:
+        if types.is_binary(member.type):
+            both = pc.and_(before.cells(member.position).is_valid(), after.cells(member.position).is_valid())
+            if pc.any(both).as_py():
+                raise EncodeError(
+                    f"panic: runtime error: comparing uncomparable type []uint8: TiCDC crashes in maxwell at an UPDATE "
+                    f"of a row with bytes in column {_name(member)}"
+                )
+    changed = (PartialMember(member, _is_changed(member, before, after)) for member in members)
+    text, nothing = partial_members(changed, before), pa.scalar(b"", pa.binary())
+    return pc.if_else(pc.equal(text, nothing), nothing, join(b',"old":{', text, b"}"))
+
+
+def _name(member: JsonMember) -> str:
+    return member.opening.decode()[:-1]
+
+
+def _is_changed(member: JsonMember, before: Image, after: Image) -> npt.NDArray[np.bool_]:
+    if types.family(member.type) != "vector":
+        return is_changed(member, before, after)
+    return np.ones(before.rows, np.bool_)  # TiCDC compares it with `old`, which does not have it yet
+
+
+@lru_cache(maxsize=1024)
+def _members(table: Table, selected: frozenset[str] | None, release: Release) -> tuple[JsonMember, ...]:
+    """Return the columns of a row in the order of their names; `selected` are those that column selectors leave."""
+    handle = table_info.handle_columns(table, release)
+    return tuple(
+        JsonMember(
+            place,
+            column.type,
+            quoted(column.name, release.short_control_escapes) + b":",
+            b"",
+            types.family(column.type) not in NUMERIC,
+            column.name in handle,
+            _converter(column.type, release),
+        )
+        for place, column in sorted(
+            enumerate(table_info.visible_columns(table)), key=lambda pair: pair[1].name.encode("utf-8", "surrogatepass")
+        )
+        if selected is None or column.name in selected
+    )
+
+
+def _converter(type: ColumnType, release: Release) -> Converter:
+    if types.is_binary(type):
+        return lambda cells, type: base64(latin1(cells))
+    match types.family(type):
+        case "string" | "text" | "json":
+            return Escaping(lambda cells, type: escape(cells, release.short_control_escapes), is_plain)
+        case "float":
+            return partial(wire_numbers.go_float, widened=release.float_widened)
+        case "enum":
+            return wire_numbers.enum_number
+        case "set":
+            return wire_numbers.set_number
+    return unchanged
