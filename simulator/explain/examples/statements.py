@@ -80,6 +80,7 @@ TEXTS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "exchange_keeps_quotes": statement(
         "ALTER TABLE t EXCHANGE PARTITION `p``q` WITH TABLE u", PARTITIONED.format("p``q")
     ),
+    "parses_index_splits": statement("ALTER TABLE t ADD INDEX i (id) PRE_SPLIT_REGIONS = 4", PLAIN),
     "create_like_finds_schema": (ReleaseExample(("CREATE TABLE store.b LIKE a",), SHOP, database="Shop"),),
     "view_finds_schemas": (ReleaseExample(("CREATE VIEW store.v AS SELECT id FROM a",), SHOP, database="Shop"),),
 }
