@@ -1,0 +1,1 @@
+"""The storage of the database: rows and unique keys with versions, locks, transactions."""

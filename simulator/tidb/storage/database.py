@@ -1,0 +1,121 @@
+"""The database that all sessions share: its catalog and tables at any ts, its clock, its locks.
+
+DDL replaces the catalog and the tables at a ts; those before stay readable as long as the history is kept
+(`tidb_gc_life_time`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from simulator import tso
+from simulator.releases import Release
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key
+from simulator.tidb.model.table import Table
+from simulator.tidb.sql_engine.storage.auto_ids import initial_counters
+from simulator.tidb.storage.locks import Locks
+from simulator.tidb.storage.rows import Handle, TableRows
+from simulator.tidb.storage.tables import Ids, StoredTable
+from simulator.tidb.storage.transactions import Transaction
+
+
+class Schema(NamedTuple):
+    """The catalog and the tables from a ts on."""
+
+    ts: int
+    catalog: Catalog
+    tables: Mapping[Key, StoredTable]
+    """The tables that statements have named. Any other is empty."""
+
+
+class Database:
+    """A TiDB without its sessions."""
+
+    def __init__(self, release: Release, catalog: Catalog, seed: int = 0, history_ms: int | None = None) -> None:
+        """`history_ms` is how long versions are kept; None keeps all."""
+        self.release, self.seed, self._history_ms = release, seed, history_ms
+        self.locks = Locks()
+        self._schemas = [Schema(0, catalog, {})]
+        self._open: set[Transaction] = set()
+        self._deleted: deque[tuple[int, TableRows, Handle]] = deque()
+        self.last_ts = 0
+        """The ts of the last commit."""
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._schemas[-1].catalog
+
+    def schema(self, ts: int) -> Schema:
+        """Return the catalog and the tables that a reader at `ts` sees."""
+        place = bisect_right(self._schemas, ts, key=lambda schema: schema.ts)
+        return self._schemas[max(place - 1, 0)]
+
+    def stored(self, table: Table) -> StoredTable:
+        """Return a table of the present catalog as it is stored."""
+        schema = self._schemas[-1]
+        key = object_key(table.schema, table.name)
+        stored = schema.tables.get(key)
+        if stored is None or stored.table is not table:
+            stored = new_table(table) if stored is None else redefined(stored, table)
+            self._schemas[-1] = schema._replace(tables={**schema.tables, key: stored})
+        return stored
+
+    def next_ts(self, now_ms: int) -> int:
+        """Return a ts at a millisecond, above all commits."""
+        return max(self.last_ts + 1, tso.compose(now_ms, tso.ROW_LOGICAL))
+
+    def begin(self, now_ms: int, pessimistic: bool = True, explicit: bool = True) -> Transaction:
+        """Begin a transaction that sees all commits so far."""
+        transaction = Transaction(self, self.next_ts(now_ms), pessimistic, explicit)
+        self._open.add(transaction)
+        return transaction
+
+    def commit(self, transaction: Transaction, ts: int) -> None:
+        """Write a transaction at a ts above all commits. Raises SqlError 9007, after which it is open still."""
+        transaction.check()
+        assert ts > self.last_ts, "commits rise"
+        safe_ts = self._safe_ts(ts, transaction)
+        for change in transaction.changes():
+            if change.after is None:
+                self._deleted.append((ts, change.stored.partitions[change.ordinal], change.handle))
+        transaction.write(ts, safe_ts)
+        self.last_ts = ts
+        self.roll_back(transaction)
+        while self._deleted and self._deleted[0][0] <= safe_ts:
+            _, rows, handle = self._deleted.popleft()
+            rows.forget(handle, safe_ts)
+
+    def roll_back(self, transaction: Transaction) -> None:
+        """End a transaction without its writes."""
+        transaction.end()
+        self._open.discard(transaction)
+
+    def change_schema(self, catalog: Catalog, tables: Mapping[Key, StoredTable], ts: int) -> None:
+        """Replace the catalog and the tables by those after a DDL statement at a ts above all commits."""
+        assert ts > self.last_ts, "commits rise"
+        self.last_ts = ts
+        self._schemas.append(Schema(ts, catalog, tables))
+        safe_ts = self._safe_ts(ts)
+        place = bisect_right(self._schemas, safe_ts, key=lambda schema: schema.ts)
+        del self._schemas[: max(place - 1, 0)]
+
+    def _safe_ts(self, ts: int, but: Transaction | None = None) -> int:
+        """Return the ts that no reader is below."""
+        if self._history_ms is None:
+            return 0
+        kept = tso.compose(max(tso.physical(ts) - self._history_ms, 0))
+        return min([kept, *(each.start_ts for each in self._open if each is not but)])
+
+
+def new_table(table: Table) -> StoredTable:
+    """Return a table without rows."""
+    count = len(table.partitioning.partitions) if table.partitioning else 1
+    return StoredTable(table, tuple(TableRows() for _ in range(count)), Ids(initial_counters(table)))
+
+
+def redefined(stored: StoredTable, table: Table) -> StoredTable:
+    """Return the same rows under another definition with as many partitions."""
+    return StoredTable(table, stored.partitions, stored.ids, stored.unpartitioned)

@@ -1,0 +1,128 @@
+"""The rows of a table or of one of its partitions, and the entries of its unique indexes, each with its versions.
+
+A version is the ts of a commit, the row image (None once deleted) and the ids of the columns that the image has. The
+last one is the newest. A row keeps the layout it was written in: a reader fills columns that were added since with
+their origin defaults, as TiDB does (tidb pkg/util/rowcodec, ChunkDecoder; pkg/table/tables, GetColOriginDefaultValue).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias, TypeVar, Union
+
+from sortedcontainers import SortedDict
+
+Handle: TypeAlias = Union[int, bytes]
+"""The integer of a clustered key, `_tidb_rowid`, or the ordered bytes of any other clustered key."""
+
+Layout: TypeAlias = tuple[int, ...]
+"""The ids of the columns of an image, in its order."""
+
+NEWEST = 1 << 63
+"""A ts above all commits."""
+
+
+class Version(NamedTuple):
+    """A row as a commit left it."""
+
+    ts: int
+    image: bytes | None
+    """The TiDB text of each column of the layout, joined by 0xFF, with 0xFE for NULL; None once deleted."""
+
+    layout: Layout
+
+
+class Entry(NamedTuple):
+    """An entry of a unique index as a commit left it."""
+
+    ts: int
+    handle: Handle | None
+
+
+Versioned = TypeVar("Versioned", Version, Entry)
+
+
+def visible(versions: list[Versioned] | None, ts: int) -> Versioned | None:
+    """Return the version that a reader at `ts` sees; None for none."""
+    if not versions:
+        return None
+    if versions[-1].ts <= ts:
+        return versions[-1]
+    place = bisect_right(versions, ts, key=lambda version: version.ts)
+    return versions[place - 1] if place else None
+
+
+def _append(versions: list[Versioned], version: Versioned, safe_ts: int) -> None:
+    """Append a version, and forget those that no reader at `safe_ts` or later sees."""
+    if versions and versions[0].ts <= safe_ts:
+        place = bisect_right(versions, safe_ts, key=lambda each: each.ts)
+        del versions[: place - 1]
+    versions.append(version)
+
+
+class TableRows:
+    """The rows of a table or partition. Only a commit writes to them."""
+
+    __slots__ = ("entries", "rows")
+
+    def __init__(self) -> None:
+        self.rows: SortedDict[Handle, list[Version]] = SortedDict()
+        self.entries: dict[int, dict[bytes, list[Entry]]] = {}
+        """The entries by the id of the index and the bytes of the key."""
+
+    def version(self, handle: Handle, ts: int = NEWEST) -> Version | None:
+        """Return the row that a reader at `ts` sees; None if there is none."""
+        version = visible(self.rows.get(handle), ts)
+        return None if version is None or version.image is None else version
+
+    def committed(self, handle: Handle) -> int:
+        """Return the ts of the last commit that wrote a row; 0 for none."""
+        versions = self.rows.get(handle)
+        return versions[-1].ts if versions else 0
+
+    def handle_of(self, index: int, key: bytes, ts: int = NEWEST) -> Handle | None:
+        """Return the handle of the row that has a key in a unique index; None for none."""
+        entry = visible(self.entries.get(index, {}).get(key), ts)
+        return None if entry is None else entry.handle
+
+    def scan(
+        self, ts: int = NEWEST, low: Handle | None = None, high: Handle | None = None, descending: bool = False
+    ) -> Iterator[tuple[Handle, Version]]:
+        """Yield the rows that a reader at `ts` sees, by handle; `low` and `high` are among them. No commit may write
+        meanwhile."""
+        if low is high is None and not descending:
+            handles: Iterator[Handle] = iter(self.rows)
+        else:
+            handles = self.rows.irange(low, high, reverse=descending)
+        for handle in handles:
+            version = visible(self.rows[handle], ts)
+            if version is not None and version.image is not None:
+                yield handle, version
+
+    def write(self, handle: Handle, version: Version, safe_ts: int) -> None:
+        """Write a row. Versions that no reader at `safe_ts` or later sees are forgotten."""
+        versions = self.rows.get(handle)
+        if versions is None:
+            self.rows[handle] = [version]
+        else:
+            _append(versions, version, safe_ts)
+
+    def write_entry(self, index: int, key: bytes, entry: Entry, safe_ts: int) -> None:
+        """Write an entry of a unique index."""
+        _append(self.entries.setdefault(index, {}).setdefault(key, []), entry, safe_ts)
+
+    def forget(self, handle: Handle, safe_ts: int) -> None:
+        """Forget a row that was deleted at `safe_ts` or before."""
+        versions = self.rows.get(handle)
+        if versions and versions[-1].image is None and versions[-1].ts <= safe_ts:
+            del self.rows[handle]
+
+    def revert(self, ts: int) -> None:
+        """Forget all commits after `ts`."""
+        for of_keys in (self.rows, *self.entries.values()):
+            for key in [key for key, versions in of_keys.items() if versions[-1].ts > ts]:
+                versions = of_keys[key]
+                del versions[bisect_right(versions, ts, key=lambda version: version.ts) :]
+                if not versions:
+                    del of_keys[key]

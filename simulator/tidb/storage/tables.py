@@ -1,0 +1,75 @@
+"""Tables as they are stored: their definition, their partitions, their ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.columns.row_image import NULL, SEPARATOR_BYTES
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.storage.allocators import Counters
+from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
+from simulator.tidb.storage.rows import Layout, TableRows, Version
+
+NULL_BYTES = bytes([NULL])
+
+Cells = list[bytes | None]
+"""The TiDB text of each visible column, None for NULL."""
+
+
+@dataclass
+class Ids:
+    """The ids that a table has given. They are shared by all definitions of the table, and outlive a rollback."""
+
+    counters: Counters
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable:
+    """A table in one definition. DDL makes another one, which shares rows and ids, or has new ones (TRUNCATE)."""
+
+    table: Table
+    partitions: tuple[TableRows, ...]
+    """The rows of each partition, one of a table without partitions."""
+
+    ids: Ids
+    unpartitioned: TableRows = field(default_factory=TableRows)
+    """The entries of GLOBAL indexes, whose handle is the pair of a partition's ordinal and a handle."""
+
+
+@cached_by_table
+def layout_of(table: Table) -> Layout:
+    """Return the layout in which rows of a table are written."""
+    return tuple(column.id for column in visible_columns(table))
+
+
+class RowReader:
+    """Cuts images into the cells of a table's visible columns, whatever layout they were written in."""
+
+    def __init__(self, table: Table) -> None:
+        self._layout = layout_of(table)
+        self._columns = visible_columns(table)
+        self._places: dict[Layout, list[tuple[int, bytes | None]]] = {}
+
+    def cells(self, version: Version) -> Cells:
+        """Return the cells of a row."""
+        assert version.image is not None, "a deleted row has none"
+        cells: Cells = [None if cell == NULL_BYTES else cell for cell in version.image.split(SEPARATOR_BYTES)]
+        if version.layout is self._layout or version.layout == self._layout:
+            return cells
+        places = self._places.get(version.layout) or self._placed(version.layout)
+        return [default if place < 0 else cells[place] for place, default in places]
+
+    def _placed(self, layout: Layout) -> list[tuple[int, bytes | None]]:
+        """Return the place of each column in a layout, -1 with its origin default for a column that it lacks."""
+        by_id = {id: place for place, id in enumerate(layout)}
+        found = []
+        for column in self._columns:
+            origin = column.origin_default
+            found.append((by_id.get(column.id, -1), None if origin is None else origin.encode()))
+        self._places[layout] = found
+        return found
+
+
+def image_of(cells: Cells) -> bytes:
+    """Return the image of a row."""
+    return SEPARATOR_BYTES.join([NULL_BYTES if cell is None else cell for cell in cells])

@@ -1,0 +1,241 @@
+"""Transactions: a buffer of writes over a snapshot, locks, and savepoints.
+
+A statement reads the snapshot of its `ts` with the writes of its own transaction: a query the snapshot of the
+transaction's start, a statement that writes or locks the newest commits (tidb pkg/sessiontxn/isolation: pessimistic
+transactions with REPEATABLE READ; the ts of the latter is TiDB's for-update-ts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
+from simulator.tidb.storage.row_keys import RowKey
+from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows, Version
+from simulator.tidb.storage.tables import Cells, RowReader, StoredTable, image_of, layout_of
+
+if TYPE_CHECKING:
+    from simulator.tidb.storage.database import Database
+
+MISSING = object()
+"""Stands in the undo log for a key that the buffer did not have."""
+
+
+class Change(NamedTuple):
+    """The net change of a row in a transaction."""
+
+    stored: StoredTable
+    ordinal: int
+    handle: Handle
+    before: Version | None
+    after: bytes | None
+
+
+class Transaction:
+    """A transaction of one session."""
+
+    def __init__(self, database: Database, start_ts: int, pessimistic: bool = True, explicit: bool = True) -> None:
+        self.database, self.start_ts = database, start_ts
+        self.pessimistic, self.explicit = pessimistic, explicit
+        self._rows: dict[TableRows, dict[Handle, Cells | None]] = {}
+        self._entries: dict[tuple[TableRows, int], dict[bytes, Handle | None]] = {}
+        self._tables: dict[TableRows, tuple[StoredTable, int]] = {}
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._locked: set[Hashable] = set()
+        self._savepoints: list[tuple[str, int]] = []
+        self._readers: dict[StoredTable, RowReader] = {}
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(self, stored: StoredTable, ordinal: int, handle: Handle, ts: int = NEWEST) -> Cells | None:
+        """Return the cells of a row as this transaction sees it at `ts`; None if there is none."""
+        rows = stored.partitions[ordinal]
+        own = self._rows.get(rows)
+        if own is not None and handle in own:
+            return own[handle]
+        version = rows.version(handle, ts)
+        return None if version is None else self._reader(stored).cells(version)
+
+    def handle_of(
+        self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
+    ) -> Handle | None:
+        """Return the handle of the row that has a unique key; None if there is none."""
+        rows = stored.partitions[ordinal]
+        own = self._entries.get((rows, key.index))
+        if own is not None and value in own:
+            return own[value]
+        return rows.handle_of(key.index, value, ts)
+
+    def scan(
+        self,
+        stored: StoredTable,
+        ordinals: Sequence[int],
+        ts: int = NEWEST,
+        low: Handle | None = None,
+        high: Handle | None = None,
+        descending: bool = False,
+    ) -> Iterator[tuple[int, Handle, Cells]]:
+        """Yield the rows of partitions with their handles, in the order of keys; `low` and `high` are among them."""
+        read = self._reader(stored).cells
+        for ordinal in reversed(ordinals) if descending else ordinals:
+            rows = stored.partitions[ordinal]
+            committed = rows.scan(ts, low, high, descending)
+            own = self._rows.get(rows)
+            if not own:
+                for handle, version in committed:
+                    yield ordinal, handle, read(version)
+                continue
+            mine = sorted(
+                (handle for handle in own if (low is None or handle >= low) and (high is None or handle <= high)),
+                reverse=descending,
+            )
+            yield from ((ordinal, handle, cells) for handle, cells in _merged(own, mine, committed, read, descending))
+
+    def _reader(self, stored: StoredTable) -> RowReader:
+        reader = self._readers.get(stored)
+        if reader is None:
+            reader = self._readers[stored] = RowReader(stored.table)
+        return reader
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def lock(self, key: Hashable) -> None:
+        """Lock a key until the transaction ends. Raises LockWait. An optimistic transaction locks nothing."""
+        if self.pessimistic and key not in self._locked:
+            self.database.locks.lock(key, self)
+            self._locked.add(key)
+
+    def put(
+        self,
+        stored: StoredTable,
+        ordinal: int,
+        handle: Handle,
+        cells: Cells | None,
+        keys: Sequence[tuple[RowKey, bytes | None, bytes | None]] = (),
+    ) -> None:
+        """Write a row (None deletes it), and its entries: each key with its value before and after, None for none."""
+        rows = stored.partitions[ordinal]
+        self._tables.setdefault(rows, (stored, ordinal))
+        self._set(self._rows.setdefault(rows, {}), handle, cells)
+        for key, before, after in keys:
+            entries = self._entries.setdefault((rows, key.index), {})
+            if before is not None and before != after:
+                self._set(entries, before, None)
+            if after is not None:
+                self._set(entries, after, handle)
+
+    def _set(self, buffer: dict[Any, Any], key: Any, value: Any) -> None:
+        self._undo.append((buffer, key, buffer.get(key, MISSING)))
+        buffer[key] = value
+
+    # -- savepoints ----------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """The number of writes so far, to which `undo` returns."""
+        return len(self._undo)
+
+    def undo(self, position: int) -> None:
+        """Take back the writes after a position. Locks stay (tidb: ROLLBACK TO SAVEPOINT keeps them)."""
+        while len(self._undo) > position:
+            buffer, key, before = self._undo.pop()
+            if before is MISSING:
+                del buffer[key]
+            else:
+                buffer[key] = before
+
+    def savepoint(self, name: str) -> None:
+        """Set a savepoint, which replaces one of the same name."""
+        self._savepoints = [each for each in self._savepoints if each[0] != name.lower()]
+        self._savepoints.append((name.lower(), self.position))
+
+    def rollback_to(self, name: str) -> None:
+        """Take back what was written after a savepoint, which stays. Raises SqlError 1305."""
+        place = self._found(name)
+        self.undo(self._savepoints[place][1])
+        del self._savepoints[place + 1 :]
+
+    def release_savepoint(self, name: str) -> None:
+        """Forget a savepoint and those after it. Raises SqlError 1305."""
+        del self._savepoints[self._found(name) :]
+
+    def _found(self, name: str) -> int:
+        names = [each[0] for each in self._savepoints]
+        if name.lower() not in names:
+            raise sql_error(1305, "SAVEPOINT", name)
+        return names.index(name.lower())
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def changes(self) -> list[Change]:
+        """Return the net change of each key that was written: tables by their first writes, then partitions and keys.
+
+        A row that is inserted and deleted is among them, without images: TiKV has its deletion.
+        """
+        order: dict[StoredTable, list[tuple[int, TableRows]]] = {}
+        for rows, (stored, ordinal) in self._tables.items():
+            order.setdefault(stored, []).append((ordinal, rows))
+        found = []
+        for stored, parts in order.items():
+            for ordinal, rows in sorted(parts, key=lambda part: part[0]):
+                for handle in sorted(self._rows[rows]):
+                    cells = self._rows[rows][handle]
+                    after = None if cells is None else image_of(cells)
+                    found.append(Change(stored, ordinal, handle, rows.version(handle), after))
+        return found
+
+    def check(self) -> None:
+        """Raise SqlError 9007 if another transaction has written a key since an optimistic one began."""
+        if self.pessimistic:
+            return
+        for rows, own in self._rows.items():
+            for handle in own:
+                committed = rows.committed(handle)
+                if committed > self.start_ts:
+                    raise _conflict(self.start_ts, committed)
+
+    def write(self, ts: int, safe_ts: int) -> None:
+        """Write the buffer into the tables as a commit at `ts`."""
+        for rows, own in self._rows.items():
+            layout = layout_of(self._tables[rows][0].table)
+            for handle, cells in own.items():
+                rows.write(handle, Version(ts, None if cells is None else image_of(cells), layout), safe_ts)
+        for (rows, index), entries in self._entries.items():
+            for key, handle in entries.items():
+                rows.write_entry(index, key, Entry(ts, handle), safe_ts)
+
+    def end(self) -> None:
+        """Release the locks. What is in the buffer is forgotten."""
+        self.database.locks.release(self, self._locked)
+        self._locked = set()
+        self._rows, self._entries, self._undo = {}, {}, []
+
+
+def _conflict(start_ts: int, committed: int) -> Exception:
+    return sql_error_with_text(
+        9007, f"Write conflict, txnStartTS={start_ts}, conflictStartTS={committed}, reason=Optimistic [try again later]"
+    )
+
+
+def _merged(
+    own: dict[Handle, Cells | None],
+    mine: list[Handle],
+    committed: Iterator[tuple[Handle, Version]],
+    read: Any,
+    descending: bool,
+) -> Iterator[tuple[Handle, Cells]]:
+    """Yield committed rows and those of a transaction, which replace them, in the order of handles."""
+    place = 0
+    for handle, version in committed:
+        while place < len(mine) and (mine[place] > handle if descending else mine[place] < handle):  # type: ignore[operator]
+            cells = own[mine[place]]
+            if cells is not None:
+                yield mine[place], cells
+            place += 1
+        if handle not in own:
+            yield handle, read(version)
+    for handle in mine[place:]:
+        cells = own[handle]
+        if cells is not None:
+            yield handle, cells
