@@ -124,17 +124,9 @@ def _default(column: Column, release: Release) -> str | None:
 
 
 def _stored(default: str, type: ColumnType) -> str:
-    """Return a value as TiDB stores it.
-
-    That of a BIT is its bytes, of which those that are no UTF-8 become U+FFFD; a FLOAT or DOUBLE has no zeros at its
-    end (tidb v8.0.0: pkg/ddl/ddl_api.go getDefaultValue).
-    """
-    if types.family(type) == "bit":
-        number = int(default)
-        return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big").decode("utf-8", "surrogateescape")
-    if types.family(type) == "float" and "." in default and "e" not in default.lower():
-        return default.rstrip("0").rstrip(".")
-    return default
+    """Return a stored default as text; of bytes those that are no UTF-8 become U+FFFD."""
+    is_bytes = types.family(type) == "bit" or types.is_binary(type)
+    return default.encode("latin-1").decode("utf-8", "surrogateescape") if is_bytes else default
 
 
 def _texts(texts: Iterable[str]) -> bytes:

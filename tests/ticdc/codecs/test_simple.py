@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.upstreams import cases
 
 from simulator import TiCDC
 from simulator.consumer.decode import RowEvent, decode
@@ -168,3 +169,35 @@ def test_fixtures_of_avro_are_lines_of_json(tmp_path: Path) -> None:
     assert lines and {line["events"] for line in lines} == {None}
     events = [event for line in lines for event in decode(None, base64.b64decode(line["value"]))]
     assert any(isinstance(event, RowEvent) for event in events)
+
+
+LITERALS = cases("""
+    YEAR DEFAULT '70' => 70 => 1970
+    DECIMAL(10,3) DEFAULT -485 => -485 => -485.000
+    DECIMAL(10,0) DEFAULT 2.50 => 2.50 => 3
+    DECIMAL(10,2) DEFAULT .5 => 0.5 => 0.50
+    DECIMAL(10,2) DEFAULT 1e3 => 1000 => 1000.00
+    INT DEFAULT 2.5 => 3 => 3
+    FLOAT(8,2) DEFAULT 0.005 => 0 => 0
+    DOUBLE DEFAULT 1e20 => 100000000000000000000 => 100000000000000000000
+    BIT(64) DEFAULT 17875876537182369 => 17875876537182369 => 17875876537182369
+    VARCHAR(9) DEFAULT 1.50 => 1.50 => 1.50
+    TIME(3) NOT NULL => 00:00:00 => 00:00:00.000
+    DECIMAL(9,2) NOT NULL => 0 => 0.00
+    SET('a','b') DEFAULT 'B,a' => a,b => 3
+""")
+
+
+@pytest.mark.parametrize(("column", "stored", "value"), LITERALS)
+def test_a_default_is_what_was_written_and_older_rows_have_what_the_column_makes_of_it(
+    column: str, stored: str, value: str
+) -> None:
+    with feed(release="v8.0.0") as ticdc:
+        ticdc.execute(
+            "CREATE TABLE test.t (id INT PRIMARY KEY) COLLATE utf8mb4_general_ci; INSERT INTO test.t VALUES (1)"
+        )
+        ticdc.execute(f"ALTER TABLE test.t ADD c {column}; DELETE FROM test.t")
+        told = [json.loads(message.value or b"") for message in ticdc.messages()]
+    table = next(fields["tableSchema"] for fields in told if fields["type"] == "ALTER")
+    row = next(fields["old"] for fields in told if fields["type"] == "DELETE")
+    assert (str(table["columns"][1]["default"]), row["c"]) == (stored, value)

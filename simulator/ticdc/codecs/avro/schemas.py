@@ -24,7 +24,6 @@ from simulator.ticdc.codecs.avro.columns import AvroType, avro_type
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
-from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 
 NAMESPACE = "default"
@@ -184,15 +183,8 @@ def _default(column: Column, type: AvroType, release: Release) -> bytes | None:
     if type.name == "string":
         return quoted(text, release.avro_short_escapes)
     if type.name == "bytes":
-        return quoted(base64.b64encode(_stored_bytes(column, text)).decode())
+        return quoted(base64.b64encode(text.encode("latin-1")).decode())
     return _number(column, type, text)
-
-
-def _stored_bytes(column: Column, text: str) -> bytes:
-    """Return the bytes of a default of BIT or of a byte string, whose text is Latin-1."""
-    if types.family(column.type) == "bit":
-        return int(text).to_bytes((max(column.type.length, 1) + 7) // 8, "big")
-    return text.encode("latin-1")
 
 
 def _number(column: Column, type: AvroType, text: str) -> bytes:

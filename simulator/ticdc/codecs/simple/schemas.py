@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from simulator.releases import Release
 from simulator.ticdc.codecs.row_changes import TableInfo
-from simulator.ticdc.codecs.wire_numbers import plain_float
+from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType
@@ -135,11 +133,8 @@ def _default_value(default: str | None, type: ColumnType) -> str | int | None:
         return None
     family = types.family(type)
     if family == "bit":
-        return int(default)
-    if family == "float":
-        number: bytes = plain_float(pa.array([default.encode()], pa.binary()), type)[0].as_py()
-        return number.decode()
-    return default.encode("latin-1").decode("utf-8", "surrogateescape") if types.is_binary(type) else default
+        return int(stored_value(default, type) or 0)
+    return default.encode("latin-1").decode() if types.is_binary(type) else default
 
 
 def type_name(type: ColumnType | None) -> str:
