@@ -201,3 +201,29 @@ def test_a_default_is_what_was_written_and_older_rows_have_what_the_column_makes
     table = next(fields["tableSchema"] for fields in told if fields["type"] == "ALTER")
     row = next(fields["old"] for fields in told if fields["type"] == "DELETE")
     assert (str(table["columns"][1]["default"]), row["c"]) == (stored, value)
+
+
+VIEWS = cases("""
+    SELECT * FROM a JOIN b USING (id) => id x y
+    SELECT * FROM a NATURAL RIGHT JOIN b => id y x
+    SELECT b.*, 1+1, a.x AS k FROM a, b => id y 1+1 k
+    WITH q AS (SELECT * FROM a) SELECT * FROM q => id x
+    WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r => n
+    SELECT id FROM a UNION SELECT y FROM b => id
+    SELECT * FROM (SELECT x AS m, id FROM a) d => m id
+""")
+
+
+@pytest.mark.parametrize(("query", "columns"), VIEWS)
+def test_a_views_columns_are_those_of_its_query_even_if_it_has_another_name(query: str, columns: str) -> None:
+    with feed(release="v8.0.0") as ticdc:
+        ticdc.execute(
+            "USE test; CREATE TABLE a (id INT PRIMARY KEY, x INT); CREATE TABLE b (id INT PRIMARY KEY, y INT)"
+        )
+        ticdc.execute(f"CREATE VIEW v AS {query}; RENAME TABLE v TO w")
+        told = [json.loads(message.value or b"") for message in ticdc.messages()]
+    shown = [
+        [column["name"] for column in each["tableSchema"]["columns"]] for each in told if "VIEW" in each.get("sql", "")
+    ]
+    assert shown[0] == columns.split()
+    assert [each["tableSchema"]["columns"] for each in told if each["type"] == "RENAME"][0] != []
