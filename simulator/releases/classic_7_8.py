@@ -104,8 +104,10 @@ V7_1_4 = replace(
     options=V7_1_3.options | option_names.AVRO_WATERMARK | {"synced-status"},
 )
 
+V7_1_5 = replace(V7_1_4, name="v7.1.5", exchange_keeps_validation=True)
+
 V7_1_6 = replace(
-    V7_1_4,
+    V7_1_5,
     name="v7.1.6",
     raw_change_events=True,
     eligibility="error",
@@ -184,6 +186,7 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    exchange_keeps_validation=True,
     dispatch_needs_index=False,
     primary_is_unique=False,
     eligibility="error",
@@ -268,6 +271,7 @@ V8_0_0 = replace(
 V8_1_0 = replace(
     V8_0_0,
     name="v8.1.0",
+    exchange_keeps_validation=True,
     default_parentheses=True,
     gb18030=True,
     default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
@@ -366,7 +370,7 @@ V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
-    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_6)),
+    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_5, V7_1_6)),
     "v7.2": (0, (V7_2_0,)),
     "v7.3": (0, (V7_3_0,)),
     "v7.4": (0, (V7_4_0,)),

@@ -312,3 +312,21 @@ def test_the_event_of_an_exchange_is_of_one_table_in_the_topic_of_the_other() ->
 
     assert (event.schema, event.table, event.old) == ("r", "plain", ("s", "parts"))
     assert (other.schema, other.table, other.old) == ("s", "parts", ("r", "plain"))
+
+
+@pytest.mark.parametrize(
+    ("before", "since"), [("v6.5.8", "v6.5.9"), ("v7.1.4", "v7.1.5"), ("v7.5.1", "v7.5.2"), ("v8.0.0", "v8.1.0")]
+)
+def test_some_releases_drop_without_validation(before: str, since: str) -> None:
+    """They write the statement anew and forget it; 6.5.3 sends what was written."""
+    text = "ALTER TABLE s.parts EXCHANGE PARTITION p WITH TABLE r.plain WITHOUT VALIDATION"
+
+    def sent(release: str) -> str:
+        found = find(release)
+        (job,) = execute_text(text, Session("", None, found)).jobs
+        (event,) = job_events(job, found)
+        return sent_query(event, found)
+
+    rebuilt = "ALTER TABLE `s`.`parts` EXCHANGE PARTITION `p` WITH TABLE `r`.`plain`"
+    assert [sent(before), sent(since)] == [rebuilt, f"{rebuilt} WITHOUT VALIDATION"]
+    assert sent("v6.5.3").endswith(" WITHOUT VALIDATION")
