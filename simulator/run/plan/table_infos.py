@@ -61,7 +61,7 @@ def follow_jobs(
     known, done = dict(infos), []
     for emitted in jobs:
         before = _known(known, emitted, ids, first_version)
-        after = _after(before, emitted, ids)
+        after = _unchanged(before, emitted) if emitted.discarded else _after(before, emitted, ids)
         done.append(
             replace(emitted, events=tuple(_with_infos(event, emitted, before, after) for event in emitted.events))
         )
@@ -104,6 +104,11 @@ def _after(before: Mapping[Key, TableInfo], emitted: EmittedJob, ids: TableIds) 
         kept = was.version if was is not None and keeps else version
         after[place] = TableInfo(table, table_id, kept, emitted.commit_ts)
     return after
+
+
+def _unchanged(before: Mapping[Key, TableInfo], emitted: EmittedJob) -> dict[Key, TableInfo]:
+    """Return the infos of the tables that are still there after a job that TiCDC discards."""
+    return {place: info for place, info in before.items() if emitted.applied.after.has(*place)}
 
 
 def _object(catalog: Catalog, place: Key) -> Table | ViewInfo | None:

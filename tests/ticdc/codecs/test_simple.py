@@ -227,3 +227,23 @@ def test_a_views_columns_are_those_of_its_query_even_if_it_has_another_name(quer
     ]
     assert shown[0] == columns.split()
     assert [each["tableSchema"]["columns"] for each in told if each["type"] == "RENAME"][0] != []
+
+
+def test_the_copy_of_a_table_keeps_the_defaults_of_older_rows() -> None:
+    with feed(release="v8.0.0") as ticdc:
+        ticdc.execute("USE test; CREATE TABLE a (id INT PRIMARY KEY); ALTER TABLE a ADD n INT NOT NULL")
+        ticdc.execute("CREATE TABLE b LIKE a")
+        last = json.loads([each.value for each in ticdc.messages() if b"LIKE" in (each.value or b"")][-1] or b"")
+    assert [column["default"] for column in last["tableSchema"]["columns"]] == [None, "0"]
+
+
+def test_a_job_that_ticdc_discards_leaves_its_schema_as_it_was() -> None:
+    with feed(release="v8.0.0") as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY); ALTER TABLE test.t SET TIFLASH REPLICA 1")
+        ticdc.execute("INSERT INTO test.t VALUES (1); ALTER TABLE test.t COMMENT = 'x'")
+        told = [json.loads(message.value or b"") for message in ticdc.messages()]
+    created, altered, row = (
+        next(each for each in told if each["type"] == kind) for kind in ("CREATE", "ALTER", "INSERT")
+    )
+    first = created["tableSchema"]["version"]
+    assert (row["schemaVersion"], altered["preTableSchema"]["version"]) == (first, first)
