@@ -186,6 +186,7 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    simple_sorted="types",
     exchange_keeps_validation=True,
     dispatch_needs_index=False,
     primary_is_unique=False,
@@ -256,6 +257,7 @@ V7_6_0 = replace(
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    simple_sorted="names",
     simple_location="Etc/UTC",
     simple_first_form=False,
     simple_first_partition=False,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.releases import Release
@@ -49,18 +50,24 @@ class TableSchema:
 
 
 def table_schema(info: TableInfo, release: Release) -> TableSchema:
-    """Return the schema of a table or view."""
+    """Return the schema of a table or view. A BOOTSTRAP has sorted the columns of the table before a statement by their
+    ids already (`mistaken`)."""
     table = info.table
     if not isinstance(table, Table):
         columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
         return TableSchema(table.schema, table.name, info.table_id, info.version, columns, ())
     ordered = _columns_by_id(table) if release.simple_sorts_columns else table.columns
     columns = tuple(_column(column, release) for column in ordered)
-    return TableSchema(table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, release)))
+    is_sorted = release.simple_first_form or bool(release.simple_sorted) and info.told
+    placed = _columns_by_id(table) if is_sorted else table.columns
+    return TableSchema(
+        table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, placed, release))
+    )
 
 
-def _indexes(table: Table, release: Release) -> list[IndexSchema]:
-    certain = _certain(table, release)
+def _indexes(table: Table, placed: Sequence[Column], release: Release) -> list[IndexSchema]:
+    """Return the indexes; TiCDC takes each column for the one that has its place among those `placed`."""
+    certain = frozenset(column.name for column, at in zip(table.columns, placed, strict=True) if at.not_null)
     indexes = [
         IndexSchema(
             index.name,
@@ -71,27 +78,20 @@ def _indexes(table: Table, release: Release) -> list[IndexSchema]:
         )
         for index in table.indexes
     ]
-    if not any(index.primary for index in indexes) and (names := _primary_columns(table, release)):
+    if not any(index.primary for index in indexes) and (names := _primary_columns(table, placed, release)):
         indexes.append(IndexSchema("primary", True, True, False, names))
     return indexes
-
-
-def _certain(table: Table, release: Release) -> frozenset[str]:
-    """Return the columns that cannot be NULL. The first form mistakes each column for the one that has its place among
-    columns sorted by id."""
-    found = _columns_by_id(table) if release.simple_first_form else table.columns
-    return frozenset(column.name for column, at in zip(table.columns, found, strict=True) if at.not_null)
 
 
 def _columns_by_id(table: Table) -> list[Column]:
     return sorted(table.columns, key=lambda column: column.id)
 
 
-def _primary_columns(table: Table, release: Release) -> tuple[str, ...]:
+def _primary_columns(table: Table, placed: Sequence[Column], release: Release) -> tuple[str, ...]:
     """Return the primary key of a table that has no index for it (tiflow: GetPrimaryKeyColumnNames)."""
     row_id = row_id_column(table)
     if not release.simple_implicit_primary:
-        return _marked_columns(table, release) if row_id is not None else ()
+        return _marked_columns(table, placed) if row_id is not None else ()
     if row_id is not None:
         return (row_id,)
     certain = {column.name for column in table.columns if column.not_null}
@@ -99,15 +99,14 @@ def _primary_columns(table: Table, release: Release) -> tuple[str, ...]:
     return next((each for each in names if certain.issuperset(each)), ())
 
 
-def _marked_columns(table: Table, release: Release) -> tuple[str, ...]:
+def _marked_columns(table: Table, placed: Sequence[Column]) -> tuple[str, ...]:
     """Return the primary key's column once for the key and for each unique key that has it.
 
-    TiCDC takes places among visible columns for places among all, in the first form among those sorted by id.
+    TiCDC takes places among visible columns for places among all those `placed`.
     """
-    found = _columns_by_id(table) if release.simple_first_form else table.columns
     places = {column.name: place for place, column in enumerate(visible_columns(table))}
     unique = [name for index in table.indexes if index.unique for name in (column.name for column in index.columns)]
-    at = (found[places[name]].name for name in (*table.primary_key, *unique) if name in places)
+    at = (placed[places[name]].name for name in (*table.primary_key, *unique) if name in places)
     return tuple(name for name in at if name in table.primary_key)
 
 
