@@ -13,6 +13,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.storage.paths import SCHEMA_JSON
 from simulator.tidb.ddl.catalog import ViewInfo
+from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -76,7 +77,7 @@ class TableDefinition:
             for name in self.table.columns:
                 yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
         elif self.table is not None:
-            for column in self.table.columns:
+            for column in (*self.table.columns, *(hidden_columns(self.table) or ())):
                 members = _members(column, column.name in self.table.primary_key, release, with_ids)
                 yield column.name, _object(members, 2)
 
@@ -93,7 +94,8 @@ def _members(column: Column, is_primary: bool, release: Release, with_id: bool) 
     if with_id:
         yield "ColumnId", _text(column.id)
     yield "ColumnName", quoted(column.name)
-    yield "ColumnType", quoted(types.bare_name(type).upper() + " UNSIGNED" * types.is_unsigned(type))
+    name = "var_string" if isinstance(type, VarString) else types.bare_name(type)
+    yield "ColumnType", quoted(name.upper() + " UNSIGNED" * types.is_unsigned(type))
     default = _default(column, release) if release.storage_column_defaults else None
     if default is not None:
         yield "ColumnDefault", quoted(default)

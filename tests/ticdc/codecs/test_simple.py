@@ -273,3 +273,38 @@ def test_a_bootstrap_lets_ticdc_mistake_columns_that_are_not_in_the_order_of_the
         rows = [row for row in (json.loads(each.value or b"") for each in ticdc.messages()) if "data" in row]
     assert rows[0]["data"] == inserted
     assert rows[1]["old"] == OWN or release == "v7.5.7"
+
+
+HIDDEN = cases("""
+    a + 1 => bigint 20 0 False
+    d * 2 => decimal 10 2 True
+    (d + 1.255) => decimal 11 3 True
+    LOWER(v) => var_string 9 -1 True
+    UPPER(a) => var_string 20 -1 False
+    CAST(a AS CHAR(5)) => var_string 5 -1 False
+    CAST(v AS DECIMAL(8,3)) => decimal 8 3 True
+""")
+
+
+@pytest.mark.parametrize(("expression", "told"), HIDDEN)
+def test_the_hidden_columns_of_functional_indexes_are_told_with_their_types(expression: str, told: str) -> None:
+    with feed(release="v8.0.0") as ticdc:
+        ticdc.execute(
+            "CREATE TABLE test.t (a INT PRIMARY KEY, d DECIMAL(9,2), v VARCHAR(9) COLLATE utf8mb4_general_ci, "
+            f"INDEX k (({expression})))"
+        )
+        (schema, *_) = [
+            json.loads(each.value or b"")["tableSchema"]
+            for each in ticdc.messages()
+            if b"CREATE" in (each.value or b"")
+        ]
+    column = schema["columns"][-1]
+    type = column["dataType"]
+    assert column["name"] == "_V$_k_0" == schema["indexes"][0]["columns"][0]
+    assert f"{type['mysqlType']} {type['length']} {type.get('decimal', 0)} {column['nullable']}" == told
+
+
+def test_a_functional_index_whose_type_is_not_known_is_refused_by_name() -> None:
+    with feed() as ticdc, pytest.raises(EncodeError, match="the types of those of test.t are not simulated"):
+        ticdc.execute("CREATE TABLE test.t (a INT PRIMARY KEY, v VARCHAR(9), INDEX k ((REVERSE(v))))")
+        ticdc.messages()

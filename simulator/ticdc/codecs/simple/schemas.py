@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.row_changes import TableInfo
 from simulator.tidb.ddl.definitions.defaults import stored_value
+from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType
@@ -57,17 +59,30 @@ def table_schema(info: TableInfo, release: Release) -> TableSchema:
         columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
         return TableSchema(table.schema, table.name, info.table_id, info.version, columns, ())
     ordered = _columns_by_id(table) if release.simple_sorts_columns else table.columns
-    columns = tuple(_column(column, release) for column in ordered)
+    hidden = _hidden(table, release)
+    columns = tuple(_column(column, release) for column in (*ordered, *hidden))
     is_sorted = release.simple_first_form or bool(release.simple_sorted) and info.told
     placed = _columns_by_id(table) if is_sorted else table.columns
     return TableSchema(
-        table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, placed, release))
+        table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, placed, hidden, release))
     )
 
 
-def _indexes(table: Table, placed: Sequence[Column], release: Release) -> list[IndexSchema]:
+def _hidden(table: Table, release: Release) -> tuple[Column, ...]:
+    """Return the hidden columns; raise EncodeError if their types are not known."""
+    found = hidden_columns(table)
+    if found is None:
+        raise EncodeError(
+            f"TiCDC {release.name} tells the hidden columns of functional indexes in Simple's table schemas; the types of "
+            f"those of {table.schema}.{table.name} are not simulated"
+        )
+    return found
+
+
+def _indexes(table: Table, placed: Sequence[Column], hidden: Sequence[Column], release: Release) -> list[IndexSchema]:
     """Return the indexes; TiCDC takes each column for the one that has its place among those `placed`."""
-    certain = frozenset(column.name for column, at in zip(table.columns, placed, strict=True) if at.not_null)
+    certain = {column.name for column, at in zip(table.columns, placed, strict=True) if at.not_null}
+    certain |= {column.name for column in hidden if column.not_null}
     indexes = [
         IndexSchema(
             index.name,
@@ -138,7 +153,9 @@ def _default_value(default: str | None, type: ColumnType) -> str | int | None:
 
 def type_name(type: ColumnType | None) -> str:
     """Return TiDB's name of a type without arguments: `varbinary` (tidb: pkg/parser/types TypeToStr)."""
-    return UNSPECIFIED if type is None else types.bare_name(type)
+    if type is None:
+        return UNSPECIFIED
+    return "var_string" if isinstance(type, VarString) else types.bare_name(type)
 
 
 def length(type: ColumnType | None) -> int:
@@ -170,6 +187,8 @@ def scale(type: ColumnType | None, release: Release) -> int:
     FLOAT or DOUBLE, too, -1 if it says none; else 0."""
     if type is None:
         return 0
+    if isinstance(type, VarString):
+        return -1
     if types.family(type) == "float":
         return type.decimal if release.simple_first_form else 0
     return max(type.decimal, 0) if types.family(type) in ("decimal", "datetime", "time") else 0
