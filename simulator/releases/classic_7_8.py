@@ -186,6 +186,7 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    ddl_text_default_parentheses=True,
     simple_sorted="types",
     exchange_keeps_validation=True,
     dispatch_needs_index=False,
@@ -285,6 +286,7 @@ V8_1_0 = replace(
 V8_1_1 = replace(
     V8_1_0,
     name="v8.1.1",
+    ddl_text_default_parentheses=True,
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,
@@ -298,6 +300,7 @@ V8_1_2 = replace(V8_1_1, name="v8.1.2", simple_partition_ids=True)
 V8_2_0 = replace(
     V8_1_0,
     name="v8.2.0",
+    ddl_text_default_parentheses=True,
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,

@@ -123,7 +123,7 @@ def differences(feed: Feed, directory: Path) -> tuple[list[str], list[str]]:
     recorded = feed.recorded
     uri = recorded["uri"].replace(urlsplit(recorded["uri"]).path, directory.as_posix(), 1 if feed.is_stored else 0)
     script, sent = played(feed, uri, recorded["config"].replace("file:///claims", directory.as_uri()))
-    if script.failed:
+    if script.failed or "error" in recorded and "messages" not in recorded:
         return script.wrong, script.waiting
     if feed.is_stored:
         stored, written = recorded_files(recorded["files"]), written_files(directory)
@@ -260,7 +260,7 @@ class Script:
                 error = refused
             else:
                 error = outcome.error if isinstance(outcome, FailedStatement) else None
-            if error and self.stop and innermost(error.text.removesuffix(f" ({text})")) == innermost(self.stop):
+            if error and self.stop and innermost(self.stop).endswith(innermost(error.text.removesuffix(f" ({text})"))):
                 self.stopped = True
                 break
             found = error_number(error) if error else 0

@@ -44,7 +44,10 @@ def sent_text(query: str, release: Release, charset: str = "") -> str:
             "CDC:ErrUnexpected",
         )
     return ";".join(
-        restore_statement(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements
+        restore_statement(
+            statement, release.ddl_text_placement, release.ddl_text_ttl_off, release.ddl_text_default_parentheses
+        )
+        for statement in statements
     )
 
 

@@ -14,6 +14,7 @@ from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.storage.paths import SCHEMA_JSON
 from simulator.tidb.ddl.catalog import ViewInfo
 from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -122,7 +123,7 @@ def _default(column: Column, release: Release) -> str | None:
         return None if default is None else _stored(default, column.type)
     if default is None or not column.default_expression:
         return None if default is None else _stored(default, column.type)
-    return "CURRENT_TIMESTAMP" if default.upper().startswith("CURRENT_TIMESTAMP") else default
+    return "CURRENT_TIMESTAMP" if default.upper().startswith("CURRENT_TIMESTAMP") else stored_expression(default)
 
 
 def _stored(default: str, type: ColumnType) -> str:

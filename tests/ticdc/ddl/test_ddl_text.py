@@ -330,3 +330,15 @@ def test_some_releases_drop_without_validation(before: str, since: str) -> None:
     rebuilt = "ALTER TABLE `s`.`parts` EXCHANGE PARTITION `p` WITH TABLE `r`.`plain`"
     assert [sent(before), sent(since)] == [rebuilt, f"{rebuilt} WITHOUT VALIDATION"]
     assert sent("v6.5.3").endswith(" WITHOUT VALIDATION")
+
+
+@pytest.mark.parametrize(("release", "default"), [("v8.0.0", "NEXTVAL(`s`)"), ("v8.2.0", "(NEXTVAL(`s`))")])
+def test_a_function_as_a_default_has_the_parentheses_of_tidbs_parser(release: str, default: str) -> None:
+    def sent(text: str) -> str:
+        (job,) = execute_text(text, Session("s", None, find(release))).jobs
+        (event,) = job_events(job, find(release))
+        return sent_query(event, find(release))
+
+    column = f"`n` INT DEFAULT {default}"
+    assert sent("CREATE TABLE t (n INT DEFAULT (NEXT VALUE FOR s))") == f"CREATE TABLE `t` ({column})"
+    assert sent("ALTER TABLE t MODIFY n INT DEFAULT NEXTVAL(s)") == f"ALTER TABLE `t` MODIFY COLUMN {column}"

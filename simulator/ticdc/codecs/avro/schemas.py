@@ -24,6 +24,7 @@ from simulator.ticdc.codecs.avro.columns import AvroType, avro_type
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
+from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model.table import Column, Table
 
 NAMESPACE = "default"
@@ -178,8 +179,9 @@ def _default(column: Column, type: AvroType, release: Release) -> bytes | None:
         text = "0"  # TiDB: pkg/ddl/add_column.go setYearDefaultValue
     if text is None:
         return None
-    if column.default_expression and text.upper().startswith("CURRENT_TIMESTAMP"):
-        text = "CURRENT_TIMESTAMP"
+    if column.default_expression and column.default is not None:
+        is_now = text.upper().startswith("CURRENT_TIMESTAMP")
+        text = "CURRENT_TIMESTAMP" if is_now else stored_expression(text)
     if type.name == "string":
         return quoted(text, release.avro_short_escapes)
     if type.name == "bytes":

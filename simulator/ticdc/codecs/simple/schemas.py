@@ -13,6 +13,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.row_changes import TableInfo
 from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType
@@ -138,8 +139,7 @@ def _column(column: Column, release: Release) -> ColumnSchema:
 
 def _expression(column: Column) -> str:
     text = column.default or ""
-    is_now = text.lower().startswith("current_timestamp")
-    return "CURRENT_TIMESTAMP" if is_now else text
+    return "CURRENT_TIMESTAMP" if text.lower().startswith("current_timestamp") else stored_expression(text)
 
 
 def _default_value(default: str | None, type: ColumnType) -> str | int | None:
