@@ -52,7 +52,7 @@ class SimpleBehaviours:
         "pkg/sink/codec/simple/message.go newTableSchema",
         "cdc/model/schema_storage.go GetColumnInfo",
         values={
-            "": "nothing (%s)",
+            "": "nothing",
             "types": "the type, behind a virtual column, or once a BOOTSTRAP is sent ((7.5.2–7.5.7: %s))",
             "names": "the name, in Avro the type, too, once a BOOTSTRAP of the schema version is sent ((classic 8.0+: %s))",
         },

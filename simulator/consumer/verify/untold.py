@@ -23,7 +23,6 @@ from simulator.quantities import counted
 from simulator.releases import Release
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.codecs.simple.mistaken import has_virtual_columns, is_unsorted
 from simulator.ticdc.filters.event_filters import event_filters
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import object_key
@@ -208,18 +207,18 @@ def old_names(origin: StreamOrigin, statements: Iterable[StreamStatement]) -> It
 
 def mistaken_columns(origin: StreamOrigin, timeline: TableTimeline) -> Iterator[Excuse]:
     """Yield what is open where TiCDC mistakes columns for others (`ticdc.codecs.simple.mistaken`)."""
-    rule = origin.release.simple_sorted if origin.protocol == "simple" else ""
+    mistakes = CODECS[origin.protocol].mistakes_columns
     mistaken = {
         object_key(table.schema, table.name)
         for history in timeline.tables
         for table in (definition.table for definition in history.definitions)
-        if rule and (is_unsorted(table) or rule == "types" and has_virtual_columns(table))
+        if mistakes(table, origin.release)
     }
     if mistaken:
         yield Excuse(
             CHANGES | ENDS | MESSAGES | SUMS,
             lambda table: object_key(*split_name(table)) in mistaken,
-            f"TiCDC {origin.release.name} mistakes its columns for others in Simple, as they are not in the order of their "
+            f"TiCDC {origin.release.name} mistakes its columns for others, as they are not in the order of their "
             "ids, or behind a virtual one",
         )
 

@@ -64,14 +64,11 @@ def _encoded_as(
     return found
 
 
-def is_unsorted(table: Table) -> bool:
-    """Return whether the columns are not in the order of their ids."""
+def may_be_mistaken(table: Table, release: Release) -> bool:
+    """Return whether TiCDC may take columns of a table for others."""
     ids = [column.id for column in table.columns]
-    return ids != sorted(ids)
-
-
-def has_virtual_columns(table: Table) -> bool:
-    return len(visible_columns(table)) < len(table.columns)
+    has_virtual = len(visible_columns(table)) < len(ids)
+    return bool(release.simple_sorted) and (ids != sorted(ids) or release.simple_sorted == "types" and has_virtual)
 
 
 def value_kind(type: ColumnType) -> str:
