@@ -108,8 +108,10 @@ V7_1_4 = replace(
     options=V7_1_3.options | option_names.AVRO_WATERMARK | {"synced-status"},
 )
 
+V7_1_5 = replace(V7_1_4, name="v7.1.5", exchange_keeps_validation=True)
+
 V7_1_6 = replace(
-    V7_1_4,
+    V7_1_5,
     name="v7.1.6",
     raw_change_events=True,
     eligibility="error",
@@ -190,6 +192,9 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    ddl_text_default_parentheses=True,
+    simple_sorted="types",
+    exchange_keeps_validation=True,
     dispatch_needs_index=False,
     primary_is_unique=False,
     eligibility="error",
@@ -261,6 +266,7 @@ V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
     ddl_text_mode="job",
+    simple_sorted="names",
     simple_location="Etc/UTC",
     simple_first_form=False,
     simple_first_partition=False,
@@ -276,6 +282,7 @@ V8_0_0 = replace(
 V8_1_0 = replace(
     V8_0_0,
     name="v8.1.0",
+    exchange_keeps_validation=True,
     default_parentheses=True,
     gb18030=True,
     default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
@@ -287,6 +294,7 @@ V8_1_0 = replace(
 V8_1_1 = replace(
     V8_1_0,
     name="v8.1.1",
+    ddl_text_default_parentheses=True,
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,
@@ -300,6 +308,7 @@ V8_1_2 = replace(V8_1_1, name="v8.1.2", simple_partition_ids=True)
 V8_2_0 = replace(
     V8_1_0,
     name="v8.2.0",
+    ddl_text_default_parentheses=True,
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,
@@ -376,7 +385,7 @@ V8_5_7 = replace(V8_5_6, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
-    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_6)),
+    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_5, V7_1_6)),
     "v7.2": (0, (V7_2_0,)),
     "v7.3": (0, (V7_3_0,)),
     "v7.4": (0, (V7_4_0,)),

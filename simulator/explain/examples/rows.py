@@ -231,6 +231,13 @@ SIMPLE_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
             (insert(id=1, a=1),), "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD COLUMN a INT FIRST", SIMPLE
         ),
     ),
+    "simple_sorted": (
+        ReleaseExample(
+            (insert(id=1, a="2025-01-01 00:00:00"),),
+            "CREATE TABLE t (id INT PRIMARY KEY); ALTER TABLE t ADD COLUMN a TIMESTAMP FIRST",
+            SIMPLE,
+        ),
+    ),
     "simple_short_escapes": inserted_value("VARCHAR(9)", "\b", SIMPLE),
     "simple_float_exponents": inserted_value("DOUBLE", "1e30", SIMPLE),
     "simple_bit_texts": inserted_value("BIT(8)", 5, SIMPLE_AVRO),

@@ -14,7 +14,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.ddl.classify import decide
+from simulator.ticdc.ddl.classify import DISCARD, decide
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.execute import execute_in_catalog
@@ -77,6 +77,9 @@ class EmittedJob:
     why: str
     """The reason for the decision to send it or not."""
 
+    discarded: bool = False
+    """Whether TiCDC's schema stays as it was before the job."""
+
 
 def tables_of(catalog: Catalog) -> dict[Name, Table]:
     """Return the tables of a catalog by schema and name as they are spelled."""
@@ -131,4 +134,4 @@ def _emit_job(applied: AppliedStatement, job: Job, commit_ts: int, rules: Change
     topics = tuple(
         dispatch.topic_of_ddl(rules.router, event.schema, event.table, event.old) for event in decision.events
     )
-    return EmittedJob(applied, job, commit_ts, events, topics, decision.why)
+    return EmittedJob(applied, job, commit_ts, events, topics, decision.why, decision.outcome == DISCARD)

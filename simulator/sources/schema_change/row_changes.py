@@ -32,6 +32,7 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.ddl.converted_rows import convert_column, repeat_text
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.changed_types import convert_text
@@ -251,7 +252,7 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None
             index, source = back[place]
             yield convert_text(source.after, source.before, new[index]) if source.cast_back else new[index]
         else:
-            default = None if column.default_expression else column.default
+            default = None if column.default_expression else row_default(column)
             yield were[place] if were else repeat_text(default, rows)
 
 

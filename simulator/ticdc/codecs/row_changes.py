@@ -62,6 +62,9 @@ class RowChanges:
     topic: str = ""
     """The topic of the rows."""
 
+    told: int = 0
+    """1 if a BOOTSTRAP of this schema version is sent at the rows' commit-ts, 2 if one was sent before, else 0."""
+
     large: pa.Array | None = None
     """bool: rows that are treated as too large whatever their size; None means none."""
 
@@ -140,6 +143,9 @@ class TableInfo:
 
     snapshot_version: int = 0
     """TiCDC's Version: the commit-ts of the last job that touched the table; 0 if it is not known."""
+
+    told: bool = False
+    """Whether a BOOTSTRAP of this schema version was sent before."""
 
 
 @dataclass(frozen=True)

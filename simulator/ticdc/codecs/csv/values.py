@@ -15,7 +15,7 @@ from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
 from simulator.ticdc.codecs.codec_options import CsvOptions
-from simulator.ticdc.codecs.wire_numbers import percent_v_float
+from simulator.ticdc.codecs.wire_numbers import percent_v_float, require_enum_members
 from simulator.tidb.model import types
 from simulator.tidb.model.types import ColumnType
 
@@ -99,6 +99,8 @@ def column_pieces(
         return [with_null(cells, options)]
     if family == "float":
         return [with_null(percent_v_float(cells, type, release.float_widened), options)]
+    if family == "enum":
+        require_enum_members(cells, type, "CDC:ErrCSVEncodeFailed", "csv encode failed")
     if types.is_binary(type):
         cells = _hex(latin1(cells)) if options.binary_encoding_method == "hex" else base64(latin1(cells))
     elif quoting.quote:

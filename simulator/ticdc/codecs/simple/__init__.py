@@ -38,7 +38,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
-from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, rows, statements
+from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, mistaken, rows, statements
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
@@ -181,5 +181,6 @@ SIMPLE = Codec(
     sizes=lambda options, release: SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False),
     fidelity=lambda options, release: Fidelity(member_names=release.simple_first_form),
     large_message_option=_large_form,
+    mistakes_columns=mistaken.may_be_mistaken,
     with_unknown_type=_unknown_type,
 )
