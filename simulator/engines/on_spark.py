@@ -125,6 +125,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
         if barrier is not None and barrier.failed is not None:
             raise barrier.failed
+        differing.unpersist()
         return reports
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.sources.snapshots import PhysicalTable
-from simulator.ticdc.table_info import handle_key, handle_lengths
+from simulator.ticdc.table_info import other_unique_indexes
 from simulator.tidb.model.table import ForeignKey, IndexColumn, Table, visible_columns
-from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, encode_key, unique_keys
+from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, encode_key
 
 BEFORE, AFTER, COMES, FOLLOWS = range(4)
 """Roles: of one value, changes with BEFORE precede those with AFTER, and those with COMES, which may be earlier than by
@@ -73,10 +73,10 @@ class KeyOrder:
 
 
 def _unique(table: Table) -> Iterator[OrderedKey]:
-    """Yield the unique keys but the handle key, whose value is the row's own, and those that cannot be computed."""
-    handle = tuple(zip(handle_key(table), handle_lengths(table), strict=True))
-    for key in unique_keys(table):
-        if tuple((part.name, part.length) for part in key.columns) != handle and _is_computable(key, table):
+    """Yield the unique keys but the handle key and those that cannot be computed."""
+    for index in other_unique_indexes(table):
+        key = UniqueKey(index.name, index.columns)
+        if _is_computable(key, table):
             yield OrderedKey(key, ((_name(table, key.name), BEFORE, AFTER),))
 
 

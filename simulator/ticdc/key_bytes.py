@@ -16,7 +16,7 @@ from simulator.columns.cells import Places, Texts, buffers, fixed
 from simulator.columns.hashing import xxhash64
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations.compare import is_exact
-from simulator.tidb.keys import SIGN, encode_sort_keys, index_prefix
+from simulator.tidb.keys import SIGN, encode_index_column
 from simulator.tidb.model.table import Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import family
 
@@ -41,7 +41,7 @@ def key_parts(table: Table, texts: Texts) -> Iterator[tuple[str, pa.Array]]:
     """Yield each column of the handle key with its part of the key."""
     types = {column.name: column.type for column in table.columns}
     for name, length in zip(handle_key(table), handle_lengths(table), strict=True):
-        yield name, encode_sort_keys(types[name], texts[name] if length < 0 else index_prefix(texts[name], length))
+        yield name, encode_index_column(types[name], length, texts[name])
 
 
 def columns_known_by_handle(table: Table) -> frozenset[str]:

@@ -34,12 +34,15 @@ def encode_sort_keys(type: ColumnType, texts: pa.Array) -> pa.Array:
     return sort_keys(type.collation, texts) if is_text(type) else ORDERED[family(type)](type, texts)
 
 
+def encode_index_column(type: ColumnType, length: int, texts: pa.Array) -> pa.Array:
+    """Return the part of an index's keys that a column is, given its prefix length (-1 for none). Null stays null."""
+    return encode_sort_keys(type, texts if length < 0 else index_prefix(texts, length))
+
+
 def encode_index_keys(parts: Iterable[tuple[ColumnType, int, pa.Array]]) -> pa.Array:
-    """Return the keys of rows in an index, given the type, the prefix length (-1 for none) and the TiDB text of each of its
-    columns. A row with NULL in one of them has null."""
-    keys = [
-        encode_sort_keys(type, texts if length < 0 else index_prefix(texts, length)) for type, length, texts in parts
-    ]
+    """Return the keys of rows in an index, given what `encode_index_column` takes of each of its columns. A row with NULL in
+    one of them has null."""
+    keys = [encode_index_column(*part) for part in parts]
     return keys[0] if len(keys) == 1 else pc.binary_join_element_wise(*keys, b"")
 
 

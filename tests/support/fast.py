@@ -1,8 +1,8 @@
 """The markers `slow` and `spark`: which tests carry them, and that tests that are not slow start nothing.
 
 A test is slow if it uses Spark, Kafka, Flink, a registry or a process of its own, or takes a fifth of a second or more, so
-that the others take a minute together. Fixtures and markers show most of the former; the other slow tests are marked where
-they stand. A test that is not slow and starts a process or imports pyspark fails.
+that the others take about a minute together. Fixtures and markers show most of the former; the other slow tests are marked
+where they stand. A test that is not slow and starts a process or imports pyspark fails.
 """
 
 from __future__ import annotations

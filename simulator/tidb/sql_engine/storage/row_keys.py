@@ -23,7 +23,7 @@ from simulator.tidb.expressions.sql.graph import identifier as named
 from simulator.tidb.expressions.translate import TableScope, translate
 from simulator.tidb.expressions.trees import definition_tree
 from simulator.tidb.expressions.values.value import as_text
-from simulator.tidb.keys import SIGN, encode_sort_keys, index_prefix
+from simulator.tidb.keys import SIGN, encode_index_column
 from simulator.tidb.model.table import Column, IndexColumn, Table, has_common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.sql_engine.errors import sql_error
@@ -111,7 +111,7 @@ def _encode_part(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array])
         return raw(cells) if collation is None else sort_keys(collation, cells)
     column = columns_by_name(table)[part.name.lower()]
     cells = column_cells(table, column, texts)
-    return raw(encode_sort_keys(column.type, cells if part.length < 0 else index_prefix(cells, part.length)))
+    return raw(encode_index_column(column.type, part.length, cells))
 
 
 def column_cells(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.Array:
