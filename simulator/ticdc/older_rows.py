@@ -1,0 +1,103 @@
+"""Old values of rows that were last written before a column was added: what TiCDC puts in its place.
+
+TiKV's bytes of such a row lack the column, and TiDB reads the value that the column had when it was added. TiCDC's
+mounter fills the old values itself (tiflow: cdc/entry/mounter.go getDefaultOrZeroValue); releases before 6.5.9 put a
+string there whatever the type, of which each encoder makes something else. Such a cell of a row image begins with the
+byte 0xFC, which is not in UTF-8.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import row_image
+from simulator.releases import Release
+from simulator.ticdc.time_zone import has_zone, to_instants
+from simulator.tidb.ddl.columns.definitions import implicit_default, implicit_value
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import family
+
+UNTYPED = b"\xfc"
+"""Before the text of a cell: TiCDC has it as a string, and other values of the column not."""
+
+STRINGS = frozenset(("decimal", "date", "datetime", "time", "json"))
+"""Families of types of which TiCDC has every value as a string."""
+
+
+NONE = frozenset[str]()
+
+
+def later_columns(table: Table, release: Release) -> frozenset[str]:
+    """Return the columns that rows may be older than, and of which the release has other old values than TiDB."""
+    if release.older_rows == "typed":
+        return NONE
+    return frozenset(column.name for column in table.columns if column.origin_default is not None)
+
+
+def filled_images(images: pa.Array, lacking: pa.Array | None, table: Table, release: Release, zone: str) -> pa.Array:
+    """Return row images (binary, null for no row) with the old values of the columns that rows lack.
+
+    `lacking` is as `TableChanges.lacking`, and `zone` that of TIMESTAMPs in rows, which images have in UTC.
+    """
+    if lacking is None or images.null_count == len(images):
+        return images
+    columns = visible_columns(table)
+    there = images.is_valid()
+    ids = lacking.filter(there).dictionary_encode()
+    sets = [
+        frozenset() if each is None else frozenset(map(int, each.split(b","))) for each in ids.dictionary.to_pylist()
+    ]
+    cut = row_image.split(images.filter(there), len(columns))
+    cells = [cut.cells(place) for place in range(len(columns))]
+    for place, column in enumerate(columns):
+        lacks = pc.fill_null(pa.array([column.id in each for each in sets], pa.bool_()).take(ids.indices), False)
+        if pc.any(lacks, min_count=0).as_py():
+            cells[place] = pc.if_else(lacks, _filler(cells[place], column, release, zone), cells[place])
+    return row_image.restore_nulls(row_image.pack(cells), images)
+
+
+def _filler(cells: pa.Array, column: Column, release: Release, zone: str) -> pa.Array | pa.Scalar:
+    """Return what TiCDC has in place of cells of a column that rows lack."""
+    in_utc = release.older_timestamps_in_utc and has_zone(column.type)
+    if release.older_rows == "typed":
+        return to_instants(cells, zone) if in_utc else cells
+    text = untyped_cell(column, release)
+    filler = pa.scalar(text, pa.binary())
+    return to_instants(pa.repeat(filler, len(cells)), zone) if in_utc and text else filler
+
+
+def untyped_cell(column: Column, release: Release) -> bytes | None:
+    """Return the cell that a release before 6.5.9 has in place of a column that a row lacks; None for NULL."""
+    stored = column.origin_default
+    if release.older_rows == "default":
+        stored = column.default if column.not_null else None
+    if stored is None:
+        return _zero(column) if column.not_null else None
+    mark = b"" if family(column.type) in STRINGS else UNTYPED
+    return mark + stored.encode("utf-8", "surrogateescape")
+
+
+def _zero(column: Column) -> bytes:
+    """Return the cell of a column that has no default: of ENUM, BIT and SET TiCDC has no number."""
+    kind = family(column.type)
+    if kind in ("enum", "bit", "set"):
+        return UNTYPED + implicit_default(column.type).encode()
+    if kind == "string":
+        return b""
+    return (implicit_default if kind in STRINGS else implicit_value)(column.type).encode()
+
+
+def is_untyped(cells: pa.Array) -> pa.Array:
+    """Return which cells begin with UNTYPED; NULL does not."""
+    return pc.fill_null(pc.starts_with(cells, UNTYPED), False)
+
+
+def has_marks(images: pa.Array) -> bool:
+    """Return whether a cell of row images begins with UNTYPED."""
+    return bool(pc.any(pc.match_substring(images, UNTYPED), min_count=0).as_py())
+
+
+def without_marks(images: pa.Array, release: Release) -> pa.Array:
+    """Return row images, or cells, as their plain texts."""
+    return images if release.older_rows == "typed" else pc.replace_substring(images, UNTYPED, b"")
