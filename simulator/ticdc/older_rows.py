@@ -15,6 +15,7 @@ from simulator.columns import row_image
 from simulator.releases import Release
 from simulator.ticdc.time_zone import has_zone, to_instants
 from simulator.tidb.ddl.columns.definitions import implicit_default, implicit_value
+from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
 
@@ -24,15 +25,27 @@ UNTYPED = b"\xfc"
 STRINGS = frozenset(("decimal", "date", "datetime", "time", "json"))
 """Families of types of which TiCDC has every value as a string."""
 
-
 NONE = frozenset[str]()
 
 
 def later_columns(table: Table, release: Release) -> frozenset[str]:
-    """Return the columns that rows may be older than, and of which the release has other old values than TiDB."""
+    """Return the columns that rows may be older than, and of which cells may begin with UNTYPED."""
     if release.older_rows == "typed":
         return NONE
     return frozenset(column.name for column in table.columns if column.origin_default is not None)
+
+
+def old_cells(table: Table, release: Release) -> dict[str, bytes | None]:
+    """Return the columns of which the release may have other old values than TiDB, with what it has of an older row, as
+    plain text."""
+    later = (column for column in visible_columns(table) if column.origin_default is not None)
+    if release.older_rows != "typed":
+        cells = ((column.name, untyped_cell(column, release)) for column in later)
+        return {name: None if cell is None else cell.removeprefix(UNTYPED) for name, cell in cells}
+    if not release.older_timestamps_in_utc:
+        return {}
+    texts = ((column, stored_value(column.origin_default, column.type)) for column in later if has_zone(column.type))
+    return {column.name: None if text is None else text.encode() for column, text in texts}
 
 
 def filled_images(images: pa.Array, lacking: pa.Array | None, table: Table, release: Release, zone: str) -> pa.Array:

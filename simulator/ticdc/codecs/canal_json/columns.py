@@ -92,7 +92,7 @@ def _cached_columns(
 
 
 def _column(
-    column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool
+    column: Column, place: int | None, handle: bool, full: bool, release: Release, selected: bool, later: bool
 ) -> CanalColumn:
     type, name = column.type, quoted(column.name)
     text = always_null if place is None else with_nulls(_text(type, release), type, release)

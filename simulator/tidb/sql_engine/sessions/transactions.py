@@ -167,14 +167,9 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
     first_images, last_images = before.take(first), after.take(last)
     exists = pc.invert(pc.and_(first_images.is_null(), last_images.is_null()))
     if pc.any(exists, min_count=0).as_py():
-        yield TableChanges(
-            table,
-            *(
-                array.filter(exists)
-                for array in (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
-            ),
-            None if lacking is None else lacking.take(first).filter(exists),
-        )
+        columns = (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
+        changes = TableChanges(table, *(array.filter(exists) for array in columns))
+        yield changes if lacking is None else replace(changes, lacking=lacking.take(first).filter(exists))
 
 
 def _lacking_of(parts: Sequence[TableChanges]) -> pa.Array | None:
