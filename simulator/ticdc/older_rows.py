@@ -8,6 +8,8 @@ byte 0xFC, which is not in UTF-8.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -48,6 +50,28 @@ def old_cells(table: Table, release: Release) -> dict[str, bytes | None]:
     return {column.name: None if text is None else text.encode() for column, text in texts}
 
 
+@dataclass(frozen=True)
+class OlderRows:
+    """Rows of a table that are all older than some of its columns."""
+
+    table: Table
+    lacking: bytes
+    """As `TableChanges.lacking`."""
+
+    release: Release
+    zone: str
+
+    def filled(self, images: pa.Array) -> pa.Array:
+        """Return row images (binary, null for no row) as TiCDC has them as old values."""
+        lacking = pa.repeat(pa.scalar(self.lacking, pa.binary()), len(images))
+        return filled_images(images, lacking, self.table, self.release, self.zone)
+
+
+def differs_from_tidb(release: Release) -> bool:
+    """Return whether old values of rows that are older than a column may be others than TiDB reads."""
+    return release.older_rows != "typed" or release.older_timestamps_in_utc
+
+
 def filled_images(images: pa.Array, lacking: pa.Array | None, table: Table, release: Release, zone: str) -> pa.Array:
     """Return row images (binary, null for no row) with the old values of the columns that rows lack.
 
@@ -82,11 +106,11 @@ def _filler(cells: pa.Array, column: Column, release: Release, zone: str) -> pa.
 
 def untyped_cell(column: Column, release: Release) -> bytes | None:
     """Return the cell that a release before 6.5.9 has in place of a column that a row lacks; None for NULL."""
-    stored = column.origin_default
-    if release.older_rows == "default":
-        stored = column.default if column.not_null else None
+    if column.origin_default is None or release.older_rows == "default" and not column.not_null:
+        return None
+    stored = column.default if release.older_rows == "default" else column.origin_default
     if stored is None:
-        return _zero(column) if column.not_null else None
+        return _zero(column)
     mark = b"" if family(column.type) in STRINGS else UNTYPED
     return mark + stored.encode("utf-8", "surrogateescape")
 
