@@ -37,17 +37,25 @@ def later_columns(table: Table, release: Release) -> frozenset[str]:
     return frozenset(column.name for column in table.columns if column.origin_default is not None)
 
 
-def old_cells(table: Table, release: Release) -> dict[str, bytes | None]:
+def old_cells(table: Table, release: Release, zone: str) -> dict[str, bytes | None]:
     """Return the columns of which the release may have other old values than TiDB, with what it has of an older row, as
-    plain text."""
+    plain text. The table has the origin defaults of TIMESTAMPs in the zone."""
     later = (column for column in visible_columns(table) if column.origin_default is not None)
-    if release.older_rows != "typed":
-        cells = ((column.name, untyped_cell(column, release)) for column in later)
-        return {name: None if cell is None else cell.removeprefix(UNTYPED) for name, cell in cells}
-    if not release.older_timestamps_in_utc:
-        return {}
-    texts = ((column, stored_value(column.origin_default, column.type)) for column in later if has_zone(column.type))
-    return {column.name: None if text is None else text.encode() for column, text in texts}
+    if release.older_rows == "typed":
+        in_utc = release.older_timestamps_in_utc and bool(zone)
+        texts = {column: stored_value(column.origin_default, column.type) for column in later if has_zone(column.type)}
+        cells = {column: None if text is None else text.encode() for column, text in texts.items() if in_utc}
+    else:
+        cells = {column: untyped_cell(column, release) for column in later}
+    moved = zone if release.older_rows != "default" else ""
+    return {column.name: None if cell is None else _plain_cell(cell, column, moved) for column, cell in cells.items()}
+
+
+def _plain_cell(cell: bytes, column: Column, zone: str) -> bytes:
+    if not zone or not has_zone(column.type):
+        return cell.removeprefix(UNTYPED)
+    plain: bytes = to_instants(pa.array([cell]), zone)[0].as_py()
+    return plain
 
 
 @dataclass(frozen=True)

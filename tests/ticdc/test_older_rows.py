@@ -203,3 +203,19 @@ def test_rows_of_a_snapshot_are_older_than_columns_that_are_added(tmp_path: Path
     id, m = '"id":{"t":3,"h":true,"f":11,"v":%d}', f'"m":{{"t":3,"f":1,"v":{value}}}'
     assert f'"p":{{{id % 1},{m}}}' in text
     assert f'"d":{{{id % 2},{m}}}' in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("release", "protocol"), [("v6.5.8", OPEN), ("v6.5.9", CANAL), ("v8.5.3", CANAL), ("v8.5.3", "debezium")]
+)
+def test_verify_knows_the_zone_of_a_timestamp_that_is_added(tmp_path: Path, release: str, protocol: str) -> None:
+    """The row that no later change is about, too."""
+    story, sent, truth = (tmp_path / name for name in ("story.sql", "sent", "truth"))
+    story.write_text(
+        "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3); "
+        "ALTER TABLE t ADD c TIMESTAMP DEFAULT '2020-01-01'; UPDATE t SET id = 4 WHERE id = 2; DELETE FROM t WHERE id = 1"
+    )
+    told = ["--release", release, "--tz", "Asia/Shanghai", "--sink-uri", f"kafka://h/t?protocol={protocol}"]
+    assert play("run", story, *told, "--fixtures", sent, "--truth", truth) == 0
+    assert "RIGHT" in said("verify", sent, "--truth", truth).out

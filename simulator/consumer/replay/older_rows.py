@@ -25,25 +25,27 @@ class ImagesOfReleases:
     older row is unknown."""
 
     releases: tuple[Release, ...]
+    zone: str
+    """Of TIMESTAMPs in rows; empty for UTC."""
 
     @classmethod
-    def of(cls, releases: Iterable[Release]) -> ImagesOfReleases:
+    def of(cls, releases: Iterable[Release], zone: str) -> ImagesOfReleases:
         """Return the images of rows of any of the releases."""
         alike = {(release.older_rows, release.older_timestamps_in_utc): release for release in releases}
-        return cls(tuple(alike.values()))
+        return cls(tuple(alike.values()), zone)
 
     def __call__(
         self, rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity
     ) -> tuple[pa.Array, pa.Array]:
         before, after = row_images(rows, layout, table, fidelity)
         for release in self.releases:
-            before = _with_unknown_cells(before, table, release)
+            before = _with_unknown_cells(before, table, release, self.zone)
         return before, after
 
 
-def _with_unknown_cells(images: pa.Array, table: Table, release: Release) -> pa.Array:
+def _with_unknown_cells(images: pa.Array, table: Table, release: Release, zone: str) -> pa.Array:
     """Return old images in which a cell is unknown if it is what the release has of an older row."""
-    fillers = old_cells(table, release)
+    fillers = old_cells(table, release, zone)
     if not fillers or images.null_count == len(images):
         return images
     columns = visible_columns(table)

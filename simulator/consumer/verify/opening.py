@@ -46,6 +46,7 @@ from simulator.sinks.schema_registry import RegistrySchemas
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.csv import CSV
 from simulator.ticdc.table_info import handle_key
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.model.table import Name, Table
 
@@ -78,7 +79,7 @@ class OpenedStream:
             self,
             spec=spec_of_any(self.spec, self.origin),
             like_null=like_null_of_any(self.writer, self.origin),
-            images=ImagesOfReleases.of(possible_releases(self.origin)),
+            images=ImagesOfReleases.of(possible_releases(self.origin), self.images.zone),
         )
 
 
@@ -211,7 +212,7 @@ def _opened(
         ),
         writer,
         writer.like_null,
-        ImagesOfReleases.of([origin.release]),
+        ImagesOfReleases.of([origin.release], zone_of_rows(origin.changefeed.codec.time_zone, origin.release)),
         size,
     )
 
