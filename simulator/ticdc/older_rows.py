@@ -24,8 +24,14 @@ from simulator.tidb.model.types import family
 UNTYPED = b"\xfc"
 """Before the text of a cell: TiCDC has it as a string, and other values of the column not."""
 
+OBJECT = UNTYPED + UNTYPED
+"""Before the text of a cell: TiCDC has a zero of TiDB's own Go type, of which the text is what Go prints."""
+
 STRINGS = frozenset(("decimal", "date", "datetime", "time", "json"))
 """Families of types of which TiCDC has every value as a string."""
+
+OBJECTS = STRINGS | {"set"}
+"""Families of types of which TiDB has values of a Go type of its own."""
 
 NONE = frozenset[str]()
 
@@ -53,7 +59,7 @@ def old_cells(table: Table, release: Release, zone: str) -> dict[str, bytes | No
 
 def _plain_cell(cell: bytes, column: Column, zone: str) -> bytes:
     if not zone or not has_zone(column.type):
-        return cell.removeprefix(UNTYPED)
+        return cell.lstrip(UNTYPED)
     plain: bytes = to_instants(pa.array([cell]), zone)[0].as_py()
     return plain
 
@@ -124,13 +130,13 @@ def untyped_cell(column: Column, release: Release) -> bytes | None:
 
 
 def _zero(column: Column) -> bytes:
-    """Return the cell of a column that has no default: of ENUM, BIT and SET TiCDC has no number."""
+    """Return the cell of a column that has no default (tidb table/column.go GetZeroValue)."""
     kind = family(column.type)
-    if kind in ("enum", "bit", "set"):
+    if kind in ("enum", "bit"):
         return UNTYPED + implicit_default(column.type).encode()
-    if kind == "string":
-        return b""
-    return (implicit_default if kind in STRINGS else implicit_value)(column.type).encode()
+    if kind in OBJECTS:
+        return OBJECT + implicit_default(column.type).encode()
+    return b"" if kind == "string" else implicit_value(column.type).encode()
 
 
 def is_untyped(cells: pa.Array) -> pa.Array:

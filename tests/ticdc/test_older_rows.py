@@ -98,6 +98,42 @@ def test_members_bits_and_numbers_are_strings_before_6_5_9(
     assert old_values(release, protocol, TYPES) == expected
 
 
+WITHOUT_DEFAULTS = """CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);
+ALTER TABLE t ADD d DECIMAL(6, 2) NOT NULL, ADD c DATE NOT NULL, ADD m DATETIME NOT NULL, ADD h TIME NOT NULL,
+  ADD s SET('x') NOT NULL, ADD j JSON NOT NULL, ADD b BIT(3) NOT NULL, ADD e ENUM('p', 'q') NOT NULL, ADD i INT NOT NULL,
+  ADD v VARCHAR(4) NOT NULL, ADD x TEXT NOT NULL, ADD y YEAR NOT NULL; DELETE FROM t"""
+ZEROS = {"b": "", "e": "p", "v": "", "x": ""}
+TEXTS = {"d": "0", "c": "0000-00-00", "m": "0000-00-00 00:00:00", "h": "00:00:00", "s": "", "j": "null"}
+
+
+@pytest.mark.parametrize(
+    ("release", "protocol", "expected"),
+    [
+        (
+            "v5.3.0",
+            OPEN,
+            {
+                "d": {},
+                "c": {},
+                "m": {},
+                "h": {"Duration": 0, "Fsp": 0},
+                "s": {"Name": "", "Value": 0},
+                "j": None,
+                "i": 0,
+                "y": 0,
+            },
+        ),
+        ("v5.3.0", CANAL, {**TEXTS, "i": "0", "y": "0"}),
+        ("v5.3.1", CANAL, {**TEXTS, "i": "0", "y": "0000"}),
+    ],
+)
+def test_a_column_without_a_default_has_the_zero_of_its_go_type(
+    release: str, protocol: str, expected: dict[str, Any]
+) -> None:
+    """JSON makes an object of it (tidb types: MyDecimal, Time, Duration, Set); from 5.1.4 it is the origin default."""
+    assert old_values(release, protocol, WITHOUT_DEFAULTS) == {**expected, **ZEROS}
+
+
 @pytest.mark.parametrize(
     ("release", "line"),
     [
@@ -168,7 +204,10 @@ def test_only_updated_columns_has_numbers_that_were_strings() -> None:
     assert ([*first], [*second]) == (["m", "n"], ["n"])
 
 
-@pytest.mark.parametrize(("protocol", "release"), [("maxwell", "v6.5.8"), ("simple", "v7.6.0"), ("debezium", "v7.6.0")])
+@pytest.mark.parametrize(
+    ("protocol", "release"),
+    [("maxwell", "v6.5.8"), ("maxwell", "v5.3.0"), ("simple", "v7.6.0"), ("debezium", "v7.6.0")],
+)
 def test_an_encoder_that_does_not_take_such_a_string_stops(protocol: str, release: str) -> None:
     with pytest.raises(SimulatorError, match="older than"):
         played(release, protocol, TYPES)
@@ -181,7 +220,7 @@ def test_verify_knows_them(tmp_path: Path, protocol: str, release: str) -> None:
     """With a truth and without, and of rows that MODIFY COLUMN writes again, too; any other old value is wrong."""
     story, sent, truth = (tmp_path / name for name in ("story.sql", "sent", "truth"))
     statements = "ALTER TABLE t MODIFY d FLOAT NOT NULL; UPDATE t SET y = 2021; DELETE FROM t"
-    story.write_text(TYPES.replace("DELETE FROM t", statements))
+    story.write_text(f"{TYPES.replace('DELETE FROM t', statements)}; {WITHOUT_DEFAULTS.replace(' t ', ' u ')}")
     told = ["--release", release, "--sink-uri", f"kafka://h/t?protocol={protocol}"]
     assert play("run", story, *told, "--fixtures", sent, "--truth", truth) == 0
     assert "RIGHT" in said("verify", sent, "--truth", truth).out

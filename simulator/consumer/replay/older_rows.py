@@ -54,6 +54,8 @@ def _with_unknown_cells(images: pa.Array, table: Table, release: Release, zone: 
     for place, column in enumerate(columns):
         if column.name in fillers:
             doubtful = _may_be(cells[place], fillers[column.name])
+            if column.not_null:
+                doubtful = pc.or_(doubtful, cells[place].is_null())  # a JSON
             if family(column.type) == "bit" or is_binary(column.type):
                 doubtful = pa.array(np.ones(len(cells[place]), np.bool_))  # bytes that are no UTF-8 may be lost
             cells[place] = pc.if_else(doubtful, pa.scalar(UNKNOWN_CELL), cells[place])

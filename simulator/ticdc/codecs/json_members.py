@@ -64,7 +64,7 @@ class MaybeUntyped:
         marked = is_untyped(cells)
         if not pc.any(marked, min_count=0).as_py():
             return self.typed(cells, type)
-        strings = self.untyped(pc.replace_substring(cells, UNTYPED, b""), type)
+        strings = self.untyped(pc.replace_substring(cells, UNTYPED, b"", max_replacements=1), type)
         values = self.typed(pc.if_else(marked, pa.scalar(None, pa.binary()), cells), type)
         return pc.if_else(marked, strings, values)
 

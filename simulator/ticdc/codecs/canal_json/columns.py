@@ -28,7 +28,7 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import escape, is_plain, quoted
-from simulator.ticdc.older_rows import later_columns
+from simulator.ticdc.older_rows import UNTYPED, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -99,7 +99,7 @@ def _column(
     is_text = types.family(type) in ("string", "text", "json")
     convert = _escaped(text) if is_text else text
     if later:
-        convert = MaybeUntyped(convert, _escaped(untyped_texts))
+        convert = MaybeUntyped(convert, _escaped(_printed))
     member = JsonMember(place or 0, type, name + b":", b"", True, handle, convert)
     return CanalColumn(
         member,
@@ -125,6 +125,11 @@ def _escaped(text: Converter) -> Converter:
         return escape(text(cells, type), short_controls=False)
 
     return Escaping(convert, is_plain) if text is unchanged else convert
+
+
+def _printed(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return strings, and what Go prints of other values, as they are."""
+    return untyped_texts(pc.replace_substring(cells, UNTYPED, b""), type)
 
 
 _TEXTS: dict[str, Converter] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}

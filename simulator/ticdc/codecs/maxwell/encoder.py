@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.columns.row_image import Image
-from simulator.errors import EncodeError
+from simulator.errors import EncodeError, NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
@@ -40,7 +40,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
-from simulator.ticdc.older_rows import later_columns
+from simulator.ticdc.older_rows import is_untyped, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -162,6 +162,11 @@ def _maybe_untyped(column: Column, release: Release) -> Converter:
             raise EncodeError(
                 "panic: interface conversion: interface {} is string, not []uint8: TiCDC crashes in maxwell at a row "
                 f"that is older than its column {column.name}"
+            )
+        if pc.any(is_untyped(cells), min_count=0).as_py():
+            raise NotSimulatedError(
+                f"maxwell of TiCDC {release.name}: an object of Go in a row that is older than its column {column.name}, "
+                "which has no default, is not simulated; accepted: a DEFAULT in ADD COLUMN"
             )
         texts = escape(untyped_texts(cells, type), release.short_control_escapes)
         if types.family(type) not in NUMERIC:

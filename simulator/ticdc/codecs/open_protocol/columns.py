@@ -31,7 +31,7 @@ from simulator.ticdc.codecs.json_members import (
     untyped_texts,
 )
 from simulator.ticdc.codecs.json_text import escape, is_plain, is_raw_plain, quoted, raw_escape, raw_quoted
-from simulator.ticdc.older_rows import later_columns
+from simulator.ticdc.older_rows import OBJECTS, is_untyped, later_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -82,12 +82,13 @@ def _members(
         if selected is None or column.name in selected:
             head = _head(column, bits[column.name], column.name in marked, release)
             convert = value_format(column.type, release) if column.name in place else always_null
+            may_be_object = column.name in later and _may_be_object(column.type, release)
             yield JsonMember(
                 place.get(column.name, 0),
                 column.type,
                 string(column.name, release) + b":{" + head,
                 b"}",
-                types.family(column.type) not in NUMERIC_FAMILIES,
+                types.family(column.type) not in NUMERIC_FAMILIES and not may_be_object,
                 column.name in handle,
                 _maybe_untyped(convert, column.type, release) if column.name in later else convert,
                 head,
@@ -115,17 +116,39 @@ def _head(column: Column, flags: int, marked: bool, release: Release) -> bytes:
     )
 
 
+def _may_be_object(type: ColumnType, release: Release) -> bool:
+    return release.older_rows == "default" and types.family(type) in OBJECTS
+
+
 def _maybe_untyped(convert: Converter, type: ColumnType, release: Release) -> Converter:
-    """Return a format for cells that may be JSON strings instead of numbers (tiflow v6.5.8: codec/internal/column.go)."""
-    if types.family(type) not in NUMERIC_FAMILIES:
-        return MaybeUntyped(convert, convert, is_alike=True)
+    """Return a format for cells that may be JSON strings instead of numbers (tiflow v6.5.8: codec/internal/column.go), or
+    objects."""
+    is_number = types.family(type) in NUMERIC_FAMILIES
 
     def quoted_texts(cells: pa.Array, type: ColumnType) -> pa.Array:
         texts = escape(untyped_texts(cells, type), release.short_control_escapes)
         return pc.binary_join_element_wise(b'"', texts, b'"', b"")
 
-    return MaybeUntyped(convert, quoted_texts)
+    def strings_or_objects(cells: pa.Array, type: ColumnType) -> pa.Array:
+        marked = is_untyped(cells)
+        strings = quoted_texts(pc.if_else(marked, pa.scalar(None, pa.binary()), cells), type)
+        return pc.if_else(marked, ZERO_OBJECTS[types.family(type)], strings)
 
+    def quoted_values(cells: pa.Array, type: ColumnType) -> pa.Array:
+        return pc.binary_join_element_wise(b'"', convert(cells, type), b'"', b"")
+
+    if _may_be_object(type, release):
+        return MaybeUntyped(convert if is_number else quoted_values, strings_or_objects)
+    return MaybeUntyped(convert, quoted_texts) if is_number else MaybeUntyped(convert, convert, is_alike=True)
+
+
+ZERO_OBJECTS = {
+    **dict.fromkeys(("decimal", "date", "datetime"), b"{}"),
+    "time": b'{"Duration":0,"Fsp":0}',
+    "set": b'{"Name":"","Value":0}',
+    "json": b"null",
+}
+"""What encoding/json makes of the zeros of TiDB's types (tidb types: MyDecimal, Time, Duration, Set, json.BinaryJSON)."""
 
 NUMERIC_FAMILIES = frozenset(("integer", "bit", "year", "float", "enum", "set"))
 """Families whose values are JSON numbers."""
