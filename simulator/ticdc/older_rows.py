@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
+from simulator.columns.cells import stored_buffers
 from simulator.releases import Release
 from simulator.ticdc.time_zone import has_zone, to_instants
 from simulator.tidb.ddl.columns.definitions import implicit_default, implicit_value
@@ -81,11 +82,6 @@ class OlderRows:
         return filled_images(images, lacking, self.table, self.release, self.zone)
 
 
-def differs_from_tidb(release: Release) -> bool:
-    """Return whether old values of rows that are older than a column may be others than TiDB reads."""
-    return release.older_rows != "typed" or release.older_timestamps_in_utc
-
-
 def filled_images(images: pa.Array, lacking: pa.Array | None, table: Table, release: Release, zone: str) -> pa.Array:
     """Return row images (binary, null for no row) with the old values of the columns that rows lack.
 
@@ -125,6 +121,8 @@ def untyped_cell(column: Column, release: Release) -> bytes | None:
     stored = column.default if release.older_rows == "default" else column.origin_default
     if stored is None:
         return _zero(column)
+    if release.older_rows == "default" and column.default_expression and family(column.type) == "datetime":
+        return b"CURRENT_TIMESTAMP"  # without its digits (tidb v5.3.0 ddl/ddl_api.go getDefaultValue)
     mark = b"" if family(column.type) in STRINGS else UNTYPED
     return mark + stored.encode("utf-8", "surrogateescape")
 
@@ -146,9 +144,12 @@ def is_untyped(cells: pa.Array) -> pa.Array:
 
 def has_marks(images: pa.Array) -> bool:
     """Return whether a cell of row images begins with UNTYPED."""
-    return bool(pc.any(pc.match_substring(images, UNTYPED), min_count=0).as_py())
+    data, _ = stored_buffers(images)
+    return bool((data == UNTYPED[0]).any())
 
 
 def without_marks(images: pa.Array, release: Release) -> pa.Array:
     """Return row images, or cells, as their plain texts."""
-    return images if release.older_rows == "typed" else pc.replace_substring(images, UNTYPED, b"")
+    if release.older_rows == "typed" or not has_marks(images):
+        return images
+    return pc.replace_substring(images, UNTYPED, b"")

@@ -134,6 +134,12 @@ def test_a_column_without_a_default_has_the_zero_of_its_go_type(
     assert old_values(release, protocol, WITHOUT_DEFAULTS) == {**expected, **ZEROS}
 
 
+@pytest.mark.parametrize(("release", "text"), [("v5.3.0", "CURRENT_TIMESTAMP"), ("v5.3.1", "2025-01-01 00:00:00.003")])
+def test_the_present_default_may_be_a_function(release: str, text: str) -> None:
+    sql = ISSUE.partition("; ALTER")[0] + "; ALTER TABLE t ADD c DATETIME(3) NOT NULL DEFAULT NOW(3); DELETE FROM t"
+    assert old_values(release, CANAL, sql) == {"c": text}
+
+
 @pytest.mark.parametrize(
     ("release", "line"),
     [

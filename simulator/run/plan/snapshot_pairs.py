@@ -14,7 +14,7 @@ from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.change_period import ChangePeriod
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot
-from simulator.ticdc.older_rows import OlderRows, differs_from_tidb
+from simulator.ticdc.older_rows import OlderRows
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.ticdc.time_zone import zone_of_rows
@@ -167,7 +167,7 @@ def _older_rows(after: Table, sources: Sequence[ColumnSource], rules: Changefeed
         for source, column in zip(sources, visible_columns(after), strict=True)
         if isinstance(source, FromDefault)
     ]
-    if not added or not differs_from_tidb(rules.release):
+    if not added or not rules.release.older_rows_differ:
         return None
     zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
     return OlderRows(after, ",".join(map(str, added)).encode(), rules.release, zone)

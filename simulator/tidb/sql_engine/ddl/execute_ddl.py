@@ -163,10 +163,9 @@ def _rows_after(
         tables = _apply_table_options(
             tables, statement, object_key(*ddl_session.existing_name(statement.table)), upstream
         )
-    knows_older_rows = upstream.release.older_rows != "typed" or upstream.release.older_timestamps_in_utc
     changed = {
         place: convert_stored_rows(
-            stored, after.tables[place], upstream.session, ddl_session.now, now_ms, knows_older_rows
+            stored, after.tables[place], upstream.session, ddl_session.now, now_ms, upstream.release.older_rows_differ
         )
         for place, stored in tables.rows.items()
         if stored.table is not after.tables[place]
