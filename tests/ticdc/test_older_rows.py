@@ -162,6 +162,9 @@ def test_such_a_string_is_in_quotes_in_csv(tmp_path: Path, release: str, line: s
         ("UPDATE t SET m = 8", [8]),
         ("REPLACE INTO t VALUES (1, 7)", ["7"]),
         ("DELETE FROM t; INSERT INTO t VALUES (1, 7)", [7]),
+        ("INSERT INTO t VALUES (1, 7) ON DUPLICATE KEY UPDATE m = m + 1", [8]),
+        ("INSERT INTO t VALUES (1, 7) ON DUPLICATE KEY UPDATE id = id", ["7"]),
+        ("INSERT IGNORE INTO t VALUES (1, 8), (2, 9); DELETE FROM t WHERE id = 2", ["7"]),
         ("BEGIN; UPDATE t SET m = 8; ROLLBACK", ["7"]),
         ("BEGIN; DELETE FROM t; INSERT INTO t VALUES (1, 7); COMMIT", [7]),
         ("ALTER TABLE t MODIFY m BIGINT NOT NULL DEFAULT 8", ["7"]),
@@ -170,6 +173,12 @@ def test_such_a_string_is_in_quotes_in_csv(tmp_path: Path, release: str, line: s
         ("ALTER TABLE t ADD x INT DEFAULT 3", ["7", "3"]),
         ("UPDATE t SET m = 7 + id; ALTER TABLE t ADD x INT DEFAULT 3", [8, "3"]),
         ("ALTER TABLE t ADD x INT DEFAULT 3; ALTER TABLE t DROP m", ["3"]),
+        (
+            "CREATE TABLE p (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (9)); "
+            "ALTER TABLE p ADD m INT NOT NULL DEFAULT 7; ALTER TABLE p EXCHANGE PARTITION a WITH TABLE t; "
+            "ALTER TABLE p EXCHANGE PARTITION a WITH TABLE t",
+            ["7"],
+        ),
         ("DROP TABLE t; FLASHBACK TABLE t; RENAME TABLE t TO u; RENAME TABLE u TO t", ["7"]),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -57,7 +56,7 @@ def _with_unknown_cells(images: pa.Array, table: Table, release: Release, zone: 
             if column.not_null:
                 doubtful = pc.or_(doubtful, cells[place].is_null())  # a JSON
             if family(column.type) == "bit" or is_binary(column.type):
-                doubtful = pa.array(np.ones(len(cells[place]), np.bool_))  # bytes that are no UTF-8 may be lost
+                doubtful = pa.repeat(pa.scalar(True), len(cells[place]))  # bytes that are no UTF-8 may be lost
             cells[place] = pc.if_else(doubtful, pa.scalar(UNKNOWN_CELL), cells[place])
     return row_image.restore_nulls(row_image.pack(cells), images)
 

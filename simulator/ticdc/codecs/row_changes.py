@@ -217,7 +217,7 @@ def refuse_older_rows(rows: RowChanges, protocol: str, release: Release) -> None
     if release.older_rows != "typed" and any(has_marks(images) for images in (rows.before, rows.after)):
         raise NotSimulatedError(
             f"{protocol} of TiCDC {release.name}: a row of {rows.table.schema}.{rows.table.name} that is older than a column "
-            "is not simulated; accepted: UPDATE it before ALTER TABLE changes the table, or --release v8.0.0 and later"
+            "is not simulated; accepted: --release v8.0.0 and later"
         )
 
 
