@@ -19,6 +19,7 @@ RESTORED_TEXT: dict[str, Any] = dict(
     **TOPIC_LIMIT,
     avro_json_crashes=False,
     ddl_text="restored",
+    older_rows="text",
     refuses_zero_partitions=True,
     canal_forces_old_value=True,
 )
@@ -63,6 +64,7 @@ V5_1_2 = replace(V5_1_1, name="v5.1.2", avro_unsigned_crashes=False)
 V5_1_4 = replace(
     V5_1_2,
     name="v5.1.4",
+    older_rows="text",
     partition_ddl_loses_rows=False,
     **SIZE_CHECK,
     **TOPIC_LIMIT,

@@ -82,6 +82,25 @@ class RowBehaviours:
         sink="kafka",
         settings=("large-message-handle-option",),
     )
+    older_rows: str = ROWS(
+        "What rows that were last written before ADD COLUMN have in that column, as old values",
+        "cdc/entry/mounter.go getDefaultOrZeroValue",
+        "pkg/common/event/chunk.go",
+        values={
+            "default": "the column's present default as text, NULL if it may be NULL ((up to 4.0.16, 5.0, 5.1.3, 5.2.3, "
+            "5.3.0: %s))",
+            "text": "the value that TiDB reads, as the text that TableInfo has of it, whatever the type ((5.1.4, 5.2.4, "
+            "5.3.1 to 6.5.8, 6.6, 7.0 to 7.1.4, 7.2 to 7.5.1, 7.6: there; tiflow issues 3929 and 4048))",
+            "typed": "the value that TiDB reads ((6.5.9+, 7.1.5+, 7.5.2+, 8.0+: there; new: %s; tiflow issue 10803))",
+        },
+        first="default",
+    )
+    older_timestamps_in_utc: bool = ROWS(
+        "Whether a TIMESTAMP that such rows lack is in UTC, and not in `--tz` ((up to 6.5.9, 7.1.5, 7.5.1, 7.6 and 8.0: "
+        "%s))",
+        "cdc/entry/mounter.go getDefaultOrZeroValue",
+        first=True,
+    )
     quoted_unicode: int = OPEN(
         "Version of Unicode whose characters stay as they are in BINARY and VARBINARY of Open Protocol, later ones "
         r"being `\u` escapes",

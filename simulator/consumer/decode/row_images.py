@@ -51,6 +51,19 @@ def with_nulls(images: pa.Array, names: Sequence[str], like_null: Mapping[str, s
     return row_image.restore_nulls(row_image.pack(cells), images)
 
 
+def with_cells(images: pa.Array, table: Table, cells: Mapping[str, bytes | None]) -> pa.Array:
+    """Return images (binary, null for no row) with these cells in some columns."""
+    if images.null_count == len(images):
+        return images
+    columns, there = visible_columns(table), images.drop_null()
+    cut = row_image.split(there, len(columns))
+    made = [
+        pa.repeat(pa.scalar(cells[column.name], pa.binary()), len(there)) if column.name in cells else cut.cells(place)
+        for place, column in enumerate(columns)
+    ]
+    return row_image.restore_nulls(row_image.pack(made), images)
+
+
 def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
     """Return the images before and after of rows (EVENT_SCHEMA) of a layout: TiDB text of the table's visible columns.
 

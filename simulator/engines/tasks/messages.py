@@ -46,6 +46,7 @@ from simulator.ticdc.codecs.compression import decompress_column
 from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
+from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
 from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
 from simulator.tso import LOGICAL_BITS
@@ -83,7 +84,7 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     if spec.sums:
-        images = pc.coalesce(flush.events.column("after"), flush.events.column("before"))
+        images = without_marks(pc.coalesce(flush.events.column("after"), flush.events.column("before")), spec.release)
         events = events.append_column("row_hash", pa.array(fingerprints(images).view(np.int64)))
     messages = CODECS[spec.options.protocol].frame(encoded, flush.group, spec.options, spec.release)
     return FlushMessages(

@@ -90,6 +90,25 @@ ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
 }
 
 OPEN_ROWS: Mapping[str, tuple[ReleaseExample, ...]] = {
+    "older_rows": (
+        ReleaseExample(
+            (),
+            "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); ALTER TABLE t ADD a INT NOT NULL DEFAULT 5; "
+            "ALTER TABLE t ALTER a SET DEFAULT 6",
+            OPEN,
+            script="DELETE FROM t",
+        ),
+    ),
+    "older_timestamps_in_utc": (
+        ReleaseExample(
+            (),
+            "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1); "
+            "ALTER TABLE t ADD a TIMESTAMP DEFAULT '2025-01-01 00:00:00'",
+            OPEN,
+            script="DELETE FROM t",
+            time_zone=SHANGHAI,
+        ),
+    ),
     "quoted_unicode": (
         *inserted_value("VARBINARY(9)", {"hex": "🫖".encode().hex()}),
         *inserted_value("VARBINARY(9)", {"hex": "🫠".encode().hex()}),

@@ -27,6 +27,8 @@ from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
+from simulator.ticdc.older_rows import filled_images
+from simulator.ticdc.time_zone import zone_of_rows
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
@@ -198,7 +200,11 @@ def scripted_changes(
     if version is not None and len(commit_ts):
         physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
         table = physical_tables.take(changes.partition)
-        columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
+        rules = context.rules
+        zone = zone_of_rows(rules.changefeed.codec.time_zone, rules.release)
+        before = filled_images(changes.before, changes.lacking, changes.table, rules.release, zone)
+        after = before if changes.are_rewritten else changes.after
+        columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
         yield pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
 
 

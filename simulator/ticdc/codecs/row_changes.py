@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.row_image import Image, split
-from simulator.errors import EncodeError
+from simulator.errors import EncodeError, NotSimulatedError
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import join, scatter
+from simulator.ticdc.older_rows import has_marks, without_marks
 from simulator.tidb.model.table import Table
 
 if TYPE_CHECKING:
@@ -203,6 +204,21 @@ def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
     """Return the rows at `places`, in that order."""
     columns = {name: getattr(rows, name).take(places) for name in ("commit_ts", "row_id", "before", "after")}
     return replace(rows, large=None if rows.large is None else rows.large.take(places), **columns)
+
+
+def typed_rows(rows: RowChanges, release: Release) -> RowChanges:
+    """Return rows with values in place of strings of the same text (`older_rows`)."""
+    images = {side: without_marks(getattr(rows, side), release) for side in ("before", "after")}
+    return rows if release.older_rows == "typed" else replace(rows, **images)
+
+
+def refuse_older_rows(rows: RowChanges, protocol: str, release: Release) -> None:
+    """Raise NotSimulatedError for rows with strings in place of values."""
+    if release.older_rows != "typed" and any(has_marks(images) for images in (rows.before, rows.after)):
+        raise NotSimulatedError(
+            f"{protocol} of TiCDC {release.name}: a row of {rows.table.schema}.{rows.table.name} that is older than a column "
+            "is not simulated; accepted: --release v8.0.0 and later"
+        )
 
 
 EncodeOperation = Callable[[OperationRows], pa.Array]

@@ -142,6 +142,16 @@ def _early(value: str) -> Value:
         return data
 
 
+ZERO_OBJECTS: Mapping[int, tuple[str, Mapping[str, str]]] = {
+    246: ("0", {}),
+    10: ("0000-00-00", {}),
+    **dict.fromkeys((7, 12), ("0000-00-00 00:00:00", {})),
+    11: ("00:00:00", {"Duration": "0", "Fsp": "0"}),
+    248: ("0", {"Name": "", "Value": "0"}),
+}
+"""By type code the texts of zeros that TiCDC up to 5.3.0 sends as objects (`ticdc.older_rows`)."""
+
+
 def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
     """Return text, or bytes of a binary column. Without `f` (before 4.0.5) it may be either."""
     code, value = integer(column["t"]), column["v"]
@@ -155,6 +165,8 @@ def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
         return data if binary else data.decode("utf-8", INVALID)
     if code in STRINGS and binary:
         return unquote(text(value))
+    if isinstance(value, dict) and value == ZERO_OBJECTS.get(code, ("", None))[1]:
+        return ZERO_OBJECTS[code][0]
     if not isinstance(value, str):
         raise ValueError(f"a value that is neither text nor number: {value!r}")
     return str(value)

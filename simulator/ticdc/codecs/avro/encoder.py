@@ -33,6 +33,7 @@ from simulator.ticdc.codecs.row_changes import (
     Schema,
     encode_by_operation,
     frame_one_row_each,
+    typed_rows,
 )
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.schema_registry import HEADER
@@ -52,6 +53,7 @@ def encode(rows: RowChanges, options: CodecOptions, release: Release) -> Encoded
     Raise EncodeError for a value or a schema that TiCDC refuses, and for a row above max-message-bytes.
     """
     options = avro_options(options, release)
+    rows = typed_rows(rows, release)
     if release.avro_records in early.EARLY:
         return _encode_early(rows, options.time_zone, release)
     count = len(table_info.visible_columns(rows.table))

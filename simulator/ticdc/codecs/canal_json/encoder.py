@@ -22,7 +22,7 @@ from simulator.ticdc.codecs import json_members
 from simulator.ticdc.codecs.canal_json import row_keys
 from simulator.ticdc.codecs.canal_json.columns import CanalColumn, canal_columns
 from simulator.ticdc.codecs.codec_options import CodecOptions, supported_options
-from simulator.ticdc.codecs.json_members import Piece
+from simulator.ticdc.codecs.json_members import MaybeUntyped, Piece
 from simulator.ticdc.codecs.json_text import decimal, join, quoted
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, apply_size_limit, key_text
 from simulator.ticdc.codecs.row_changes import (
@@ -32,6 +32,7 @@ from simulator.ticdc.codecs.row_changes import (
     encode_by_operation,
     frame_one_row_each,
 )
+from simulator.ticdc.older_rows import UNTYPED, is_untyped
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
@@ -143,7 +144,10 @@ def _sql_type(column: CanalColumn, data: Image) -> Piece:
         return column.sql_type
     if data.longest(column.member.position) < len(str(column.promotion[0])):
         return column.sql_type
-    return promoted_sql_types(data.cells(column.member.position), column.sql_type, *column.promotion)
+    cells = data.cells(column.member.position)
+    if isinstance(column.member.convert, MaybeUntyped):
+        cells = pc.replace_substring(cells, UNTYPED, b"")
+    return promoted_sql_types(cells, column.sql_type, *column.promotion)
 
 
 def promoted_sql_types(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
@@ -223,7 +227,7 @@ def canal_options(options: CodecOptions, release: Release) -> CodecOptions:
 
 
 def reject_unsigned_nulls(rows: RowChanges) -> None:
-    """Raise EncodeError for NULL in an unsigned integer column, on which 5.4.0 panics.
+    """Raise EncodeError for NULL, and for a string, in an unsigned integer column, on which 5.4.0 panics.
 
     Source: tiflow v5.4.0: cdc/sink/codec/canal.go getJavaSQLType.
     """
@@ -232,8 +236,9 @@ def reject_unsigned_nulls(rows: RowChanges) -> None:
     for images in (rows.before, rows.after):
         image = split(images.drop_null(), len(columns))
         for place in unsigned:
-            if image.cells(place).null_count:
-                raise _panic(rows, _first_null(images, image.cells(place)), columns[place].name)
+            odd = pc.or_(is_untyped(image.cells(place)), image.cells(place).is_null())
+            if pc.any(odd, min_count=0).as_py():
+                raise _panic(rows, _first(images, odd), columns[place].name)
 
 
 def reject_selection(rows: RowChanges, options: CodecOptions, release: Release) -> None:
@@ -260,13 +265,14 @@ def _is_unsigned_integer(type: ColumnType) -> bool:
     return type.unsigned and types.family(type) == "integer"
 
 
-def _first_null(images: pa.Array, cells: pa.Array) -> int:
+def _first(images: pa.Array, odd: pa.Array) -> int:
+    """Return the row of the first odd cell, of which images that are null have none."""
     present = np.flatnonzero(images.is_valid().to_numpy(zero_copy_only=False))
-    return int(present[np.argmax(cells.is_null().to_numpy(zero_copy_only=False))])
+    return int(present[np.argmax(odd.to_numpy(zero_copy_only=False))])
 
 
 def _panic(rows: RowChanges, row: int, column: str) -> EncodeError:
     return EncodeError(
-        f"panic: unsigned value not in type uint64: {column} is NULL in {rows.table.schema}.{rows.table.name}, key "
+        f"panic: unsigned value not in type uint64: {column} is NULL or the default of an older row in {rows.table.schema}.{rows.table.name}, key "
         f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"
     )

@@ -149,10 +149,10 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
         pa.concat_arrays([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
         for name in ("partition", "handle", "row_id", "before", "after")
     )
-    table = parts[-1].table
+    table, lacking = parts[-1].table, _lacking_of(parts)
     if len(handle) == 1:
         if not before.null_count or not after.null_count:
-            yield TableChanges(table, partition, handle, row_id, before, after)
+            yield TableChanges(table, partition, handle, row_id, before, after, lacking)
         return
     keys = handle
     if table.partitioning is not None:
@@ -167,10 +167,15 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
     first_images, last_images = before.take(first), after.take(last)
     exists = pc.invert(pc.and_(first_images.is_null(), last_images.is_null()))
     if pc.any(exists, min_count=0).as_py():
-        yield TableChanges(
-            table,
-            *(
-                array.filter(exists)
-                for array in (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
-            ),
-        )
+        columns = (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
+        changes = TableChanges(table, *(array.filter(exists) for array in columns))
+        yield changes if lacking is None else replace(changes, lacking=lacking.take(first).filter(exists))
+
+
+def _lacking_of(parts: Sequence[TableChanges]) -> pa.Array | None:
+    if all(part.lacking is None for part in parts):
+        return None
+    nulls = (pa.nulls(len(part.handle), pa.binary()) for part in parts)
+    return pa.concat_arrays(
+        [none if part.lacking is None else part.lacking for part, none in zip(parts, nulls, strict=True)]
+    )
