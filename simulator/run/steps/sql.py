@@ -21,7 +21,7 @@ from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable, shortened
 from simulator.files import location_beside, read_text
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.plan.step import PlanContext, RunPosition, StepResult
+from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
@@ -104,6 +104,9 @@ class SqlStep:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
         try:
             position, result, outcome = execute_statement(statement.text, position, context, where)
+        except ChangefeedStopped as stop:
+            words = _first_words(statement.text)
+            raise UserError(f"{where}: {words}: {stop}: TiDB executes it, and the changefeed stops") from None
         except (SqlError, DdlError) as refused:
             result, error = StepResult(), refused
         else:
@@ -140,8 +143,8 @@ def execute_statement(
 ) -> tuple[RunPosition, StepResult, StatementOutcome | FailedStatement]:
     """Execute one statement at `position.now_ms`; the position advances by a millisecond if it ends a transaction.
 
-    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for a syntax error, DdlError if TiCDC
-    would stop the changefeed, and SnapshotError for an unreadable snapshot.
+    `job_logical` is the logical part of the commit-ts of DDL. Raises SqlError for a syntax error, ChangefeedStopped, and
+    SnapshotError for an unreadable snapshot.
     """
     position = with_upstream(position, context)
     upstream = position.state
@@ -152,15 +155,21 @@ def execute_statement(
     statement, text = resolve_execute(statement, text, upstream)
     upstream, unread = with_rows(position, upstream, statement)
     outcome = execute(statement, text, upstream, position.now_ms)
-    behind, result = apply_events(outcome.events, position, context, origin, job_logical)
-    after = outcome.upstream
+    stop, after = None, outcome.upstream
+    try:
+        behind, result = apply_events(outcome.events, position, context, origin, job_logical)
+    except ChangefeedStopped as error:
+        stop, behind, result = error, error.behind, error.result
     ended = outcome.events or not (
         isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.transaction is not None
     )
     behind = replace(
         behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
     )
-    return behind.passed(1) if ended else behind, result, outcome
+    behind = behind.passed(1) if ended else behind
+    if stop is not None:
+        raise ChangefeedStopped(stop, behind, result)
+    return behind, result, outcome
 
 
 def apply_events(
@@ -174,13 +183,17 @@ def apply_events(
 
     Rows of one transaction share a commit-ts. Jobs follow the rows of their millisecond. The position is in the last
     millisecond that the events take. `origin` is the statement's source, for error messages, `job_logical` the logical
-    part of a job's commit-ts. Raises DdlError if TiCDC would stop the changefeed.
+    part of a job's commit-ts. Raises ChangefeedStopped.
     """
     rows: list[pa.RecordBatch] = []
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
         if isinstance(event, CompletedDdl):
-            position, emitted = apply_ddl(event, position, context, origin, job_logical)
+            try:
+                position, emitted = apply_ddl(event, position, context, origin, job_logical)
+            except ChangefeedStopped as stop:
+                result = StepResult((*jobs, *stop.result.jobs), rows=tuple(rows))
+                raise ChangefeedStopped(stop, stop.behind, result) from None
             jobs += emitted
             continue
         position = position.passed(1) if number else position
