@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns.change_frame import Ints, row_changes_schema
@@ -27,6 +28,7 @@ from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.settings import DURATION, Key, to_duration_ms, to_text
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
@@ -212,7 +214,23 @@ def scripted_changes(
         physical_tables = pa.array(context.versions.places[version].indexes, pa.int32())
         table = physical_tables.take(changes.partition)
         columns = [pa.array(commit_ts), table, changes.handle, changes.before, changes.after, changes.row_id]
-        yield pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
+        rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
+        rows = rows if sends_empty_changes(context.rules) else _with_images(rows)
+        yield from [rows] * (rows.num_rows > 0)
+
+
+def sends_empty_changes(rules: ChangefeedRules) -> bool:
+    """Return whether the changefeed has a message of a row that a transaction inserts and deletes. Without
+    enable-old-value it would be a DELETE by the handle key, which is not simulated."""
+    codec = rules.changefeed.codec
+    return codec.enable_old_value and codec.protocol in rules.release.empty_changes
+
+
+def _with_images(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the row changes with at least one image."""
+    if not rows["before"].null_count or not rows["after"].null_count:
+        return rows
+    return rows.filter(pc.or_(rows["before"].is_valid(), rows["after"].is_valid()))
 
 
 def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:

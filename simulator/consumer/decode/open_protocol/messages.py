@@ -46,7 +46,10 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
-    """Return key and value of each event of one message; raises ValueError if it is no Open Protocol."""
+    """Return key and value of each event of one message; raises ValueError if it is no Open Protocol.
+
+    A row that a transaction inserts and deletes (`releases` empty_changes) is none.
+    """
     if key is None or value is None:
         raise ValueError(f"the {'key' if key is None else 'value'} is null")
     if key[:8] != VERSION:
@@ -56,7 +59,11 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], 
         values = [b""]
     if len(keys) != len(values) or not keys:
         raise ValueError(f"{counted(len(keys), 'event')} in the key, {len(values)} in the value")
-    return tuple(zip(keys, values, strict=True))
+    return tuple(each for each in zip(keys, values, strict=True) if not _is_empty(*each))
+
+
+def _is_empty(head: bytes, body: bytes) -> bool:
+    return body == b"{}" and integer((key := parse(head))["t"]) == ROW and "ohk" not in key and "ccl" not in key
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
