@@ -24,6 +24,7 @@ from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.ddl.conversion_errors import conversion_error, null_conversion_error
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.storage.array_keys import check_distinct, check_values
 from simulator.tidb.sql_engine.storage.row_keys import duplicate_error, earlier_duplicates, unique_keys
 from simulator.tidb.sql_engine.storage.rows import column_arrays, ensure_keys
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows
@@ -65,6 +66,8 @@ def convert_stored_rows(stored: StoredRows, after: Table, session: SqlSession, n
     _check_values(before, after, sources, texts, converted)
     keyed = ensure_keys(_with_cells(stored, after, {name: raw(text) for name, text in converted.texts.items()}))
     check_unique(keyed)
+    check_values(after, column_arrays(keyed.cells))
+    check_distinct(after, column_arrays(keyed.cells))
     return ConvertedTable(keyed, warnings)
 
 
