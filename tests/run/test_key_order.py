@@ -235,3 +235,14 @@ def test_a_long_chain_and_long_circles_end() -> None:
     moved = following(own, chain, np.full(count, count))
     assert (np.diff(moved) >= 0).all() and len(np.unique(moved)) > 1
     assert (np.diff(ahead(own, chain, np.zeros(count, np.int64))) >= 0).all()
+
+
+def test_a_table_with_a_unique_multi_valued_index_is_compared(tmp_path: Path) -> None:
+    """Its values are no key that changes are ordered by."""
+    definition = "id INT PRIMARY KEY, b JSON, UNIQUE KEY k ((CAST(b AS SIGNED ARRAY)))"
+    before = snapshot(tmp_path / "before", {"t": (definition, [{"id": "1", "b": "[1]"}, {"id": "2", "b": "[2]"}])})
+    after = snapshot(tmp_path / "after", {"t": (definition, [{"id": "1", "b": "[1]"}, {"id": "2", "b": "[3]"}])})
+    assert play("diff", before, after, "--sink-uri", URI, "--fixtures", tmp_path / "out") == 0
+    assert [[change[1:] for change in transaction] for transaction in changes(tmp_path / "out")] == [
+        [("UPDATE", "t", {"id": "2", "b": "[3]"}, {"id": "2", "b": "[2]"})]
+    ]
