@@ -190,6 +190,28 @@ def test_a_carriage_return_in_a_text_reaches_the_row(tmp_path: Path, step: str) 
     assert [value(event.after, "v") for event in rows(played(path))] == ["a\r\nb\rc"]
 
 
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("sql-file = 'story.sql'\ncharset = 'gbk'", ""),
+        ("sql-file = 'story.sql'", "not UTF-8"),
+        ("sql-file = 'story.sql'\ncharset = 'cp850'", "charset 'cp850' is not read: accepted are utf8mb4, latin1, gbk"),
+        ("sql = 'SELECT 1'\ncharset = 'gbk'", "charset: only a snapshot and a file of SQL have a character set"),
+    ],
+)
+def test_a_step_reads_a_file_of_another_character_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, words: str
+) -> None:
+    text = "CREATE TABLE t (id INT PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, '謀文')"
+    (tmp_path / "story.sql").write_bytes(text.encode("gbk"))
+    path = story(tmp_path, f"[[step]]\n{step}\n", "story.toml")
+    if not words:
+        assert [value(event.after, "v") for event in rows(played(path))] == ["謀文"]
+        return
+    assert play("run", path, "--sink-uri", URI, "--fixtures", tmp_path / "out") == 2
+    assert words in capsys.readouterr().err
+
+
 def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = changes(played(story(tmp_path, SHOP + "BEGIN; DELETE FROM item;")))
     assert [op for op, _, _ in found] == ["INSERT", "INSERT", "INSERT"]

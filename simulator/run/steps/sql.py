@@ -20,14 +20,16 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.change_frame import Ints, row_changes_schema
 from simulator.errors import DdlError, SqlError, UserError, printable, shortened
-from simulator.files import location_beside, read_text
+from simulator.files import location_beside, read_content
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
 from simulator.run.plan.upstream_rows import still_unread, with_rows
 from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
-from simulator.settings import DURATION, Key, to_duration_ms, to_text
+from simulator.settings import CHARSETS, DURATION, Key, to_duration_ms, to_text
+from simulator.sources.snapshots.charsets import UTF8, text_of
+from simulator.sources.snapshots.text_format import text_format
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.script import split_script
@@ -326,11 +328,11 @@ def _mistakes(statement: ScriptStatement, place: str, line: int) -> Iterator[str
             yield f"{place}:{line + statement.line - 1}: {words}: {error}"
 
 
-def of_file(file: Path, over_ms: int | None = None) -> SqlStep:
+def of_file(file: Path, over_ms: int | None = None, charset: str = UTF8) -> SqlStep:
     """Return the step of a file; raises UserError if it is unreadable, or no SQL."""
     if file.suffix.lower() == ".toml":
         raise UserError(f"{file} is no SQL: a file of SQL is accepted, and scenario files do not include each other")
-    return of_script(read_text(file), str(file), over_ms)
+    return of_script(text_of(read_content(file), charset, str(file)), str(file), over_ms)
 
 
 def of_script(text: str, place: str, over_ms: int | None = None) -> SqlStep:
@@ -345,7 +347,11 @@ def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
 
 
 def _of_path(path: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
-    return _with_inside(of_file(location_beside(place.file, path), values.get("over_ms")), values, place)
+    return _with_inside(
+        of_file(location_beside(place.file, path), values.get("over_ms"), text_format(values.get("charset")).charset),
+        values,
+        place,
+    )
 
 
 def _with_inside(step: SqlStep, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
@@ -369,10 +375,16 @@ TEXT_KIND = StepKind(
     True,
     "SQL, as a MySQL client would send it. The comment line `-- fails 1062` says that the next statement must fail.",
 )
+CHARSET = KeyGroup(
+    {"charset": Key("charset", to_text, {"enum": list(CHARSETS)}, "The character set of the file.")},
+    "only a snapshot and a file of SQL have a character set",
+    first=True,
+)
+
 FILE_KIND = StepKind(
     to_text,
     _of_path,
-    (SPREAD, INSIDE),
+    (SPREAD, INSIDE, CHARSET),
     True,
     True,
     True,
