@@ -137,11 +137,25 @@ def test_keys_hold_after_each_transaction(tmp_path: Path, seed: int, count: int,
 
 
 def test_spark_finds_the_same_times(spark: SparkSession, tmp_path: Path) -> None:
+    """And has the zone of TiCDC's servers."""
     before, after = people_and_orders(6, 40), people_and_orders(7, 40)
+    before["visits"] = [{"at": f"2024-07-01 20:30:{number:02}"} for number in range(40)]
+    after["visits"] = before["visits"][20:]
+    definitions = {"people": PEOPLE, "orders": ORDERS, "visits": "at TIMESTAMP NOT NULL UNIQUE"}
     files = []
     for master in ("none", "local[2]"):
-        out = diff(tmp_path / master, before, after, {"people": PEOPLE, "orders": ORDERS}, "--master", master)
+        options = "--master", master, "--tz", "Asia/Shanghai"
+        out = diff(tmp_path / master, before, after, definitions, *options)
         files.append({path.name: path.read_bytes() for path in out.rglob("*.jsonl")})
+        assert (
+            sum(
+                (row["at"] or "").startswith("2024-07-02 04")
+                for each in changes(out)
+                for *_, row, _ in each
+                if "at" in row
+            )
+            == 20
+        )
     assert files[0] == files[1]
 
 
