@@ -17,7 +17,7 @@ from simulator.consumer.replay.stream_statements import StreamStatement, stateme
 from simulator.consumer.replay.table_timeline import NO_TABLE, TableTimeline
 from simulator.consumer.storage.directory import READERS, StorageDirectory
 from simulator.consumer.storage.file_checks import FileFinding
-from simulator.consumer.storage.schema_files import TableSchema
+from simulator.consumer.storage.schema_files import HIDDEN, TableSchema
 from simulator.consumer.truth_metadata import TruthMetadata
 from simulator.consumer.verify.verification import NotChecked
 from simulator.releases import Release
@@ -86,7 +86,8 @@ def _differences(
         if table is None or len(file.texts) != len(file.columns):
             continue
         definition = TableDefinition(file.schema, table, file.version)
-        told = ([text for _, text in definition.columns(release, False)] for release in releases)
+        every = (definition.columns(release, False) for release in releases)
+        told = ([text for name, text in columns if not name.startswith(HIDDEN)] for columns in every)
         different = [_difference(file.texts, texts, whose) for texts in told]
         if all(different):
             yield FileFinding(file.path, file.version, file.schema, file.table, DIFFERENT, different[0])
