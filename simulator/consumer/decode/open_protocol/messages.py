@@ -42,14 +42,20 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """Return the events of one message; raises ValueError or KeyError if it is no Open Protocol."""
-    return tuple(_event(parse(head), decompress_value(body)) for head, body in texts(key, value))
+    pairs = (pair for pair in texts(key, value) if not is_empty(*pair))
+    return tuple(_event(parse(head), decompress_value(body)) for head, body in pairs)
+
+
+def is_empty(head: bytes, body: bytes) -> bool:
+    """Return whether an event is a row that a transaction inserts and deletes (`releases` empty_changes)."""
+    if body != b"{}" or not head.startswith(b'{"ts":'):
+        return False
+    key = parse(head)
+    return integer(key["t"]) == ROW and "ohk" not in key and "ccl" not in key
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
-    """Return key and value of each event of one message; raises ValueError if it is no Open Protocol.
-
-    A row that a transaction inserts and deletes (`releases` empty_changes) is none.
-    """
+    """Return key and value of each event of one message; raises ValueError if it is no Open Protocol."""
     if key is None or value is None:
         raise ValueError(f"the {'key' if key is None else 'value'} is null")
     if key[:8] != VERSION:
@@ -59,11 +65,7 @@ def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], 
         values = [b""]
     if len(keys) != len(values) or not keys:
         raise ValueError(f"{counted(len(keys), 'event')} in the key, {len(values)} in the value")
-    return tuple(each for each in zip(keys, values, strict=True) if not _is_empty(*each))
-
-
-def _is_empty(head: bytes, body: bytes) -> bool:
-    return body == b"{}" and integer((key := parse(head))["t"]) == ROW and "ohk" not in key and "ccl" not in key
+    return tuple(zip(keys, values, strict=True))
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
