@@ -199,7 +199,10 @@ def _row_ids_and_hashes(
     )
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.column_from_row_id(table, row_ids))
-    return row_ids, dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
+    hashes = dispatch.dispatch_hashes(rules.routes[number], table, texts, len(images))
+    if images.null_count:  # a row without columns is dispatched by its table (tiflow v5.0.3 dispatcher/index_value.go)
+        hashes = np.where(np.asarray(images.is_null()), dispatch.table_hash(table), hashes)
+    return row_ids, hashes
 
 
 def _fill_row_ids(known_ids: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:

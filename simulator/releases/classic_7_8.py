@@ -343,6 +343,7 @@ V8_4_0 = replace(
 V8_5_0 = replace(
     V8_4_0,
     name="v8.5.0",
+    index_splits=True,
     debezium_keys=True,
     debezium_cleans_names=True,
     debezium_defaults="texts",

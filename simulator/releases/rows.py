@@ -74,6 +74,14 @@ class RowBehaviours:
         protocols=("open-protocol", "csv"),
         settings=("enable-old-value",),
     )
+    empty_changes: frozenset[str] = ROWS(
+        "Protocols with a message of a row that a transaction of BEGIN inserts and deletes, which TiDB deletes from TiKV "
+        "though it is not there: an INSERT without columns ((Open Protocol before 4.0.15, 5.0.4, 5.1.2 and 5.2: %s; "
+        "Canal-JSON and Maxwell before 4.0.16, 5.0.6, 5.1.4, 5.2.4 and 5.3: %s)); Avro cannot encode it",
+        "cdc/sink/codec/json.go AppendRowChangedEvent",
+        "cdc/processor/pipeline/sink.go emitEvent",
+        first=frozenset({"open-protocol", "canal-json", "maxwell", "avro"}),
+    )
     claim_check_by_row: bool = ROWS(
         "Whether claim-check's files are called by day and row, "
         "`{date}/{schema}-{table}-{commitTs}-{startTs}-{handle key}.json`, and messages say that name alone ((7.3.0: "

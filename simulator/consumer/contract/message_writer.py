@@ -14,10 +14,10 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import UPDATE, Ints, by_table, ints
 from simulator.columns.row_image import LazyCells
 from simulator.consumer.contract.destinations import upstream_table
-from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null
+from simulator.consumer.contract.null_readings import defaults_like_null, texts_like_null, zeros_as_null
 from simulator.consumer.contract.possible_values import check_values
 from simulator.consumer.decode import DECODERS
-from simulator.consumer.decode.row_images import row_images, with_cells, with_nulls
+from simulator.consumer.decode.row_images import row_images, with_cells, with_nulls, with_values
 from simulator.consumer.frame import UNKNOWN_CELL, Layout
 from simulator.releases import Release
 from simulator.ticdc import key_bytes
@@ -158,6 +158,9 @@ class MessageWriter:
             after = pc.if_else(rewritten, before, after)
         for image in (before, after):
             check_values(image, table)
+        if zeros := self._of_table(table, "zeros", lambda: zeros_as_null(table, self.options, self.release)):
+            names = [column.name for column in visible_columns(table)]
+            before, after = (with_values(side, names, zeros) for side in (before, after))
         if lacking:
             before = with_cells(before, table, self._older_cells(table, lacking))
             after = pc.if_else(rewritten, before, after)

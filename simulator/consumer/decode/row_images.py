@@ -64,6 +64,16 @@ def with_cells(images: pa.Array, table: Table, cells: Mapping[str, bytes | None]
     return row_image.restore_nulls(row_image.pack(made), images)
 
 
+def with_values(images: pa.Array, names: Sequence[str], values: Mapping[str, str]) -> pa.Array:
+    """Return images (binary, null for no row) with values for the NULLs of some columns."""
+    if images.null_count == len(images):
+        return images
+    cut = row_image.split(images.drop_null(), len(names))
+    cells = (cut.cells(place) for place in range(len(names)))
+    filled = [pc.fill_null(each, values[name].encode()) if name in values else each for name, each in zip(names, cells)]
+    return row_image.restore_nulls(row_image.pack(filled), images)
+
+
 def row_images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
     """Return the images before and after of rows (EVENT_SCHEMA) of a layout: TiDB text of the table's visible columns.
 

@@ -15,6 +15,7 @@ from simulator.columns.change_frame import (
     BOOTSTRAP,
     DDL,
     DELETE,
+    EMPTY,
     OPERATIONS,
     ROW,
     Ints,
@@ -286,7 +287,7 @@ def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) 
 def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, int], int]:
     """Count the rows by (table, op, destination)."""
     shape = len(spec.tables), OPERATIONS, spec.destinations.total
-    is_row = ints(events, "kind") == ROW
+    is_row = (ints(events, "kind") == ROW) & (ints(events, "op") != EMPTY)
     cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
     distinct, counts = np.unique(cells, return_counts=True)
     keys = zip(*(axis.tolist() for axis in np.unravel_index(distinct, shape)), strict=True)
@@ -297,7 +298,7 @@ def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> ChangeSums:
     """Sum the rows, and BOOTSTRAPs with versions as commit-ts and ids as row images, if the run is to sum them."""
     if not spec.sums:
         return {}
-    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)))
+    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)) & (ints(events, "op") != EMPTY))
     kind, table, op, ts, hashes = (
         ints(events, name)[rows] for name in ("kind", "table", "op", "commit_ts", "row_hash")
     )

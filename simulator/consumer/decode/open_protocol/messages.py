@@ -42,7 +42,16 @@ def looks_like(key: bytes | None, value: bytes | None) -> bool:
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """Return the events of one message; raises ValueError or KeyError if it is no Open Protocol."""
-    return tuple(_event(parse(head), decompress_value(body)) for head, body in texts(key, value))
+    pairs = (pair for pair in texts(key, value) if not is_empty(*pair))
+    return tuple(_event(parse(head), decompress_value(body)) for head, body in pairs)
+
+
+def is_empty(head: bytes, body: bytes) -> bool:
+    """Return whether an event is a row that a transaction inserts and deletes (`releases` empty_changes)."""
+    if body != b"{}" or not head.startswith(b'{"ts":'):
+        return False
+    key = parse(head)
+    return integer(key["t"]) == ROW and "ohk" not in key and "ccl" not in key
 
 
 def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:

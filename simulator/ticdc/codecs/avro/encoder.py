@@ -82,6 +82,11 @@ def _encode_early(rows: RowChanges, time_zone: str, release: Release) -> Encoded
     """Return keys and values of releases before 6.1, which check no sizes."""
     handle = table_info.handle_columns(rows.table, release)
     columns = list(enumerate(table_info.visible_columns(rows.table)))
+    if pc.any(pc.and_(rows.before.is_null(), rows.after.is_null()), min_count=0).as_py():
+        raise EncodeError(
+            f"a row of {rows.table.schema}.{rows.table.name} that a transaction inserts and deletes: TiCDC {release.name} "
+            "encodes it without columns in Avro, and stops (tiflow PR 2615)"
+        )
     key_columns = [each for each in columns if each[1].name in handle]
     value_schema, values = None, pa.nulls(len(rows.after), pa.binary())
     if rows.after.null_count < len(rows.after):

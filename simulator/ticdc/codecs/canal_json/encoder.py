@@ -92,6 +92,9 @@ def encode_operation(
     changes: OperationRows, options: CodecOptions, release: Release, handle_key_only: HandleKeyOnly | None
 ) -> pa.Array:
     """Return the JSON of rows that are all of one operation; `options` are a result of `canal_options`."""
+    if changes.operation == "EMPTY":
+        nothing = b',"sqlType":{},"mysqlType":{},"data":[null],"old":[null]'
+        return join(*_head(changes, options, release), nothing, *_extension(changes, options, handle_key_only), b"}")
     table, deletes = changes.rows.table, changes.operation == "DELETE"
     columns = canal_columns(table, changes.rows.selected, options.content_compatible, release)
     if handle_key_only or deletes and (options.delete_only_output_handle_key_columns or not options.enable_old_value):
@@ -114,7 +117,8 @@ def _head(changes: OperationRows, options: CodecOptions, release: Release) -> li
     physical = decimal(pc.shift_right(changes.rows.commit_ts, LOGICAL_BITS))
     build: Piece = physical if options.build_ts is None else b"%d" % options.build_ts
     visible = changes.rows.selected if release.column_selectors == "rows" else None
-    names = _names(changes.rows.table, changes.operation, visible, release)
+    operation, visible = ("INSERT", frozenset[str]()) if changes.operation == "EMPTY" else (changes.operation, visible)
+    names = _names(changes.rows.table, operation, visible, release)
     return [names, physical, b',"ts":', build if release.canal_build_time else b"0", b',"sql":""']
 
 

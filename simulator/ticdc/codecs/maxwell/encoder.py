@@ -76,7 +76,8 @@ def _objects(changes: OperationRows, options: CodecOptions, release: Release) ->
     rows = changes.rows
     members = _members(rows.table, rows.selected, release)
     seconds = pc.divide(pc.shift_right(rows.commit_ts, LOGICAL_BITS), MILLIS)
-    kind = "insert" if _has_no_old(options, release) and changes.operation == "UPDATE" else changes.operation.lower()
+    inserts = changes.operation == "EMPTY" or _has_no_old(options, release) and changes.operation == "UPDATE"
+    kind = "insert" if inserts else changes.operation.lower()
     head = b'{"database":%s,"table":%s,"type":"%s","ts":' % (
         quoted(rows.table.schema, release.short_control_escapes),
         quoted(rows.table.name, release.short_control_escapes),
@@ -87,7 +88,7 @@ def _objects(changes: OperationRows, options: CodecOptions, release: Release) ->
         if options.delete_only_output_handle_key_columns or _has_no_old(options, release):
             members = tuple(member for member in members if member.handle)
         return join(*pieces, *_object(b"old", members, changes.before()), b"}")
-    pieces += _object(b"data", members, changes.after())
+    pieces += [] if changes.operation == "EMPTY" else _object(b"data", members, changes.after())
     if kind == "update":
         pieces.append(_old(members, changes.before(), changes.after()))
     return join(*pieces, b"}")

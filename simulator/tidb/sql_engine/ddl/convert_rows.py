@@ -25,6 +25,7 @@ from simulator.tidb.sql_engine.ddl.conversion_errors import conversion_error, nu
 from simulator.tidb.sql_engine.ddl.older_rows import lacking_columns
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.storage.array_keys import check_distinct, check_values
 from simulator.tidb.sql_engine.storage.row_keys import duplicate_error, earlier_duplicates, unique_keys
 from simulator.tidb.sql_engine.storage.rows import column_arrays, ensure_keys
 from simulator.tidb.sql_engine.storage.state import SqlSession, StoredRows
@@ -70,6 +71,8 @@ def convert_stored_rows(
     lacking = lacking_columns(stored, after) if knows_older_rows else {}
     keyed = ensure_keys(_with_cells(stored, after, {**texts_after, **lacking}))
     check_unique(keyed)
+    check_values(after, column_arrays(keyed.cells))
+    check_distinct(after, column_arrays(keyed.cells))
     return ConvertedTable(keyed, warnings)
 
 

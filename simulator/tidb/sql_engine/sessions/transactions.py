@@ -56,7 +56,8 @@ def commit(upstream: Upstream) -> tuple[Upstream, CommittedTransaction | None]:
     if upstream.transaction is None:
         return upstream, None
     writes = [each for each in upstream.transaction.writes if not each.table.temporary]
-    changes, rows = net_changes(writes), upstream.rows
+    deletes = bool(upstream.release.empty_changes) and _is_pessimistic(upstream)
+    changes, rows = net_changes(writes, deletes), upstream.rows
     if len(writes) < len(upstream.transaction.writes):
         rows = {place: stored for place, stored in rows.items() if not stored.table.temporary}
     return replace(upstream, rows=rows, transaction=None), CommittedTransaction(changes) if changes else None
@@ -132,26 +133,33 @@ def _with_current_counters(then: Mapping[Key, StoredRows], now: Mapping[Key, Sto
 # -- what a changefeed sees --------------------------------------------------------------------------------------------
 
 
-def net_changes(writes: Sequence[TableChanges]) -> tuple[TableChanges, ...]:
+def _is_pessimistic(upstream: Upstream) -> bool:
+    """Return whether a transaction deletes keys that it has inserted (tidb v5.1 store/tikv/2pc.go initKeysAndMutations);
+    that of a single statement is optimistic."""
+    assert upstream.transaction is not None
+    return upstream.transaction.explicit or not upstream.session.autocommit
+
+
+def net_changes(writes: Sequence[TableChanges], deletes: bool = False) -> tuple[TableChanges, ...]:
     """Return the net change of each key, by tables in the order of their first writes, then by partition and key.
 
-    A row that was inserted and deleted has no change. A row that was written without a change has equal images, because
+    A row that was inserted and deleted has no change, or with `deletes` one without images. A row that was written without a change has equal images, because
     its key is in the transaction's buffer and TiKV writes it.
     """
     tables: dict[Key, list[TableChanges]] = {}
     for each in writes:
         tables.setdefault(object_key(each.table.schema, each.table.name), []).append(each)
-    return tuple(changes for parts in tables.values() for changes in _net_table_changes(parts))
+    return tuple(changes for parts in tables.values() for changes in _net_table_changes(parts, deletes))
 
 
-def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
+def _net_table_changes(parts: Sequence[TableChanges], deletes: bool) -> Iterator[TableChanges]:
     partition, handle, row_id, before, after = (
         pa.concat_arrays([getattr(part, name) for part in parts]) if len(parts) > 1 else getattr(parts[0], name)
         for name in ("partition", "handle", "row_id", "before", "after")
     )
     table, lacking = parts[-1].table, _lacking_of(parts)
     if len(handle) == 1:
-        if not before.null_count or not after.null_count:
+        if deletes or not before.null_count or not after.null_count:
             yield TableChanges(table, partition, handle, row_id, before, after, lacking)
         return
     keys = handle
@@ -165,7 +173,7 @@ def _net_table_changes(parts: Sequence[TableChanges]) -> Iterator[TableChanges]:
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     first, last = pa.array(firsts[order]), pa.array(lasts[order])
     first_images, last_images = before.take(first), after.take(last)
-    exists = pc.invert(pc.and_(first_images.is_null(), last_images.is_null()))
+    exists = pc.or_(deletes, pc.invert(pc.and_(first_images.is_null(), last_images.is_null())))
     if pc.any(exists, min_count=0).as_py():
         columns = (partition.take(last), handle.take(last), row_id.take(last), first_images, last_images)
         changes = TableChanges(table, *(array.filter(exists) for array in columns))
