@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from simulator.tidb import syntax
-from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType, family
@@ -36,6 +35,8 @@ class _Result(NamedTuple):
 @lru_cache(maxsize=1024)
 def hidden_columns(table: Table) -> tuple[Column, ...] | None:
     """Return the hidden columns; None if the type of one of them is not known."""
+    from simulator.tidb.ddl.expressions.illegal_functions import parse_or_none  # imports sqlglot, which few tables need
+
     columns = {column.name.lower(): column for column in table.columns}
     found = []
     for part in (part for index in table.indexes for part in index.columns if part.expression):
