@@ -86,21 +86,22 @@ def filled_images(images: pa.Array, lacking: pa.Array | None, table: Table, rele
 
     `lacking` is as `TableChanges.lacking`, and `zone` that of TIMESTAMPs in rows, which images have in UTC.
     """
-    if lacking is None or images.null_count == len(images):
+    if lacking is None:
         return images
     columns = visible_columns(table)
-    there = images.is_valid()
-    ids = lacking.filter(there).dictionary_encode()
+    ids = lacking.filter(images.is_valid()).dictionary_encode()
     sets = [
         frozenset() if each is None else frozenset(map(int, each.split(b","))) for each in ids.dictionary.to_pylist()
     ]
-    cut = row_image.split(images.filter(there), len(columns))
-    cells = [cut.cells(place) for place in range(len(columns))]
-    for place, column in enumerate(columns):
-        lacks = pc.fill_null(pa.array([column.id in each for each in sets], pa.bool_()).take(ids.indices), False)
-        if pc.any(lacks, min_count=0).as_py():
-            cells[place] = pc.if_else(lacks, _filler(cells[place], column, release, zone), cells[place])
-    return row_image.restore_nulls(row_image.pack(cells), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place, column in enumerate(columns):
+            lacks = pc.fill_null(pa.array([column.id in each for each in sets], pa.bool_()).take(ids.indices), False)
+            if pc.any(lacks, min_count=0).as_py():
+                cells[place] = pc.if_else(lacks, _filler(cells[place], column, release, zone), cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(columns), change)
 
 
 def _filler(cells: pa.Array, column: Column, release: Release, zone: str) -> pa.Array | pa.Scalar:

@@ -45,20 +45,20 @@ class ImagesOfReleases:
 def _with_unknown_cells(images: pa.Array, table: Table, release: Release, zone: str) -> pa.Array:
     """Return old images in which a cell is unknown if it is what the release has of an older row."""
     fillers = old_cells(table, release, zone)
-    if not fillers or images.null_count == len(images):
-        return images
     columns = visible_columns(table)
-    cut = row_image.split(images.drop_null(), len(columns))
-    cells = [cut.cells(place) for place in range(len(columns))]
-    for place, column in enumerate(columns):
-        if column.name in fillers:
-            doubtful = _may_be(cells[place], fillers[column.name])
-            if column.not_null:
-                doubtful = pc.or_(doubtful, cells[place].is_null())  # a JSON
-            if family(column.type) == "bit" or is_binary(column.type):
-                doubtful = pa.repeat(pa.scalar(True), len(cells[place]))  # bytes that are no UTF-8 may be lost
-            cells[place] = pc.if_else(doubtful, pa.scalar(UNKNOWN_CELL), cells[place])
-    return row_image.restore_nulls(row_image.pack(cells), images)
+
+    def change(cells: list[pa.Array]) -> list[pa.Array]:
+        for place, column in enumerate(columns):
+            if column.name in fillers:
+                doubtful = _may_be(cells[place], fillers[column.name])
+                if column.not_null:
+                    doubtful = pc.or_(doubtful, cells[place].is_null())  # a JSON
+                if family(column.type) == "bit" or is_binary(column.type):
+                    doubtful = pa.repeat(pa.scalar(True), len(cells[place]))  # bytes that are no UTF-8 may be lost
+                cells[place] = pc.if_else(doubtful, pa.scalar(UNKNOWN_CELL), cells[place])
+        return cells
+
+    return row_image.with_columns(images, len(columns), change) if fillers else images
 
 
 def _may_be(cells: pa.Array, text: bytes | None) -> pa.Array:
