@@ -41,6 +41,14 @@ Entry = tuple[bytes, str]
 """Bytes that are equal for equal values of a row's key, and the text of its value in error 1062."""
 
 
+class ArrayDuplicateError(SqlError):
+    """Error 1062 of a unique multi-valued index."""
+
+    def __init__(self, value: str, key: str) -> None:
+        error = sql_error(1062, value, key)
+        super().__init__(error.number, error.state, error.text)
+
+
 @dataclass(frozen=True)
 class ArrayIndex:
     index: Index
@@ -76,7 +84,7 @@ def check_distinct(table: Table, texts: Mapping[str, pa.Array]) -> None:
         for row, entries in enumerate(_entries(index, table, texts)):
             for key, shown in entries:
                 if owners.setdefault(key, row) != row:
-                    raise sql_error(1062, shown, f"{table.name}.{index.index.name}")
+                    raise ArrayDuplicateError(shown, f"{table.name}.{index.index.name}")
 
 
 def _entries(index: ArrayIndex, table: Table, texts: Mapping[str, pa.Array]) -> Iterator[Sequence[Entry]]:
