@@ -223,7 +223,7 @@ def scripted_changes(
         after = before if changes.are_rewritten else changes.after
         columns = [pa.array(commit_ts), table, changes.handle, before, after, changes.row_id]
         rows = pa.RecordBatch.from_arrays(columns, schema=row_changes_schema("row_id"))
-        rows = rows if sends_empty_changes(context.rules) else _with_images(rows)
+        rows = rows if sends_empty_changes(rules) else _with_images(rows)
         yield from [rows] * (rows.num_rows > 0)
 
 

@@ -208,8 +208,7 @@ def rows_at(rows: RowChanges, places: pa.Array) -> RowChanges:
 
 def typed_rows(rows: RowChanges, release: Release) -> RowChanges:
     """Return rows with values in place of strings of the same text (`older_rows`)."""
-    images = {side: without_marks(getattr(rows, side), release) for side in ("before", "after")}
-    return rows if release.older_rows == "typed" else replace(rows, **images)
+    return replace(rows, before=without_marks(rows.before, release), after=without_marks(rows.after, release))
 
 
 def refuse_older_rows(rows: RowChanges, protocol: str, release: Release) -> None:

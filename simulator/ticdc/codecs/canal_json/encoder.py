@@ -277,6 +277,6 @@ def _first(images: pa.Array, odd: pa.Array) -> int:
 
 def _panic(rows: RowChanges, row: int, column: str) -> EncodeError:
     return EncodeError(
-        f"panic: unsigned value not in type uint64: {column} is NULL or the default of an older row in {rows.table.schema}.{rows.table.name}, key "
-        f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"
+        f"panic: unsigned value not in type uint64: {column} is NULL or the default of an older row in "
+        f"{rows.table.schema}.{rows.table.name}, key {key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not"
     )

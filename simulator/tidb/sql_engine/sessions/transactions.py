@@ -143,8 +143,8 @@ def _is_pessimistic(upstream: Upstream) -> bool:
 def net_changes(writes: Sequence[TableChanges], deletes: bool = False) -> tuple[TableChanges, ...]:
     """Return the net change of each key, by tables in the order of their first writes, then by partition and key.
 
-    A row that was inserted and deleted has no change, or with `deletes` one without images. A row that was written without a change has equal images, because
-    its key is in the transaction's buffer and TiKV writes it.
+    A row that was inserted and deleted has no change, or with `deletes` one without images. A row that was written
+    without a change has equal images, because its key is in the transaction's buffer and TiKV writes it.
     """
     tables: dict[Key, list[TableChanges]] = {}
     for each in writes:
