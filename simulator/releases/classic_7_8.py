@@ -108,9 +108,12 @@ V7_1_4 = replace(
     options=V7_1_3.options | option_names.AVRO_WATERMARK | {"synced-status"},
 )
 
+V7_1_5 = replace(V7_1_4, name="v7.1.5", older_rows="typed", exchange_keeps_validation=True)
+
 V7_1_6 = replace(
-    V7_1_4,
+    V7_1_5,
     name="v7.1.6",
+    older_timestamps_in_utc=False,
     raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
@@ -190,6 +193,11 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    older_rows="typed",
+    older_timestamps_in_utc=False,
+    ddl_text_default_parentheses=True,
+    simple_sorted="types",
+    exchange_keeps_validation=True,
     dispatch_needs_index=False,
     primary_is_unique=False,
     eligibility="error",
@@ -260,7 +268,9 @@ V7_6_0 = replace(
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    older_rows="typed",
     ddl_text_mode="job",
+    simple_sorted="names",
     simple_location="Etc/UTC",
     simple_first_form=False,
     simple_first_partition=False,
@@ -276,6 +286,8 @@ V8_0_0 = replace(
 V8_1_0 = replace(
     V8_0_0,
     name="v8.1.0",
+    older_timestamps_in_utc=False,
+    exchange_keeps_validation=True,
     default_parentheses=True,
     gb18030=True,
     default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
@@ -287,6 +299,7 @@ V8_1_0 = replace(
 V8_1_1 = replace(
     V8_1_0,
     name="v8.1.1",
+    ddl_text_default_parentheses=True,
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,
@@ -300,6 +313,7 @@ V8_1_2 = replace(V8_1_1, name="v8.1.2", simple_partition_ids=True)
 V8_2_0 = replace(
     V8_1_0,
     name="v8.2.0",
+    ddl_text_default_parentheses=True,
     raw_change_events=True,
     simple_decimal_signs=True,
     simple_implicit_primary=True,
@@ -329,6 +343,7 @@ V8_4_0 = replace(
 V8_5_0 = replace(
     V8_4_0,
     name="v8.5.0",
+    index_splits=True,
     debezium_keys=True,
     debezium_cleans_names=True,
     debezium_defaults="texts",
@@ -376,7 +391,7 @@ V8_5_7 = replace(V8_5_6, name="v8.5.7", options=V8_5_4.options | {"?max-retry"})
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
-    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_6)),
+    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_5, V7_1_6)),
     "v7.2": (0, (V7_2_0,)),
     "v7.3": (0, (V7_3_0,)),
     "v7.4": (0, (V7_4_0,)),

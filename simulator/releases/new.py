@@ -11,6 +11,7 @@ from simulator.releases import classic_7_8, option_names
 
 V8_5_4 = replace(
     classic_7_8.V8_5_4,
+    simple_sorted="",
     architecture="new",
     simple_sorts_columns=False,
     checksum_sorts_columns=False,

@@ -47,6 +47,17 @@ class SimpleBehaviours:
         "pkg/sink/codec/simple/message.go newTableSchema",
         first=True,
     )
+    simple_sorted: str = SIMPLE(
+        "What Simple takes from another column, where columns are not in the order of their ids",
+        "pkg/sink/codec/simple/message.go newTableSchema",
+        "cdc/model/schema_storage.go GetColumnInfo",
+        values={
+            "": "nothing",
+            "types": "the type, behind a virtual column, or once a BOOTSTRAP is sent ((7.5.2–7.5.7: %s))",
+            "names": "the name, in Avro the type, too, once a BOOTSTRAP of the schema version is sent ((classic 8.0+: %s))",
+        },
+        first="",
+    )
     simple_short_escapes: bool = SIMPLE(
         r"Whether Simple writes U+0008 and U+000C as `\b` and `\f` ((%s from Go 1.22: classic 8.4+, new))",
         "encoding/json",

@@ -102,6 +102,15 @@ class StatementTextBehaviours:
     rebuilds_exchange: bool = TEXT(
         "Whether EXCHANGE PARTITION is written anew with its databases ((6.5.4+, 7.1.1+: %s))", "cdc/model/sink.go"
     )
+    ddl_text_default_parentheses: bool = TEXT(
+        "Whether a restored text has parentheses around a function as a default, other than CURRENT_TIMESTAMP ((7.5.2+, "
+        "8.1.1+: go.mod, TiDB's parser %s; tidb#52940))",
+        "pkg/parser/ast/ddl.go",
+    )
+    exchange_keeps_validation: bool = TEXT(
+        "Whether WITHOUT VALIDATION of a rebuilt EXCHANGE PARTITION stays ((6.5.9+, 7.1.5+, 7.5.2+, 8.1+: %s))",
+        "cdc/model/sink.go",
+    )
     create_tables_code: int = TEXT(
         "Type code of the events that CREATE TABLES (60) is split into",
         "cdc/entry/schema_storage.go BuildDDLEvents",

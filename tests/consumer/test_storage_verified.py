@@ -20,7 +20,6 @@ from simulator.consumer.verify import verify
 from simulator.consumer.verify.options import VerifyOptions
 from simulator.consumer.verify.verification import RIGHT
 from simulator.errors import UserError
-from simulator.ticdc.storage.table_definition import columns_checksum
 
 RECORDED = Path(__file__).parent.parent / "endtoend"
 
@@ -204,13 +203,6 @@ def test_hidden_columns_of_a_schema_file_are_none_of_its_rows(tmp_path: Path) ->
     create = "CREATE TABLE shop.item (id INT PRIMARY KEY, KEY k ((id + 1))); INSERT INTO shop.item VALUES (1)"
     options = written(tmp_path, create, protocol="canal-json", config="")
     (file,) = (tmp_path / "out/shop/item/meta").glob("schema_*.json")
-    document = json.loads(file.read_bytes())
-    hidden = {"ColumnName": "_V$_k_0", "ColumnType": "BIGINT", "ColumnPrecision": "20", "ColumnNullable": "false"}
-    document["TableColumns"].append(hidden)
-    document["TableColumnsTotal"] = 2
-    file.unlink()
-    texts = (json.dumps(each, indent=4).replace("\n", "\n        ").encode() for each in document["TableColumns"])
-    checksum = columns_checksum(b'"item"', b'"shop"', zip(["id", "_V$_k_0"], texts, strict=True))
-    name = f"schema_{document['TableVersion']}_{checksum:010d}.json"
-    file.with_name(name).write_text(json.dumps(document, indent=4))
+    columns = json.loads(file.read_bytes())["TableColumns"]
+    assert [column["ColumnName"] for column in columns] == ["id", "_V$_k_0"]
     assert verify(without_truth(options, "v8.5.3", "protocol=canal-json", "")).verdict == RIGHT

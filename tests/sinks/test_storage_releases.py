@@ -13,7 +13,7 @@ from simulator.consumer.storage.directory import open_directory
 from simulator.consumer.storage.lines import lines
 from simulator.consumer.verify import verify
 from simulator.consumer.verify.options import VerifyOptions
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, EncodeError
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.dispatch import router, verify_tables
 from simulator.tidb.ddl.definitions.from_sql import create_table
@@ -260,3 +260,15 @@ def test_what_a_release_refuses(release: str, sink_uri: str, config: str, expect
     with pytest.raises(ChangefeedError) as refused:
         TiCDC(release, sink_uri=sink_uri, config=config or None)
     assert expected in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_csv_stops_at_an_enum_without_a_member(tmp_path: Path) -> None:
+    """Its error value is number 0, which a lenient mode stores (tidb: pkg/types/enum.go ParseEnumValue)."""
+    with TiCDC("v8.0.0", sink_uri=f"{tmp_path.as_uri()}?protocol=csv") as ticdc:
+        ticdc.execute("CREATE TABLE test.t (id INT PRIMARY KEY, e ENUM('x', 'y')); SET sql_mode = ''")
+        with pytest.raises(
+            EncodeError, match=r"csv encode failed: .* number 0 overflow enum boundary \[1, 2\]"
+        ) as stop:
+            ticdc.execute("INSERT INTO test.t VALUES (1, 'z')")
+            ticdc.messages()
+    assert stop.value.code == "CDC:ErrCSVEncodeFailed"

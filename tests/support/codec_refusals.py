@@ -213,7 +213,8 @@ CLOCK = 1_735_689_600_000
 def cases(draw: DrawFn, protocol: str) -> Case:
     """Changes of a table under a release's protocol with options that the release has."""
     release = draw(st.sampled_from(releases_of(protocol)))
-    made = draw(tables())
+    # what TiCDC mistakes for other columns has cases of its own
+    made = draw(tables().filter(lambda made: not CODECS[protocol].mistakes_columns(made.table, release)))
     switches: dict[str, Any] = {name: draw(st.booleans()) for name in SWITCHES}
     switches["enable_tidb_extension"] &= protocol == "canal-json"
     if protocol == "canal-json" or "enable-old-value" not in release.options:

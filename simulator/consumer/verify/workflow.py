@@ -15,7 +15,6 @@ from simulator.consumer.contract.stream_spec import StreamSpec
 from simulator.consumer.contract.summary import NEVER, PartitionSummary
 from simulator.consumer.contract.violations import merge_violations
 from simulator.consumer.decode.batches import is_sequential
-from simulator.consumer.decode.row_images import row_images
 from simulator.consumer.partitions import StreamPartition
 from simulator.consumer.replay.image_pairs import ImagePairBuilder
 from simulator.consumer.replay.outcome import ReplayOutcome, summarize_findings
@@ -115,6 +114,7 @@ def _verify_opened(
     excuses += untold.old_names(
         stream.origin, [*stream.statements, *(StreamStatement(*each.statement, None, each.modes) for each in told)]
     )
+    excuses += untold.mistaken_columns(stream.origin, stream.tables)
     outcome, excused = untold.excused(outcome, excuses)
     summed = results.summaries
     if grown := across_partitions.partition_count_spans(summed, stream.spec):
@@ -214,7 +214,7 @@ def _read_partitions(
         pair_builder = ImagePairBuilder(
             replay.timeline,
             spec.fidelity,
-            row_images,
+            stream.images,
             replay.until,
             spec.restarts,
             spec.one_partition,

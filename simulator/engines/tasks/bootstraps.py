@@ -108,6 +108,9 @@ class Bootstraps:
     started: bool = False
     """Whether the changefeed has started."""
 
+    told: dict[tuple[int, int], int] = field(default_factory=dict)
+    """As in `TaskSpec.told`."""
+
     def at_start(
         self, commit_ts: int, spec: TaskSpec, numbers: Iterable[int], owned: Iterable[int]
     ) -> list[pa.RecordBatch]:
@@ -140,6 +143,7 @@ class Bootstraps:
             due += self._until(tick, spec)
             due += self._met(list(group), spec)
         due += self._until(end_tick, spec)
+        self._tell(due, spec)
         return _events(_placed(due, spec, _sorted(owned)))
 
     def between(self, commit_ts: int, spec: TaskSpec, numbers: Iterable[int]) -> list[pa.RecordBatch]:
@@ -158,13 +162,22 @@ class Bootstraps:
         if now_ms // TICK_MS > self.tick:
             due += self._repeated(now_ms // TICK_MS, spec)
         every = np.arange(spec.destinations.total)
-        return _events(_placed([Due(commit_ts, table.number, table.topic) for table in due], spec, every))
+        sent = [Due(commit_ts, table.number, table.topic) for table in due]
+        self._tell(sent, spec)
+        return _events(_placed(sent, spec, every))
 
     def count(self, spec: TaskSpec, rows: Mapping[int, int]) -> None:
         """Count rows, given by physical table."""
         for number, count in rows.items():
             if (table := self.active.get(_bootstrapped_id(spec, number))) is not None:
                 table.rows += count
+
+    def _tell(self, due: Iterable[Due], spec: TaskSpec) -> None:
+        """Note of which schema versions BOOTSTRAPs are sent."""
+        for each in due:
+            table = spec.tables[each.number]
+            self.told.setdefault((table.table_id, table.version), each.commit_ts)
+        spec.told.update(self.told)
 
     def _until(self, tick: int, spec: TaskSpec) -> Iterator[Due]:
         """Yield what is repeated up to a tick."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from simulator.columns.change_frame import (
     BOOTSTRAP,
     DDL,
     DELETE,
+    EMPTY,
     OPERATIONS,
     ROW,
     Ints,
@@ -46,6 +47,7 @@ from simulator.ticdc.codecs.compression import decompress_column
 from simulator.ticdc.codecs.schema_registry import entry_with_ids, with_schema_ids
 from simulator.ticdc.dispatch import sent_table
 from simulator.ticdc.flush import Flush
+from simulator.ticdc.older_rows import without_marks
 from simulator.ticdc.storage import METADATA, checkpoint_text, schema_event_file
 from simulator.ticdc.time_zone import images_in_zone, zone_of_rows
 from simulator.tso import LOGICAL_BITS
@@ -83,7 +85,7 @@ def encode_flush(flush: Flush, spec: TaskSpec) -> FlushMessages:
     encoded = _encoded(flush, spec)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
     if spec.sums:
-        images = pc.coalesce(flush.events.column("after"), flush.events.column("before"))
+        images = without_marks(pc.coalesce(flush.events.column("after"), flush.events.column("before")), spec.release)
         events = events.append_column("row_hash", pa.array(fingerprints(images).view(np.int64)))
     messages = CODECS[spec.options.protocol].frame(encoded, flush.group, spec.options, spec.release)
     return FlushMessages(
@@ -138,10 +140,11 @@ def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
     is_row = kind == ROW
     rows = events.select(["commit_ts", "row_id", "before", "after"])
     for number in _by_first_row(table[is_row]):
-        chosen = np.flatnonzero(is_row & (table == number))
-        large = None if flush.large is None else pa.array(flush.large[chosen])
-        parts.append(_encoded_rows(picked(rows, chosen), large, int(number), spec))
-        positions.append(chosen)
+        of_table = np.flatnonzero(is_row & (table == number))
+        for chosen, told in _told(of_table, ints(events, "commit_ts")[of_table], int(number), spec):
+            large = None if flush.large is None else pa.array(flush.large[chosen])
+            parts.append(_encoded_rows(picked(rows, chosen), large, int(number), spec, told))
+            positions.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
         parts.append(_encoded_control_events(kind[others], table[others], ints(events, "commit_ts")[others], spec))
@@ -153,6 +156,18 @@ def _encoded(flush: Flush, spec: TaskSpec) -> EncodedRows:
     files = tuple(file for part in parts for file in part.files)
     values = picked_values(pa.concat_arrays([part.values for part in parts]), back)
     return EncodedRows(None if keys is None else picked_values(keys, back), values, files)
+
+
+def _told(rows: Ints, commit_ts: Ints, number: int, spec: TaskSpec) -> Iterator[tuple[Ints, int]]:
+    """Yield the rows of a table before, with and behind the first BOOTSTRAP of its schema version, with `RowChanges.told`."""
+    table = spec.tables[number]
+    at = spec.told.get((table.table_id, table.version))
+    if at is None:
+        yield rows, 0
+        return
+    for told, mask in enumerate((commit_ts < at, commit_ts == at, commit_ts > at)):
+        if mask.any():
+            yield rows[mask], told
 
 
 def _by_first_row(numbers: Ints) -> Ints:
@@ -169,8 +184,8 @@ def _keys(parts: Sequence[EncodedRows]) -> pa.Array | None:
     return pa.concat_arrays([none if part.keys is None else part.keys for part, none in zip(parts, nulls, strict=True)])
 
 
-def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec) -> EncodedRows:
-    changed = row_changes(rows, large, number, spec)
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, spec: TaskSpec, told: int) -> EncodedRows:
+    changed = replace(row_changes(rows, large, number, spec), told=told)
     encoded = CODECS[spec.options.protocol].encode(changed, spec.options, spec.release)
     return with_schema_ids(encoded, spec.schemas)
 
@@ -207,7 +222,7 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
     if spec.storage is not None:
         return _storage_file(spec.storage, spec.statements[number] if kind == DDL else None, commit_ts, release)
     if kind == DDL:
-        statement = spec.statements[number]
+        statement = _with_told(spec.statements[number], spec)
         return _with_schema_ids(codec.ddl(statement, options, release), statement, spec)
     if kind == BOOTSTRAP and codec.bootstrap is not None:
         physical_table = spec.tables[number]
@@ -216,6 +231,14 @@ def _encoded_control_event(kind: int, number: int, commit_ts: int, spec: TaskSpe
         return codec.bootstrap(info, commit_ts, options, release)
     watermark = codec.watermark(commit_ts, options, release)
     return None if watermark is None else _with_schema_ids(watermark, None, spec)
+
+
+def _with_told(statement: DdlEvent, spec: TaskSpec) -> DdlEvent:
+    """Return a statement with whether a BOOTSTRAP was sent of the table as it was before."""
+    before = statement.before
+    if before is None or spec.told.get((before.table_id, before.version), statement.commit_ts) >= statement.commit_ts:
+        return statement
+    return replace(statement, before=replace(before, told=True))
 
 
 def _described_id(table: PhysicalTable, release: Release) -> int:
@@ -264,7 +287,7 @@ def _readable(encoded: EncodedRows, first_row: pa.Array, options: CodecOptions) 
 def count_rows(events: pa.RecordBatch, spec: TaskSpec) -> dict[tuple[int, int, int], int]:
     """Count the rows by (table, op, destination)."""
     shape = len(spec.tables), OPERATIONS, spec.destinations.total
-    is_row = ints(events, "kind") == ROW
+    is_row = (ints(events, "kind") == ROW) & (ints(events, "op") != EMPTY)
     cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
     distinct, counts = np.unique(cells, return_counts=True)
     keys = zip(*(axis.tolist() for axis in np.unravel_index(distinct, shape)), strict=True)
@@ -275,7 +298,7 @@ def sum_rows(events: pa.RecordBatch, spec: TaskSpec) -> ChangeSums:
     """Sum the rows, and BOOTSTRAPs with versions as commit-ts and ids as row images, if the run is to sum them."""
     if not spec.sums:
         return {}
-    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)))
+    rows = np.flatnonzero(np.isin(ints(events, "kind"), (ROW, BOOTSTRAP)) & (ints(events, "op") != EMPTY))
     kind, table, op, ts, hashes = (
         ints(events, name)[rows] for name in ("kind", "table", "op", "commit_ts", "row_hash")
     )

@@ -58,6 +58,10 @@ class TaskSpec:
     table_rows: pa.RecordBatch | None = None
     """The rows of all tasks, counted (`bootstraps.TABLE_ROWS`); None if no BOOTSTRAP follows from them."""
 
+    told: dict[tuple[int, int], int] = field(default_factory=dict)
+    """By table id and schema version the commit-ts of its first BOOTSTRAP with rows; later ones are added while rows are
+    sent."""
+
     schemas: SchemaIds = field(default_factory=SchemaManager)
     """Gives the ids of schemas, in protocols that have any."""
 

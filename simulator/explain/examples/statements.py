@@ -64,6 +64,10 @@ TEXTS: Mapping[str, tuple[ReleaseExample, ...]] = {
     "splits_renames": statement("RENAME TABLE a TO c, b TO d", TWO),
     "renames_in_lower_case": statement("RENAME TABLE Shop.a TO Shop.c, Shop.b TO Shop.d", SHOPS),
     "rebuilds_exchange": statement("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", PARTITIONED.format("p")),
+    "ddl_text_default_parentheses": statement("CREATE TABLE d (id INT PRIMARY KEY, a VARCHAR(40) DEFAULT (UUID()))"),
+    "exchange_keeps_validation": statement(
+        "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u WITHOUT VALIDATION", PARTITIONED.format("p")
+    ),
     "create_tables_code": statement(TWO_CREATED),
     "keeps_statement_end": statement("RENAME TABLE a TO c, b TO d", TWO),
     "escapes_rebuilt_names": statement("DROP TABLE `a``b`", QUOTED),

@@ -14,7 +14,7 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.ddl.classify import decide
+from simulator.ticdc.ddl.classify import DISCARD, decide
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.execute import execute_in_catalog
@@ -34,9 +34,8 @@ UNREADABLE = ("parser:1064", "CDC:ErrConvertDDLToEventTypeFailed")
 READ_BY = {
     "default": "without the session's sql_mode",
     "changefeed": "by the sql-mode of the changefeed instead of the session's",
-    "job": "by the session's sql_mode",
 }
-"""By which sql_mode a release reads DDL."""
+"""By which sql_mode a release reads DDL, if not by that of its session."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,9 @@ class EmittedJob:
 
     why: str
     """The reason for the decision to send it or not."""
+
+    discarded: bool = False
+    """Whether TiCDC's schema stays as it was before the job."""
 
 
 def tables_of(catalog: Catalog) -> dict[Name, Table]:
@@ -121,8 +123,9 @@ def _emit_job(applied: AppliedStatement, job: Job, commit_ts: int, rules: Change
     decision = decide(job, applied.before, applied.after, rules, commit_ts - tso.BEFORE_COMMIT)
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text
-        how = READ_BY[rules.release.ddl_text_mode]
-        reads = f"TiCDC {rules.release.name} reads DDL {how}, and stops: " if decision.error.code in UNREADABLE else ""
+        read_by = rules.release.ddl_text_mode
+        differs = read_by != "job" and job.sql_mode != rules.changefeed.sql_mode and decision.error.code in UNREADABLE
+        reads = f"TiCDC {rules.release.name} reads DDL {READ_BY[read_by]}, and stops: " if differs else ""
         raise DdlError(f"{reads}{decision.error.text} ({origin})", decision.error.code)
     events = tuple(
         DdlEvent(commit_ts, *event.sent_name, query, event.type_code)
@@ -131,4 +134,4 @@ def _emit_job(applied: AppliedStatement, job: Job, commit_ts: int, rules: Change
     topics = tuple(
         dispatch.topic_of_ddl(rules.router, event.schema, event.table, event.old) for event in decision.events
     )
-    return EmittedJob(applied, job, commit_ts, events, topics, decision.why)
+    return EmittedJob(applied, job, commit_ts, events, topics, decision.why, decision.outcome == DISCARD)

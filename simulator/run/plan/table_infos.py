@@ -5,7 +5,7 @@ Sources: tiflow v8.0.0 cdc/entry/schema_storage.go BuildDDLEvents, cdc/entry/sch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from simulator import tso
@@ -17,20 +17,6 @@ from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, ViewInfo, object_key
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.syntax.objects import CreateView
-from simulator.tidb.syntax.queries import (
-    DerivedTable,
-    Join,
-    QueryTree,
-    SelectItem,
-    SelectTree,
-    SetOperation,
-    Source,
-    Star,
-    TableSource,
-    ValuesTree,
-    WithTree,
-)
 
 FIRST_OTHER_ID = 1 << 20
 """The first id of views, and of tables that are not replicated."""
@@ -75,7 +61,7 @@ def follow_jobs(
     known, done = dict(infos), []
     for emitted in jobs:
         before = _known(known, emitted, ids, first_version)
-        after = _after(before, emitted, ids)
+        after = _unchanged(before, emitted) if emitted.discarded else _after(before, emitted, ids)
         done.append(
             replace(emitted, events=tuple(_with_infos(event, emitted, before, after) for event in emitted.events))
         )
@@ -110,8 +96,6 @@ def _after(before: Mapping[Key, TableInfo], emitted: EmittedJob, ids: TableIds) 
     for old, new in (*pairs.items(), *((job.exchanged_table,) * 2 for _ in [0] if job.exchanged_table)):
         was, place = before.get(object_key(*old)), object_key(*new)
         table = _object(catalog, place)
-        if isinstance(table, ViewInfo):
-            table = replace(table, columns=view_columns(job, catalog))
         if table is None or job.code in (Action.DROP_TABLE, Action.DROP_VIEW):
             continue
         keeps = was is not None and job.code in KEEPING
@@ -120,6 +104,11 @@ def _after(before: Mapping[Key, TableInfo], emitted: EmittedJob, ids: TableIds) 
         kept = was.version if was is not None and keeps else version
         after[place] = TableInfo(table, table_id, kept, emitted.commit_ts)
     return after
+
+
+def _unchanged(before: Mapping[Key, TableInfo], emitted: EmittedJob) -> dict[Key, TableInfo]:
+    """Return the infos of the tables that are still there after a job that TiCDC discards."""
+    return {place: info for place, info in before.items() if emitted.applied.after.has(*place)}
 
 
 def _object(catalog: Catalog, place: Key) -> Table | ViewInfo | None:
@@ -144,48 +133,3 @@ def _with_infos(
         old, place = (object_key(*name) for name in pairs[min(index, len(pairs) - 1)])
     was = None if job.code in CREATING else before.get(old)
     return replace(event, after=after.get(place) or was, before=was)
-
-
-def view_columns(job: Job, catalog: Catalog) -> tuple[str, ...]:
-    """Return the names of the columns of a view that a job creates."""
-    statement = job.statement
-    if not isinstance(statement, CreateView):
-        return ()
-    if statement.columns or statement.query.tree is None:
-        return statement.columns
-    return tuple(_query_columns(statement.query.tree, catalog, job.database))
-
-
-def _query_columns(tree: QueryTree, catalog: Catalog, database: str) -> Iterator[str]:
-    match tree:
-        case SetOperation():
-            yield from _query_columns(tree.left, catalog, database)
-        case WithTree():
-            yield from _query_columns(tree.query, catalog, database)
-        case ValuesTree():
-            yield from (f"column_{number}" for number in range(len(tree.rows[0])))
-        case SelectTree():
-            for item in tree.items:
-                if isinstance(item, SelectItem):
-                    yield item.name
-                elif tree.source is not None:
-                    yield from _source_columns(tree.source, item, catalog, database)
-
-
-def _source_columns(source: Source, star: Star, catalog: Catalog, database: str) -> Iterator[str]:
-    """Yield the columns of the tables that a star stands for."""
-    if isinstance(source, Join):
-        yield from _source_columns(source.left, star, catalog, database)
-        yield from _source_columns(source.right, star, catalog, database)
-        return
-    named = source.alias or (source.name.name if isinstance(source, TableSource) else "")
-    if star.table is not None and star.table.name.lower() != named.lower():
-        return
-    if isinstance(source, DerivedTable):
-        yield from source.columns or _query_columns(source.query, catalog, database)
-        return
-    table = _object(catalog, object_key(source.name.schema or database, source.name.name))
-    if isinstance(table, Table):
-        yield from (column.name for column in table.columns)
-    elif table is not None:
-        yield from table.columns

@@ -32,6 +32,7 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.ddl.converted_rows import convert_column, repeat_text
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.changed_types import convert_text
@@ -92,9 +93,11 @@ def placed_row_changes(
         yield at, _batch(_chosen(fixed[at], _ahead(point, span, slots[at])), span, *columns)
     if change.sent[1]:
         late = rows.filter(pa.array(~early))
-        columns = tuple(late[name] for name in ROW_CHANGES.names[1:])
+        table_numbers, handles, old, new = (late[name] for name in ROW_CHANGES.names[1:])
+        if change.older_rows is not None:
+            old = change.older_rows.filled(old)
         at = np.flatnonzero(~early)
-        yield at, _batch(_chosen(fixed[at], _behind(point, span, slots[at])), span, *columns)
+        yield at, _batch(_chosen(fixed[at], _behind(point, span, slots[at])), span, table_numbers, handles, old, new)
 
 
 def _candidates(
@@ -251,7 +254,7 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None
             index, source = back[place]
             yield convert_text(source.after, source.before, new[index]) if source.cast_back else new[index]
         else:
-            default = None if column.default_expression else column.default
+            default = None if column.default_expression else row_default(column)
             yield were[place] if were else repeat_text(default, rows)
 
 

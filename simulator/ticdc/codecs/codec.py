@@ -200,6 +200,9 @@ class Codec:
     has_bare_deletes: Callable[[Release], bool] = lambda release: False
     """Whether the DELETE of a row without a primary key has neither key nor value."""
 
+    mistakes_columns: Callable[[Table, Release], bool] = lambda table, release: False
+    """Whether TiCDC may take columns of a table for others."""
+
     keeps_old_names: Callable[[Release], bool] = lambda release: False
     """Whether rows are under the name that their table had before RENAME TABLE, until its columns change."""
 

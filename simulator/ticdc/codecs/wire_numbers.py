@@ -103,6 +103,14 @@ def enum_number(cells: pa.Array, type: ColumnType) -> pa.Array:
     return decimal(pa.array(numbers, pa.int64())).take(indexes)
 
 
+def require_enum_members(cells: pa.Array, type: ColumnType, code: str, doing: str) -> None:
+    """Raise EncodeError for the error value of an ENUM, number 0, which has no name (tidb v8.0.0: pkg/types/enum.go
+    ParseEnumValue); `doing` is TiCDC's text before TiDB's."""
+    if "" not in type.elements and pc.any(pc.equal(pc.binary_length(cells), 0)).as_py():
+        text = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {len(type.elements)}]"
+        raise EncodeError(f"{doing}: {text}: [types:1265]Data truncated for column '%s' at row %d", code)
+
+
 def set_number(cells: pa.Array, type: ColumnType) -> pa.Array:
     """Return the bitmap, unsigned, of SET members joined by commas."""
     lists = pc.split_pattern(cells, b",")

@@ -163,7 +163,7 @@ def _exchange_text(job: Job, plain: TableName, release: Release) -> str:
     """Return the text of EXCHANGE PARTITION that TiCDC writes.
 
     TiCDC takes the partition and WITHOUT VALIDATION from the restored text, or it copies the partition's name from the
-    typed text, with back-quotes, and looks for WITHOUT VALIDATION at the very end of it.
+    typed text, with back-quotes, and looks for WITHOUT VALIDATION at the very end of it, or not at all.
     """
     if release.exchange_from_restored:
         spec = _exchange(job)
@@ -174,7 +174,7 @@ def _exchange_text(job: Job, plain: TableName, release: Release) -> str:
         without = job.query.upper().endswith(WITHOUT_VALIDATION.strip())
     table, other = _full_name(job.schema, job.table, release), _full_name(*plain, release)
     text = f"ALTER TABLE {table} EXCHANGE PARTITION {_quoted(partition, release)} WITH TABLE {other}"
-    return text + WITHOUT_VALIDATION * without
+    return text + WITHOUT_VALIDATION * (without and release.exchange_keeps_validation)
 
 
 def _exchange(job: Job) -> ExchangePartition:

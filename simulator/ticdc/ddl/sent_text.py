@@ -50,7 +50,10 @@ def sent_text(query: str, release: Release, charset: str = "", sql_mode: frozens
         text = f"TiCDC {release.name} cannot parse PRE_SPLIT_REGIONS of an index, and stops (tiflow issue 11927)"
         raise DdlError(text)
     return ";".join(
-        restore_statement(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements
+        restore_statement(
+            statement, release.ddl_text_placement, release.ddl_text_ttl_off, release.ddl_text_default_parentheses
+        )
+        for statement in statements
     )
 
 

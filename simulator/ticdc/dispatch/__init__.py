@@ -12,6 +12,7 @@ from simulator.ticdc.dispatch.partitions import (
     choose_partitions,
     dispatch_hashes,
     follows_from_handle,
+    table_hash,
 )
 from simulator.ticdc.dispatch.routing import (
     Route,

@@ -8,14 +8,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.storage.paths import SCHEMA_JSON
-from simulator.tidb.ddl.catalog import ViewInfo
+from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
+
+if TYPE_CHECKING:
+    from simulator.tidb.ddl.catalog import ViewInfo
 
 Member = tuple[str, bytes]
 """Name and JSON text of a member of an object."""
@@ -72,13 +77,13 @@ class TableDefinition:
 
     def columns(self, release: Release, with_ids: bool) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the JSON text of each column."""
-        if isinstance(self.table, ViewInfo):
-            for name in self.table.columns:
-                yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
-        elif self.table is not None:
-            for column in self.table.columns:
+        if isinstance(self.table, Table):
+            for column in (*self.table.columns, *(hidden_columns(self.table) or ())):
                 members = _members(column, column.name in self.table.primary_key, release, with_ids)
                 yield column.name, _object(members, 2)
+        elif self.table is not None:
+            for name in self.table.columns:
+                yield name, _object([("ColumnName", quoted(name)), ("ColumnType", b'"UNSPECIFIED"')], 2)
 
 
 def columns_checksum(table: bytes, schema: bytes, columns: Iterable[tuple[str, bytes]]) -> int:
@@ -93,7 +98,8 @@ def _members(column: Column, is_primary: bool, release: Release, with_id: bool) 
     if with_id:
         yield "ColumnId", _text(column.id)
     yield "ColumnName", quoted(column.name)
-    yield "ColumnType", quoted(types.bare_name(type).upper() + " UNSIGNED" * types.is_unsigned(type))
+    name = "var_string" if isinstance(type, VarString) else types.bare_name(type)
+    yield "ColumnType", quoted(name.upper() + " UNSIGNED" * types.is_unsigned(type))
     default = _default(column, release) if release.storage_column_defaults else None
     if default is not None:
         yield "ColumnDefault", quoted(default)
@@ -120,21 +126,13 @@ def _default(column: Column, release: Release) -> str | None:
         return None if default is None else _stored(default, column.type)
     if default is None or not column.default_expression:
         return None if default is None else _stored(default, column.type)
-    return "CURRENT_TIMESTAMP" if default.upper().startswith("CURRENT_TIMESTAMP") else default
+    return "CURRENT_TIMESTAMP" if default.upper().startswith("CURRENT_TIMESTAMP") else stored_expression(default)
 
 
 def _stored(default: str, type: ColumnType) -> str:
-    """Return a value as TiDB stores it.
-
-    That of a BIT is its bytes, of which those that are no UTF-8 become U+FFFD; a FLOAT or DOUBLE has no zeros at its
-    end (tidb v8.0.0: pkg/ddl/ddl_api.go getDefaultValue).
-    """
-    if types.family(type) == "bit":
-        number = int(default)
-        return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big").decode("utf-8", "surrogateescape")
-    if types.family(type) == "float" and "." in default and "e" not in default.lower():
-        return default.rstrip("0").rstrip(".")
-    return default
+    """Return a stored default as text; of bytes those that are no UTF-8 become U+FFFD."""
+    is_bytes = types.family(type) == "bit" or types.is_binary(type)
+    return default.encode("latin-1").decode("utf-8", "surrogateescape") if is_bytes else default
 
 
 def _texts(texts: Iterable[str]) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import TYPES, ColumnType, family, is_binary
 
@@ -55,7 +56,11 @@ def find_column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]
 def _column_source(column: Column, before: tuple[int, Column] | None) -> ColumnSource:
     if column.generated and (before is None or before[1].generated_expression != column.generated_expression):
         return FromExpression()
-    return FromDefault(column.origin_default) if before is None else FromColumn(before[0], before[1].type, column.type)
+    return (
+        FromDefault(stored_value(column.origin_default, column.type))
+        if before is None
+        else FromColumn(before[0], before[1].type, column.type)
+    )
 
 
 def text_changes(old: ColumnType, new: ColumnType) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.expressions.default_functions import NOW, TODAY
 from simulator.tidb.ddl.expressions.stored_text import stored_expression, stored_partitioning
 from simulator.tidb.ddl.sequence_options import sequence_limits
@@ -128,7 +129,7 @@ def _function_default(text: str, style: TextStyle) -> str:
 def _literal_default(column: Column, style: TextStyle) -> str:
     text = column.default or ""
     if column.type.name == "bit":
-        return f"b'{int(text):b}'"
+        return f"b'{int(row_default(column) or 0):b}'"
     if column.type.name == "timestamp" and not text.startswith("0000"):
         text = style.local_time(text)
     return f"'{output_text(text)}'"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.expressions.default_functions import NOW
 from simulator.tidb.model.table import (
     Column,
@@ -203,7 +204,7 @@ def default_text(column: Column) -> str:
         nextval = column.default.upper().startswith(("NEXTVAL", "NEXT VALUE"))
         return f"DEFAULT {column.default}" if plain or nextval else f"DEFAULT ({column.default})"
     if column.type.name == "bit":
-        return f"DEFAULT b'{int(column.default):b}'"
+        return f"DEFAULT b'{int(row_default(column) or 0):b}'"
     if is_binary(column.type):
         return f"DEFAULT x'{column.default.encode('latin-1').hex()}'"
     is_number = family(column.type) in ("integer", "decimal", "float", "year")

@@ -48,7 +48,8 @@ def _field_names(statement: syntax.CreateView, catalog: Catalog, session: Sessio
         view = catalog.views.get(place)
         return view.columns if view else tuple(column.name for column in catalog.tables[place].columns)
 
-    return field_names(statement.query.text, columns_of)
+    tree = statement.query.tree
+    return () if tree is None else field_names(tree, columns_of)
 
 
 def drop_view(statement: syntax.DropView, text: str, session: Session) -> ExecutionResult:

@@ -23,16 +23,21 @@ from simulator.tidb.restore.names import (
     restore_table_name,
     restore_table_names,
 )
-from simulator.tidb.restore.old_releases import keep_dropped_options
+from simulator.tidb.restore.old_releases import keep_dropped_options, without_default_parentheses
 from simulator.tidb.restore.tables import TEMPORARY, is_placement, restore_option, restore_table
 
 
-def restore_statement(statement: syntax.Statement, placement: bool = False, ttl_off: bool = True) -> str:
+def restore_statement(
+    statement: syntax.Statement, placement: bool = False, ttl_off: bool = True, default_parentheses: bool = True
+) -> str:
     """Return the text that TiCDC sends, which is empty if only dropped placement options would remain.
 
     `placement`: whether placement options are kept (tiflow before 6.0). `ttl_off`: whether TTL is followed by TTL_ENABLE
-    = 'OFF', and another TTL_ENABLE is dropped (tiflow from 7.0).
+    = 'OFF', and another TTL_ENABLE is dropped (tiflow from 7.0). `default_parentheses`: whether a function as a default
+    stands in parentheses.
     """
+    if not default_parentheses:
+        statement = without_default_parentheses(statement)
     if placement and isinstance(statement, syntax.PlacementPolicy):
         options = (f"{option.name} = {restore_value(option)}" for option in statement.options)
         return feature_comment(join_words(restore_policy_head(statement), *options), "placement")

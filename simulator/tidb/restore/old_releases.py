@@ -1,4 +1,4 @@
-"""Keep the placement and TTL options that later releases drop.
+"""Keep the placement and TTL options that later releases drop; leave out parentheses that they write.
 
 An option is kept by replacing it with one whose name and value are its restored text.
 """
@@ -96,3 +96,34 @@ def restore_partition_options(spec: syntax.PartitionOptions) -> str:
     writers = {"PLACEMENT POLICY": restore_placement_policy}
     options = " ".join(writers.get(option.name, restore_option)(option) for option in spec.options)
     return feature_comment(f"{head} {options}", "placement")
+
+
+def without_default_parentheses(statement: syntax.Statement) -> syntax.Statement:
+    """Return the statement without parentheses around functions as defaults of columns."""
+    match statement:
+        case syntax.CreateTable(columns=columns):
+            return replace(statement, columns=tuple(map(_with_bare_default, columns)))
+        case syntax.AlterTable(specs=specs):
+            return replace(statement, specs=tuple(map(_with_bare_defaults, specs)))
+    return statement
+
+
+def _with_bare_defaults(spec: syntax.Spec) -> syntax.Spec:
+    match spec:
+        case syntax.AddColumns(columns=columns):
+            return replace(spec, columns=tuple(map(_with_bare_default, columns)))
+        case syntax.ModifyColumn(column=column) | syntax.ChangeColumn(column=column):
+            return replace(spec, column=_with_bare_default(column))
+    return spec
+
+
+def _with_bare_default(column: syntax.ColumnDefinition) -> syntax.ColumnDefinition:
+    return replace(
+        column,
+        options=tuple(
+            replace(option, default=replace(option.default, restored=option.default.restored[1:-1]))
+            if option.default and option.default.kind == "expression" and option.default.restored.startswith("(")
+            else option
+            for option in column.options
+        ),
+    )

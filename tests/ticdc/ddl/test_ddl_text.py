@@ -285,8 +285,49 @@ def test_the_regions_of_an_index_stop_a_ticdc_whose_parser_does_not_know_them(ta
         sent_text(text, parse_release(tag))
 
 
+def test_tidb_has_regions_of_an_index_from_8_5_on() -> None:
+    for text in (
+        SPLIT,
+        "CREATE INDEX i ON t (a) PRE_SPLIT_REGIONS = 4",
+        "CREATE TABLE t (a INT, KEY (a) PRE_SPLIT_REGIONS 4)",
+    ):
+        with pytest.raises(DdlError, match="an index has no PRE_SPLIT_REGIONS in this release"):
+            execute_text(text, Session("s", None, find("v8.4.0")))
+        assert execute_text(text, Session("s", None, find("v8.5.0"))).jobs
+
+
 @pytest.mark.parametrize("tag", ["v8.5.6", "new:v8.5.6", "new:v26.3.1", "new:v9.0.0-beta.1"])
 def test_the_regions_of_an_index_are_sent_where_they_are_known(tag: str) -> None:
     assert sent_text("alter table t add index i (a) pre_split_regions 4", parse_release(tag)) == SPLIT
     table = "CREATE TABLE `t` (`a` INT) /*T! SHARD_ROW_ID_BITS = 4 */ /*T! PRE_SPLIT_REGIONS = 2 */"
     assert sent_text(table, find("v8.5.5")) == table
+
+
+@pytest.mark.parametrize(
+    ("before", "since"), [("v6.5.8", "v6.5.9"), ("v7.1.4", "v7.1.5"), ("v7.5.1", "v7.5.2"), ("v8.0.0", "v8.1.0")]
+)
+def test_some_releases_drop_without_validation(before: str, since: str) -> None:
+    """They write the statement anew and forget it; 6.5.3 sends what was written."""
+    text = "ALTER TABLE s.parts EXCHANGE PARTITION p WITH TABLE r.plain WITHOUT VALIDATION"
+
+    def sent(release: str) -> str:
+        found = find(release)
+        (job,) = execute_text(text, Session("", None, found)).jobs
+        (event,) = job_events(job, found)
+        return sent_query(event, found)
+
+    rebuilt = "ALTER TABLE `s`.`parts` EXCHANGE PARTITION `p` WITH TABLE `r`.`plain`"
+    assert [sent(before), sent(since)] == [rebuilt, f"{rebuilt} WITHOUT VALIDATION"]
+    assert sent("v6.5.3").endswith(" WITHOUT VALIDATION")
+
+
+@pytest.mark.parametrize(("release", "default"), [("v8.0.0", "NEXTVAL(`s`)"), ("v8.2.0", "(NEXTVAL(`s`))")])
+def test_a_function_as_a_default_has_the_parentheses_of_tidbs_parser(release: str, default: str) -> None:
+    def sent(text: str) -> str:
+        (job,) = execute_text(text, Session("s", None, find(release))).jobs
+        (event,) = job_events(job, find(release))
+        return sent_query(event, find(release))
+
+    column = f"`n` INT DEFAULT {default}"
+    assert sent("CREATE TABLE t (n INT DEFAULT (NEXT VALUE FOR s))") == f"CREATE TABLE `t` ({column})"
+    assert sent("ALTER TABLE t MODIFY n INT DEFAULT NEXTVAL(s)") == f"ALTER TABLE `t` MODIFY COLUMN {column}"

@@ -8,6 +8,7 @@ from support.upstreams import after, cases, created, shape, table_after
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import build_catalog
+from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.ddl.definitions.from_sql import create_table
 
 T = "CREATE TABLE t (a INT, b VARCHAR(20), c INT, KEY k (b))"
@@ -104,7 +105,8 @@ ORIGINS = cases("""
 def test_existing_rows_have_the_origin_default_of_a_new_column(column: str, expected: str) -> None:
     """It is the default, NULL, or the zero value of the type; CURRENT_TIMESTAMP is the time of the statement."""
     wanted = {"(none)": None, "(empty)": ""}.get(expected, expected)
-    assert wanted == table_after(T, f"ALTER TABLE t ADD {column}").columns[-1].origin_default
+    new = table_after(T, f"ALTER TABLE t ADD {column}").columns[-1]
+    assert wanted == stored_value(new.origin_default, new.type)
 
 
 def test_a_new_default_is_for_new_rows_only() -> None:

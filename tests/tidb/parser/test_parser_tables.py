@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.upstreams import DUMPLING, cases
 
 from simulator.errors import SchemaError
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.definitions.from_sql import create_table, create_tables, parse_column_definition
 from simulator.tidb.model.table import Column, Index, IndexColumn, Partition, Partitioning
 from simulator.tidb.model.types import mysql_type
@@ -191,13 +192,17 @@ DEFAULTS = cases(r"""
     VARCHAR(5) DEFAULT '' => (empty)
     VARCHAR(9) DEFAULT _utf8mb4'it''s' => it's
     VARCHAR(9) DEFAULT "q\"\n" => q"¶
-    VARBINARY(4) DEFAULT x'41FF' => Aÿ
+    VARBINARY(4) DEFAULT x'41FF' => Aï¿½
     BINARY(4) DEFAULT 'a' => a␀␀␀
     ENUM('a','b') DEFAULT 2 => b
     SET('a','b','c') DEFAULT 'c,a' => a,c
     SET('a','b') DEFAULT 3 => a,b
     DATETIME(2) DEFAULT '2020-01-02' => 2020-01-02 00:00:00.00
     TIME(1) DEFAULT '10:00:00' => 10:00:00.0
+    FLOAT(8,2) DEFAULT 0.005 => 0.0
+    YEAR DEFAULT '70' => 1970
+    BIT(64) DEFAULT -1 => 18446744073709551615
+    BIT(16) DEFAULT '1' => 49
     TIMESTAMP DEFAULT '0000-00-00 00:00:00' => 0000-00-00 00:00:00
     DOUBLE DEFAULT '1.5' => 1.5
 """)
@@ -205,10 +210,10 @@ DEFAULTS = cases(r"""
 
 @pytest.mark.parametrize(("definition", "expected"), DEFAULTS)
 def test_a_default_is_the_text_that_a_row_would_hold(definition: str, expected: str) -> None:
-    """Numbers by scale, times by digits, members by name, bytes as Latin-1."""
+    """Numbers by scale, times by digits, members by name; bytes as Latin-1, U+FFFD for what is no UTF-8."""
     (found,) = columns_of(f"c {definition}")
     wanted = {"(none)": None, "(empty)": ""}.get(expected, expected)
-    assert (wanted, False) == (found.default, found.default_expression)
+    assert (wanted, False) == (row_default(found), found.default_expression)
 
 
 @pytest.mark.parametrize("expression", ["CURRENT_TIMESTAMP", "now()", "NEXT VALUE FOR `s`", "nextval(`d`.`s`)"])

@@ -60,7 +60,7 @@ SCHEMA_TABLES = cases("""
     SELECT table_name, table_type, table_rows, auto_increment FROM tables WHERE table_schema = 'SHOP' AND table_name IN ('P', 'v') ORDER BY 1
         => p,BASE TABLE,2,30001; v,VIEW,NULL,NULL
     SELECT column_name, data_type, column_type, numeric_precision, numeric_scale, column_default FROM columns WHERE table_name = 'c' AND ordinal_position > 3
-        => d,decimal,decimal(8,2),8,2,1.50; e,enum,enum('x','yy'),NULL,NULL,NULL
+        => d,decimal,decimal(8,2),8,2,1.5; e,enum,enum('x','yy'),NULL,NULL,NULL
     SELECT k.column_name, k.referenced_column_name, r.delete_rule FROM information_schema.key_column_usage k JOIN referential_constraints r USING (constraint_name) WHERE k.referenced_table_name = 'p'
         => pid,id,CASCADE
     SELECT index_name, seq_in_index, column_name FROM Statistics WHERE table_name = 'c' AND non_unique = 0

@@ -210,3 +210,24 @@ def test_a_select_is_refused_only_for_values_out_of_range() -> None:
     error = refused("SELECT '1x' + 1, 9223372036854775807 + 1")
     assert error.startswith("1690 BIGINT value is out of range in '") and "9223372036854775807" in error
     assert not refused("SELECT '1x' + 1, 1 / 0, CAST('x' AS SIGNED), 1e0+1")
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("id = 1", "NULL"),
+        ("(2 = b AND a = 1)", "NULL"),
+        ("id < 2", "0000-00-00"),
+        ("id = 1 AND a = 1", "0000-00-00"),
+        ("a = 1", "0000-00-00"),
+    ],
+)
+def test_what_is_no_date_is_null_where_the_key_finds_the_row(where: str, value: str) -> None:
+    """In a lenient mode; TiDB casts such an UPDATE by CAST."""
+    made = (
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, d DATE, UNIQUE (a, b)); INSERT INTO t VALUES (1, 1, 2, NULL)"
+    )
+    upstream = played(
+        f"{made}; SET sql_mode = ''; UPDATE t SET d = '2000-01-01'; UPDATE t SET d = '99' WHERE {where}"
+    ).upstream
+    assert rows_in(upstream, "t") == [("1", "1", "2", None if value == "NULL" else value)]

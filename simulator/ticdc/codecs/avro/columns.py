@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1, surrogate_unescaped
-from simulator.errors import EncodeError
+from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.avro import numbers
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_members import Piece
@@ -120,11 +119,5 @@ def value_pieces(cells: pa.Array, type: ColumnType, avro: AvroType, whole_bits: 
     if avro.logical:
         return [*numbers.sized(numbers.decimals(cells, max(type.decimal, 0)))]
     if family == "enum":
-        _require_members(cells, type)
+        wire_numbers.require_enum_members(cells, type, "CDC:ErrAvroEncodeFailed", "encode to avro native data")
     return [*numbers.sized(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))]
-
-
-def _require_members(cells: pa.Array, type: ColumnType) -> None:
-    """Raise EncodeError for the error value of an ENUM, number 0 (TiDB: pkg/types/enum.go ParseEnumValue)."""
-    if "" not in type.elements and pc.any(pc.equal(pc.binary_length(cells), 0)).as_py():
-        raise EncodeError(f"number 0 overflow enum boundary [1, {len(type.elements)}]", "CDC:ErrAvroEncodeFailed")

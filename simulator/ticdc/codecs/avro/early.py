@@ -166,8 +166,8 @@ def _decimals(cells: pa.Array) -> list[Piece]:
 
 
 def _member_names(cells: pa.Array, type: ColumnType) -> list[Piece]:
-    if type.name == "enum" and "" not in type.elements and pc.any(pc.equal(pc.binary_length(cells), 0)).as_py():
-        raise EncodeError(f"number 0 overflow enum boundary [1, {len(type.elements)}]", "CDC:ErrAvroEncodeFailed")
+    if type.name == "enum":
+        wire_numbers.require_enum_members(cells, type, "CDC:ErrAvroEncodeFailed", "encode to avro native data")
     return [*numbers.sized(surrogate_unescaped(cells))]
 
 

@@ -24,7 +24,7 @@ from simulator.ticdc.codecs.avro.columns import AvroType, avro_type
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.wire_numbers import go_float
-from simulator.tidb.model import types
+from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model.table import Column, Table
 
 NAMESPACE = "default"
@@ -179,20 +179,14 @@ def _default(column: Column, type: AvroType, release: Release) -> bytes | None:
         text = "0"  # TiDB: pkg/ddl/add_column.go setYearDefaultValue
     if text is None:
         return None
-    if column.default_expression and text.upper().startswith("CURRENT_TIMESTAMP"):
-        text = "CURRENT_TIMESTAMP"
+    if column.default_expression and column.default is not None:
+        is_now = text.upper().startswith("CURRENT_TIMESTAMP")
+        text = "CURRENT_TIMESTAMP" if is_now else stored_expression(text)
     if type.name == "string":
         return quoted(text, release.avro_short_escapes)
     if type.name == "bytes":
-        return quoted(base64.b64encode(_stored_bytes(column, text)).decode())
+        return quoted(base64.b64encode(text.encode("latin-1")).decode())
     return _number(column, type, text)
-
-
-def _stored_bytes(column: Column, text: str) -> bytes:
-    """Return the bytes of a default of BIT or of a byte string, whose text is Latin-1."""
-    if types.family(column.type) == "bit":
-        return int(text).to_bytes((max(column.type.length, 1) + 7) // 8, "big")
-    return text.encode("latin-1")
 
 
 def _number(column: Column, type: AvroType, text: str) -> bytes:

@@ -12,6 +12,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.debezium.values import is_string, value_format
 from simulator.ticdc.codecs.json_text import raw_escape, raw_quoted
 from simulator.ticdc.codecs.wire_numbers import padded_float
+from simulator.tidb.ddl.definitions.defaults import row_default, stored_value
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType
@@ -34,7 +35,7 @@ def _as_text(column: Column, default: str) -> bytes | None:
     """As 8.5.0 has it: every number is parsed as a float, which no date and time is."""
     match types.family(column.type):
         case "bit":
-            return raw_quoted(_bit_bytes(int(default)).decode("utf-8", "surrogateescape"))
+            return raw_quoted(default.encode("latin-1").decode("utf-8", "surrogateescape"))
         case "date" | "time":
             return None
         case "datetime":
@@ -46,10 +47,6 @@ def _as_text(column: Column, default: str) -> bytes | None:
     return _string(column, default)
 
 
-def _bit_bytes(number: int) -> bytes:
-    return number.to_bytes(max((number.bit_length() + 7) // 8, 1), "big")
-
-
 def _float(text: str) -> bytes:
     written: bytes = padded_float(_cells(text), DOUBLE)[0].as_py()
     return written
@@ -59,7 +56,7 @@ def _string(column: Column, default: str) -> bytes:
     """Return the text of a default, even if it stands for bytes."""
     if not types.is_binary(column.type):
         return raw_quoted(default)
-    return raw_quoted(default.encode("latin-1").decode("utf-8", "surrogateescape"))
+    return raw_quoted(default.encode("latin-1").decode())
 
 
 def _as_value(column: Column, default: str, release: Release) -> bytes | None:
@@ -73,7 +70,8 @@ def _as_value(column: Column, default: str, release: Release) -> bytes | None:
         case "date" if column.default_expression:
             return b"0" if column.not_null else None
         case "year":
-            return _float(default if int(default) else "2000")
+            year = float(default)
+            return _float(str(year + (2000 if year < 70 else 1900 if year < 100 else 0)))
         case "integer" | "float" | "decimal":
             return _float(default)
         case "bit" | "date" | "time" | "datetime":
@@ -83,7 +81,8 @@ def _as_value(column: Column, default: str, release: Release) -> bytes | None:
 
 def _written(column: Column, default: str, release: Release) -> bytes | None:
     """Return a default in the form of values."""
-    text = value_format(column, release)(_cells(default), column.type)[0].as_py()
+    value = stored_value(default, column.type) or ""
+    text = value_format(column, release)(_cells(value), column.type)[0].as_py()
     if text is None:
         return None
     return b'"%s"' % text if is_string(column.type) else bytes(text)
@@ -112,7 +111,7 @@ def null_cell(column: Column, release: Release) -> str | None:
 
     Raise EncodeError for a DATE, whose text is none.
     """
-    default, type = column.default, column.type
+    default, type = column.default if column.default_expression else row_default(column), column.type
     if default is None:
         return None
     match types.family(type):
@@ -160,6 +159,8 @@ def _null_as_text(column: Column, default: str, release: Release, time_zone: str
             return _float(default)
         case "date" if column.default_expression:
             return None
+        case "bit":
+            return _member(column, row_default(column) or "", release, time_zone)
         case "string" | "text" if types.is_binary(type):
             again = raw_escape(pa.array([default.encode("latin-1")], pa.binary()))[0].as_py()
             # TiCDC writes the member once as bytes and once as text

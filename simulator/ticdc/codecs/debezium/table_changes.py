@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from simulator.errors import DdlError, EncodeError
 from simulator.ticdc.codecs.debezium.schemas import Json
+from simulator.tidb.ddl.definitions.defaults import stored_in_json
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -167,23 +168,18 @@ def _stored_default(column: Column) -> str | None:
     if column.default_expression and default.upper().startswith(NOW):
         return NOW
     if types.family(column.type) == "bit":
-        return _bits(int(default), column.type.length)
+        return _bits(default.encode("latin-1"), column.type.length)
     if types.is_binary(column.type):
-        return _json_stored(default.encode("latin-1"))
+        return default.encode("latin-1").decode()
     return default
 
 
-def _bits(number: int, length: int) -> str:
+def _bits(text: bytes, length: int) -> str:
     """Return the binary digits of a BIT's default; the first byte has length % 8 digits or more (parseBit)."""
-    text = number.to_bytes(max((number.bit_length() + 7) // 8, 1), "big")
-    first, *others = _json_stored(text).encode()
+    if not text:
+        return ""
+    first, *others = stored_in_json(text)
     return format(first, f"0{length % 8 or 1}b") + "".join(format(byte, "08b") for byte in others)
-
-
-def _json_stored(text: bytes) -> str:
-    """Return text as it is read back from JSON: each byte that is no UTF-8 is U+FFFD."""
-    decoded = text.decode("utf-8", "surrogateescape")
-    return "".join("\ufffd" if "\udc80" <= character <= "\udcff" else character for character in decoded)
 
 
 def _default_text(default: str | None) -> str | None:

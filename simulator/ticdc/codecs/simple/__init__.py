@@ -37,8 +37,9 @@ from simulator.ticdc.codecs.row_changes import (
     TableInfo,
     encode_by_operation,
     frame_one_row_each,
+    refuse_older_rows,
 )
-from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, rows, statements
+from simulator.ticdc.codecs.simple import avro, avro_first, avro_values, mistaken, rows, statements
 from simulator.ticdc.table_info import visible_columns
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
@@ -88,6 +89,7 @@ def _encoding(options: CodecOptions, release: Release) -> Encoding:
 
 def _encode(changes: RowChanges, options: CodecOptions, release: Release) -> EncodedRows:
     """Return the values of the rows; raise EncodeError (CDC:ErrMessageTooLarge) for a row above max-message-bytes."""
+    refuse_older_rows(changes, "simple", release)
     options, encoding = supported_options(options, release), _encoding(options, release)
     if release.simple_first_form:
         _refuse_mistaken_types(changes.table, release)
@@ -181,5 +183,6 @@ SIMPLE = Codec(
     sizes=lambda options, release: SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=False),
     fidelity=lambda options, release: Fidelity(member_names=release.simple_first_form),
     large_message_option=_large_form,
+    mistakes_columns=mistaken.may_be_mistaken,
     with_unknown_type=_unknown_type,
 )

@@ -7,7 +7,7 @@ their names (TiCDC's is that of a Go map). Integers are longs, BIGINT UNSIGNED a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -25,11 +25,12 @@ from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import DdlEvent, OperationRows, TableInfo
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
 from simulator.ticdc.codecs.simple.avro_values import array, boolean, floats, long, longs, text, text_pieces
+from simulator.ticdc.codecs.simple.mistaken import EncodedAs, column_ids, encoded_as, has_binary_flag, value_kind
 from simulator.ticdc.codecs.simple.rows import location, members_by_name, row_table_id
 from simulator.ticdc.codecs.simple.schemas import ColumnSchema, IndexSchema, length, scale, table_schema, type_name
 from simulator.ticdc.codecs.simple.statements import build_ts, ddl_type, table_before
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
@@ -119,7 +120,8 @@ def row_values(
 ) -> pa.Array:
     """Return the messages of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = members_of(rows.table, rows.selected, location(options, release), release, _converter)
+    zone = location(options, release)
+    members = members_of(rows.table, column_ids(rows.table), rows.selected, rows.told, zone, release, _converter)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     head = DML + VERSION + text(rows.table.schema) + text(rows.table.name) + long(row_table_id(rows, release))
@@ -165,18 +167,51 @@ class AvroMember:
 @lru_cache(maxsize=1024)
 def members_of(
     table: Table,
+    ids: tuple[int, ...],
     selected: frozenset[str] | None,
+    told: int,
     zone: str,
     release: Release,
     converter: Callable[[ColumnType, str, Release], ValuePieces],
 ) -> tuple[AvroMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
+    encoded = encoded_as(table, told, True, release)
     return tuple(
-        AvroMember(place, column.type, text(column.name), column.name in handle, converter(column.type, zone, release))
-        for place, column in members_by_name(table, release)
+        _member(place, column, encoded.get(column.name), column.name in handle, zone, release, converter)
+        for place, column in members_by_name(table, release, encoded)
         if selected is None or column.name in selected
     )
+
+
+def _member(
+    place: int | None,
+    column: Column,
+    encoded: EncodedAs | None,
+    handle: bool,
+    zone: str,
+    release: Release,
+    converter: Callable[[ColumnType, str, Release], ValuePieces],
+) -> AvroMember:
+    type, taken = column.type, column.type if encoded is None else encoded.type
+    convert = converter(type, zone, release) if taken == type else _mistaken(type, taken, zone, release)
+    return AvroMember(place, type, text(column.name if encoded is None else encoded.name), handle, convert)
+
+
+def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) -> ValuePieces:
+    """Return the converter of a column that TiCDC takes for one of another type."""
+    kind = value_kind(type)
+    if taken.name == "timestamp":
+        return lambda cells, type: [TIMESTAMP + text(zone), *text_pieces(cells)]
+    if taken.name == "bigint" and taken.unsigned:
+        return lambda cells, type: [UNSIGNED_BIGINT, *_converter(type, zone, release)(cells, type)[1:]]
+    if kind == "bytes":
+        branch = BYTES if has_binary_flag(taken) else STRING
+        own = latin1 if types.is_binary(type) else surrogate_unescaped
+        return lambda cells, type: [branch, *text_pieces(own(cells))]
+    if kind == "number":
+        return _converter(replace(type, unsigned=False) if type.name == "bigint" else type, zone, release)
+    return lambda cells, type: [STRING, *text_pieces(cells)]
 
 
 def image_map(members: Sequence[AvroMember], image: Image) -> list[Piece]:

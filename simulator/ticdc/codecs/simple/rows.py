@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1
+from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
@@ -28,6 +28,7 @@ from simulator.ticdc.codecs.json_members import (
 from simulator.ticdc.codecs.json_text import decimal, escape, is_plain, join, quoted
 from simulator.ticdc.codecs.row_changes import OperationRows, RowChanges
 from simulator.ticdc.codecs.row_checksums import RowChecksums, row_checksums
+from simulator.ticdc.codecs.simple.mistaken import EncodedAs, column_ids, encoded_as, has_binary_flag, value_kind
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
@@ -39,7 +40,8 @@ def row_values(
 ) -> pa.Array:
     """Return the JSON of rows of one operation; `locations` are those of claim-check (binary)."""
     rows = changes.rows
-    members = _members(rows.table, rows.selected, location(options, release), release)
+    zone = location(options, release)
+    members = _members(rows.table, column_ids(rows.table), rows.selected, rows.told, zone, release)
     if only_handle_key:
         members = tuple(member for member in members if member.handle)
     build: Piece = pc.shift_right(rows.commit_ts, LOGICAL_BITS)
@@ -97,31 +99,65 @@ def row_table_id(rows: RowChanges, release: Release) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _members(table: Table, selected: frozenset[str] | None, zone: str, release: Release) -> tuple[JsonMember, ...]:
+def _members(
+    table: Table, ids: tuple[int, ...], selected: frozenset[str] | None, told: int, zone: str, release: Release
+) -> tuple[JsonMember, ...]:
     """Return the members of a row that column selectors leave."""
     handle = table_info.handle_columns(table, release)
+    encoded = encoded_as(table, told, False, release)
     return tuple(
-        _member(place, column, column.name in handle, zone, release)
-        for place, column in members_by_name(table, release)
+        _member(place, column, encoded.get(column.name), column.name in handle, zone, release)
+        for place, column in members_by_name(table, release, encoded)
         if selected is None or column.name in selected
     )
 
 
-def members_by_name(table: Table, release: Release) -> list[tuple[int | None, Column]]:
-    """Return the columns of rows in the order of their names, each with its place in row images, if it has one."""
+def members_by_name(
+    table: Table, release: Release, encoded: Mapping[str, EncodedAs]
+) -> list[tuple[int | None, Column]]:
+    """Return the columns of rows in the order of their names in messages, each with its place in row images, if it has
+    one."""
     visible = table_info.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
     columns = table.columns if release.simple_virtual_columns else visible
-    ordered = sorted(columns, key=lambda column: column.name.encode("utf-8", "surrogatepass"))
+    names = {name: each.name for name, each in encoded.items()}
+    ordered = sorted(columns, key=lambda column: names.get(column.name, column.name).encode("utf-8", "surrogatepass"))
     return [(places.get(column.name), column) for column in ordered]
 
 
-def _member(place: int | None, column: Column, handle: bool, zone: str, release: Release) -> JsonMember:
-    type = column.type
-    is_string = type.name != "timestamp" or not zone
-    name = quoted(column.name, release.simple_short_escapes) + b":"
+def _member(
+    place: int | None, column: Column, encoded: EncodedAs | None, handle: bool, zone: str, release: Release
+) -> JsonMember:
+    type, taken = column.type, column.type if encoded is None else encoded.type
+    is_string = taken.name != "timestamp" or not zone
+    name = quoted(column.name if encoded is None else encoded.name, release.simple_short_escapes) + b":"
     convert = always_null if place is None else _converter(type, zone, release)
+    if place is not None and taken != type:
+        convert = _mistaken(type, taken, zone, release)
     return JsonMember(place or 0, type, name, b"", is_string, handle, convert)
+
+
+def _mistaken(type: ColumnType, taken: ColumnType, zone: str, release: Release) -> Converter:
+    """Return the converter of a column that TiCDC takes for one of another type."""
+    kind = value_kind(type)
+    if taken.name == "timestamp" and zone:
+        located = partial(_timestamp, location=quoted(zone))
+        if kind == "number":
+            return lambda cells, type: located(pc.if_else(cells.is_valid(), b"", cells), type)
+        return lambda cells, type: located(escape(_plain(cells, type), release.simple_short_escapes), type)
+    if kind == "bytes" and has_binary_flag(taken):
+        return lambda cells, type: base64(latin1(cells) if types.is_binary(type) else surrogate_unescaped(cells))
+    if kind == "bytes" or type.name == "timestamp":
+        return lambda cells, type: escape(_plain(cells, type), release.simple_short_escapes)
+    return _converter(type, zone, release)
+
+
+def _plain(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """Return a text or a byte string as text, in which lone surrogates stand for bytes that are no UTF-8."""
+    if value_kind(type) != "bytes" or not types.is_binary(type):
+        return cells
+    texts = (None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in latin1(cells).to_pylist())
+    return pa.array([None if text is None else text.encode("utf-8", "surrogatepass") for text in texts], pa.binary())
 
 
 def _converter(type: ColumnType, zone: str, release: Release) -> Converter:

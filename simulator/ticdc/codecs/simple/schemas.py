@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
+from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs.row_changes import TableInfo
-from simulator.ticdc.codecs.wire_numbers import plain_float
+from simulator.tidb.ddl.definitions.defaults import stored_value
+from simulator.tidb.ddl.expressions.hidden_columns import VarString, hidden_columns
+from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType
@@ -51,18 +53,37 @@ class TableSchema:
 
 
 def table_schema(info: TableInfo, release: Release) -> TableSchema:
-    """Return the schema of a table or view."""
+    """Return the schema of a table or view. A BOOTSTRAP has sorted the columns of the table before a statement by their
+    ids already (`mistaken`)."""
     table = info.table
     if not isinstance(table, Table):
         columns = tuple(ColumnSchema(name, None, True, None) for name in table.columns)
         return TableSchema(table.schema, table.name, info.table_id, info.version, columns, ())
     ordered = _columns_by_id(table) if release.simple_sorts_columns else table.columns
-    columns = tuple(_column(column, release) for column in ordered)
-    return TableSchema(table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, release)))
+    hidden = _hidden(table, release)
+    columns = tuple(_column(column, release) for column in (*ordered, *hidden))
+    is_sorted = release.simple_first_form or bool(release.simple_sorted) and info.told
+    placed = _columns_by_id(table) if is_sorted else table.columns
+    return TableSchema(
+        table.schema, table.name, info.table_id, info.version, columns, tuple(_indexes(table, placed, hidden, release))
+    )
 
 
-def _indexes(table: Table, release: Release) -> list[IndexSchema]:
-    certain = _certain(table, release)
+def _hidden(table: Table, release: Release) -> tuple[Column, ...]:
+    """Return the hidden columns; raise EncodeError if their types are not known."""
+    found = hidden_columns(table)
+    if found is None:
+        raise EncodeError(
+            f"TiCDC {release.name} tells the hidden columns of functional indexes in Simple's table schemas; the types of "
+            f"those of {table.schema}.{table.name} are not simulated"
+        )
+    return found
+
+
+def _indexes(table: Table, placed: Sequence[Column], hidden: Sequence[Column], release: Release) -> list[IndexSchema]:
+    """Return the indexes; TiCDC takes each column for the one that has its place among those `placed`."""
+    certain = {column.name for column, at in zip(table.columns, placed, strict=True) if at.not_null}
+    certain |= {column.name for column in hidden if column.not_null}
     indexes = [
         IndexSchema(
             index.name,
@@ -73,27 +94,20 @@ def _indexes(table: Table, release: Release) -> list[IndexSchema]:
         )
         for index in table.indexes
     ]
-    if not any(index.primary for index in indexes) and (names := _primary_columns(table, release)):
+    if not any(index.primary for index in indexes) and (names := _primary_columns(table, placed, release)):
         indexes.append(IndexSchema("primary", True, True, False, names))
     return indexes
-
-
-def _certain(table: Table, release: Release) -> frozenset[str]:
-    """Return the columns that cannot be NULL. The first form mistakes each column for the one that has its place among
-    columns sorted by id."""
-    found = _columns_by_id(table) if release.simple_first_form else table.columns
-    return frozenset(column.name for column, at in zip(table.columns, found, strict=True) if at.not_null)
 
 
 def _columns_by_id(table: Table) -> list[Column]:
     return sorted(table.columns, key=lambda column: column.id)
 
 
-def _primary_columns(table: Table, release: Release) -> tuple[str, ...]:
+def _primary_columns(table: Table, placed: Sequence[Column], release: Release) -> tuple[str, ...]:
     """Return the primary key of a table that has no index for it (tiflow: GetPrimaryKeyColumnNames)."""
     row_id = row_id_column(table)
     if not release.simple_implicit_primary:
-        return _marked_columns(table, release) if row_id is not None else ()
+        return _marked_columns(table, placed) if row_id is not None else ()
     if row_id is not None:
         return (row_id,)
     certain = {column.name for column in table.columns if column.not_null}
@@ -101,15 +115,14 @@ def _primary_columns(table: Table, release: Release) -> tuple[str, ...]:
     return next((each for each in names if certain.issuperset(each)), ())
 
 
-def _marked_columns(table: Table, release: Release) -> tuple[str, ...]:
+def _marked_columns(table: Table, placed: Sequence[Column]) -> tuple[str, ...]:
     """Return the primary key's column once for the key and for each unique key that has it.
 
-    TiCDC takes places among visible columns for places among all, in the first form among those sorted by id.
+    TiCDC takes places among visible columns for places among all those `placed`.
     """
-    found = _columns_by_id(table) if release.simple_first_form else table.columns
     places = {column.name: place for place, column in enumerate(visible_columns(table))}
     unique = [name for index in table.indexes if index.unique for name in (column.name for column in index.columns)]
-    at = (found[places[name]].name for name in (*table.primary_key, *unique) if name in places)
+    at = (placed[places[name]].name for name in (*table.primary_key, *unique) if name in places)
     return tuple(name for name in at if name in table.primary_key)
 
 
@@ -126,8 +139,7 @@ def _column(column: Column, release: Release) -> ColumnSchema:
 
 def _expression(column: Column) -> str:
     text = column.default or ""
-    is_now = text.lower().startswith("current_timestamp")
-    return "CURRENT_TIMESTAMP" if is_now else text
+    return "CURRENT_TIMESTAMP" if text.lower().startswith("current_timestamp") else stored_expression(text)
 
 
 def _default_value(default: str | None, type: ColumnType) -> str | int | None:
@@ -135,16 +147,15 @@ def _default_value(default: str | None, type: ColumnType) -> str | int | None:
         return None
     family = types.family(type)
     if family == "bit":
-        return int(default)
-    if family == "float":
-        number: bytes = plain_float(pa.array([default.encode()], pa.binary()), type)[0].as_py()
-        return number.decode()
-    return default.encode("latin-1").decode("utf-8", "surrogateescape") if types.is_binary(type) else default
+        return int(stored_value(default, type) or 0)
+    return default.encode("latin-1").decode() if types.is_binary(type) else default
 
 
 def type_name(type: ColumnType | None) -> str:
     """Return TiDB's name of a type without arguments: `varbinary` (tidb: pkg/parser/types TypeToStr)."""
-    return UNSPECIFIED if type is None else types.bare_name(type)
+    if type is None:
+        return UNSPECIFIED
+    return "var_string" if isinstance(type, VarString) else types.bare_name(type)
 
 
 def length(type: ColumnType | None) -> int:
@@ -163,7 +174,7 @@ def length(type: ColumnType | None) -> int:
         case "time":
             return 10 + fraction
         case "json":
-            return 4294967295
+            return type.length if type.length > 0 else 4294967295  # an array's is that of its elements
         case "enum":
             return max(sizes, default=0)
         case "set":
@@ -176,6 +187,8 @@ def scale(type: ColumnType | None, release: Release) -> int:
     FLOAT or DOUBLE, too, -1 if it says none; else 0."""
     if type is None:
         return 0
+    if isinstance(type, VarString):
+        return -1
     if types.family(type) == "float":
         return type.decimal if release.simple_first_form else 0
     return max(type.decimal, 0) if types.family(type) in ("decimal", "datetime", "time") else 0

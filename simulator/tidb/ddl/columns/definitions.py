@@ -15,7 +15,7 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.collations import compare
 from simulator.tidb.ddl.alteration import TargetTable
-from simulator.tidb.ddl.definitions.defaults import default_text, number_text
+from simulator.tidb.ddl.definitions.defaults import default_text, implicit_default, stored_value
 from simulator.tidb.ddl.definitions.table import build_column
 from simulator.tidb.ddl.definitions.types import complete_type
 from simulator.tidb.ddl.expressions.default_functions import NOW, check_default_function
@@ -24,7 +24,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.tidb_errors import converting_errors, error_with_text, syntax_error, tidb_error
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, canonical_collation
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family, is_binary
+from simulator.tidb.model.types import INTEGER_BITS, TYPES, ColumnType, family
 from simulator.tidb.values import spellings
 
 NARROWEST_CHARSET = ("latin1", "latin1_bin")
@@ -169,7 +169,8 @@ def column_default(default: syntax.ColumnDefault, column: Column, session: Sessi
         if kind == "time" and default.kind in ("string", "number"):
             raise error_with_text("types:1292", f"Truncated incorrect time value: '{default.text}'") from error
         raise tidb_error(code, column.name) from error
-    if text is not None and not is_expression and not is_valid_literal(text, column.type):
+    value = None if is_expression else stored_value(text, column.type)
+    if value is not None and not is_valid_literal(value, column.type):
         raise tidb_error(code, column.name)
     if text is not None and kind in ("date", "datetime"):
         is_zero = not text.strip("0-: .")
@@ -208,7 +209,7 @@ def is_valid_literal(text: str, type: ColumnType) -> bool:
 
 
 def origin_default(column: Column, now: str) -> str | None:
-    """Return the value of a new column in existing rows; None for NULL and for generated columns.
+    """Return what TiDB stores of the value of a new column in existing rows; None for NULL and for generated columns.
 
     `now` is the time of the statement with six digits of a second. Raises DdlError for a default that differs by row.
     """
@@ -232,18 +233,3 @@ def current_moment(column: Column, now: str) -> str:
     if kind == "date" and call in ("CURRENT_DATE", "CURDATE", *NOW):
         return now[:10]
     raise tidb_error("ddl:1674")
-
-
-def implicit_default(type: ColumnType) -> str:
-    """Return the value of a new NOT NULL column without a default in existing rows."""
-    kind = family(type)
-    fraction = "." + "0" * type.decimal if type.decimal > 0 else ""
-    if kind == "decimal":
-        return number_text("0", type.decimal) or "0"
-    if kind == "string":
-        return "\0" * type.length if type.name == "char" and is_binary(type) else ""
-    if kind == "enum":
-        return type.elements[0]
-    times = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00" + fraction, "time": "00:00:00" + fraction}
-    rest = {"float": "0.0", "json": "null", "text": "", "set": "", "vector": "[]"}
-    return times.get(kind) or rest.get(kind, "0")

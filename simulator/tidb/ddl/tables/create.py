@@ -167,7 +167,6 @@ def copy_table(catalog: Catalog, definition: syntax.CreateTable, schema: str, se
         temporary=definition.temporary,
         statement="",
         checks=copy_checks(model, definition.name),
-        columns=tuple(replace(column, origin_default=None) for column in model.columns),
         last_ids=replace(model.last_ids, foreign_key=0),
     )
 

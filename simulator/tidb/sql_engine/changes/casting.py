@@ -24,7 +24,7 @@ from simulator.errors import SqlError
 from simulator.tidb.datums.columns import Misfit, cast_column
 from simulator.tidb.datums.kinds import datum_text
 from simulator.tidb.datums.modes import Mode
-from simulator.tidb.ddl.columns.definitions import implicit_default
+from simulator.tidb.ddl.definitions.defaults import implicit_value, row_default
 from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
@@ -94,11 +94,10 @@ def default_texts(columns: Sequence[Column], rows: int, upstream: Upstream, now_
 @lru_cache(4096)
 def literal_default(column: Column) -> pa.Scalar:
     """Return a literal default, or the value of a column without one, as TiDB text."""
-    if column.default is not None:
-        text = column.default
+    text = row_default(column)
+    if text is not None:
         return pa.scalar(
-            tidb_text(column.type, pa.array([text]))[0].as_py() if family(column.type) == "float" else (text),
-            pa.string(),
+            tidb_text(column.type, pa.array([text]))[0].as_py() if family(column.type) == "float" else text, pa.string()
         ).cast(pa.binary())
     return pa.scalar(_zero(column) if column.not_null else None, pa.string()).cast(pa.binary())
 
@@ -110,7 +109,7 @@ def zero_value(column: Column) -> pa.Scalar:
 
 
 def _zero(column: Column) -> str:
-    return "0" if family(column.type) == "float" else implicit_default(column.type)
+    return "0" if family(column.type) == "float" else implicit_value(column.type)
 
 
 def _expression_defaults(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.kinds import Datum, datum_list
-from simulator.tidb.ddl.columns.definitions import implicit_default
+from simulator.tidb.ddl.definitions.defaults import implicit_value
 from simulator.tidb.expressions.operators.casts import cast_to_column
 from simulator.tidb.expressions.sql.graph import text as text_of
 from simulator.tidb.expressions.translate import KnownValue, translate
@@ -145,7 +145,7 @@ def _value_before_assignment(column: Column, evaluation: StatementEvaluation) ->
     if column.default is not None:
         return default_value(column)
     needed = (column.not_null or column.auto_increment) and not column.generated
-    return column_value(column, text_of(implicit_default(column.type))) if needed else null()
+    return column_value(column, text_of(implicit_value(column.type))) if needed else null()
 
 
 class SelectedRows(NamedTuple):

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 from simulator.columns.cells import Places
 from simulator.errors import SqlError
 from simulator.tidb import syntax
+from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import family
 from simulator.tidb.sql_engine.changes.assign import DefaultMarker, assign_values
 from simulator.tidb.sql_engine.changes.constraints import check_rows, finish_statement
 from simulator.tidb.sql_engine.changes.duplicates import update_stored_rows
@@ -25,6 +27,7 @@ from simulator.tidb.sql_engine.changes.insert import Inputs, is_default, rekey_r
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.queries.match_rows import MatchedRows, match_rows
 from simulator.tidb.sql_engine.queries.statement_evaluation import ExpressionProblems
+from simulator.tidb.sql_engine.sessions.clock import session_mode
 from simulator.tidb.sql_engine.storage.names import (
     Warnings,
     is_row_id,
@@ -87,12 +90,56 @@ def update(statement: syntax.Update, upstream: Upstream, now_ms: int) -> Stateme
                 values[column.name] = DefaultMarker() if is_default(value) else matches.values[str(place)]
         places = matched_places(matches, named)
         matched += pc.count_distinct(places).as_py()
+        if isinstance(statement.source, syntax.TableSource) and is_point(statement.where, named.table):
+            values = _cast_to_times(values, named.table, upstream, now_ms, statement.ignore)
         try:
             written.append(_update_table(named, values, places, upstream, now_ms, statement.ignore))
         except PartialWriteError as failure:
             raise failure.error from None
     outcome = finish_statement(upstream, written, now_ms, warnings=problems.warnings)
     return replace(outcome, matched=matched)
+
+
+def is_point(where: syntax.Node | None, table: Table) -> bool:
+    """Return whether a condition is `column = literal` for all columns of the primary key or of a unique key, and no more
+    (tidb pkg/planner/core/point_get_plan.go, tryPointGetPlan)."""
+    keys = [table.primary_key, *(tuple(part.name for part in index.columns) for index in table.indexes if index.unique)]
+    return where is not None and tuple(sorted(_equal_columns(where))) in [
+        tuple(sorted(name.lower() for name in key)) for key in keys if key
+    ]
+
+
+def _equal_columns(where: syntax.Node) -> list[str]:
+    match where:
+        case syntax.Parenthesised():
+            return _equal_columns(where.inner)
+        case syntax.Binary("AND"):
+            return [*_equal_columns(where.left), *_equal_columns(where.right)]
+        case syntax.Binary("=", syntax.ColumnName() as column, syntax.Literal()):
+            return [column.parts[-1].lower()]
+        case syntax.Binary("=", syntax.Literal(), syntax.ColumnName() as column):
+            return [column.parts[-1].lower()]
+    return [""]
+
+
+def _cast_to_times(
+    values: Mapping[str, pa.Array | DefaultMarker], table: Table, upstream: Upstream, now_ms: int, ignore: bool
+) -> Inputs:
+    """Return the values of an UPDATE of one row by its key, which TiDB casts by CAST: what is no date is NULL in lenient
+    modes, not zero (tidb pkg/planner/core/point_get_plan.go, buildOrderedList)."""
+    mode, cast = session_mode(upstream.session, now_ms, ignore), dict(values)
+    for column in table.columns if mode.lenient else ():
+        value = values.get(column.name)
+        if value is None or isinstance(value, DefaultMarker) or family(column.type) not in ("date", "datetime"):
+            continue
+        wrong = {
+            misfit.row for misfit in cast_column(column, value, mode).misfits if misfit.problem.name == "wrong value"
+        }
+        if wrong:
+            cast[column.name] = value.take(
+                pa.array([None if row in wrong else row for row in range(len(value))], pa.int64())
+            )
+    return cast
 
 
 def _match_statement(

@@ -16,6 +16,7 @@ import pyarrow as pa
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.expressions.functions.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
 from simulator.tidb.expressions.sql.graph import Sql, join, sql, text
 from simulator.tidb.expressions.translate import row_values, translate, translate_call
@@ -268,7 +269,8 @@ def default_value(column: Column) -> Value:
         raise sql_error(1364, column.name)
     if column.default_expression:
         raise not_simulated(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
-    return column_value(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))
+    value = row_default(column)
+    return column_value(column, sql("NULL::VARCHAR") if value is None else text(value))
 
 
 def _is_named(node: syntax.ColumnName, field: Field) -> bool:

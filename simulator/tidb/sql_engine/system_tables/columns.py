@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from simulator.tidb.ddl.create_table_text import current_time, has_charset
+from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.expressions.stored_text import stored_expression
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
@@ -57,7 +58,7 @@ def default_shown(column: Column, session: SqlSession) -> str | None:
     if column.default_expression:
         return current_time(column) or stored_expression(column.default)
     if column.type.name == "bit":
-        return f"b'{int(column.default):b}'"
+        return f"b'{int(row_default(column) or 0):b}'"
     return local_timestamp(column.default, session) if column.type.name == "timestamp" else column.default
 
 
