@@ -1,0 +1,1 @@
+"""Expressions of SQL, compiled to functions of a row."""
