@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from simulator import tso
 from simulator.releases import Release
@@ -39,10 +39,12 @@ class Database:
         self.release, self.seed, self._history_ms = release, seed, history_ms
         self.locks = Locks()
         self._schemas = [Schema(0, catalog, {})]
+        self.publish: Callable[[Sequence[Any], Any, int], None] = lambda events, session, now_ms: None
+        """Called with events, the session and the millisecond before they take effect. What it raises refuses them."""
         self._open: set[Transaction] = set()
         self._deleted: deque[tuple[int, TableRows, Handle]] = deque()
-        self.last_ts = 0
-        """The ts of the last commit."""
+        self._given_ts = self.last_ts = 0
+        """The last ts that a transaction was given, and that of the last commit."""
 
     @property
     def catalog(self) -> Catalog:
@@ -64,8 +66,9 @@ class Database:
         return stored
 
     def next_ts(self, now_ms: int) -> int:
-        """Return a ts at a millisecond, above all commits."""
-        return max(self.last_ts + 1, tso.compose(now_ms, tso.ROW_LOGICAL))
+        """Return a ts at a millisecond, above all that were given."""
+        self._given_ts = max(self._given_ts + 1, tso.compose(now_ms, tso.ROW_LOGICAL))
+        return self._given_ts
 
     def begin(self, now_ms: int, pessimistic: bool = True, explicit: bool = True) -> Transaction:
         """Begin a transaction that sees all commits so far."""

@@ -168,6 +168,10 @@ class Transaction:
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
+    @property
+    def has_writes(self) -> bool:
+        return bool(self._rows)
+
     def changes(self) -> list[Change]:
         """Return the net change of each key that was written: tables by their first writes, then partitions and keys.
 

@@ -1,0 +1,1 @@
+"""Executes SQL on the database: sessions, statements, queries."""

@@ -1,0 +1,64 @@
+"""The net changes of a transaction, as a changefeed sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import pyarrow as pa
+
+from simulator.releases import Release
+from simulator.tidb.engine.outcome import CommittedTransaction, TableChanges
+from simulator.tidb.model.table import Table
+from simulator.tidb.storage.row_keys import handle_bytes, row_id
+from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
+from simulator.tidb.storage.transactions import Change, Transaction
+
+
+def committed_transaction(transaction: Transaction, release: Release) -> CommittedTransaction | None:
+    """Return a transaction as its commit shows it; None without changes.
+
+    A row that was inserted and deleted has no change, or in releases with empty changes one without images, if the
+    transaction is pessimistic (tidb v5.1 store/tikv/2pc.go initKeysAndMutations). A row that was written without a change
+    has equal images, because its key is in the transaction's buffer and TiKV writes it. Rows of temporary tables never
+    reach TiKV.
+    """
+    if not transaction.has_writes:
+        return None
+    keeps_empty = bool(release.empty_changes) and transaction.explicit
+    changes = [
+        change
+        for change in transaction.changes()
+        if not change.stored.table.temporary and (keeps_empty or change.before is not None or change.after is not None)
+    ]
+    if not changes:
+        return None
+    tables = groupby(changes, lambda change: change.stored)
+    return CommittedTransaction(tuple(_table_changes(stored, [*each]) for stored, each in tables))
+
+
+def _table_changes(stored: StoredTable, changes: Sequence[Change]) -> TableChanges:
+    table = stored.table
+    layout, reader = layout_of(table), RowReader(table)
+    before = [
+        None if row is None else row.image if row.layout == layout else image_of(reader.cells(row))
+        for row in (change.before for change in changes)
+    ]
+    lacking = [_lacking(table, change) for change in changes]
+    return TableChanges(
+        table,
+        pa.array([change.ordinal for change in changes], pa.int32()),
+        pa.array([handle_bytes(table, change.handle) for change in changes], pa.binary()),
+        pa.array([row_id(change.handle) for change in changes], pa.int64()),
+        pa.array(before, pa.binary()),
+        pa.array([change.after for change in changes], pa.binary()),
+        pa.array(lacking, pa.binary()) if any(lacking) else None,
+    )
+
+
+def _lacking(table: Table, change: Change) -> bytes | None:
+    """Return the ids of the columns that were added after the row before was written."""
+    if change.before is None:
+        return None
+    ids = sorted(set(layout_of(table)).difference(change.before.layout))
+    return ",".join(map(str, ids)).encode() or None

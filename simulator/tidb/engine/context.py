@@ -1,0 +1,70 @@
+"""One execution of a statement in a session: what it reads, when, and how much it may hold."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from simulator.errors import SqlError
+from simulator.tidb.datums.modes import Mode
+from simulator.tidb.exprs.context import MAX_WARNINGS, Context
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.storage.rows import NEWEST
+from simulator.tidb.storage.transactions import Transaction
+
+if TYPE_CHECKING:
+    from simulator.tidb.engine.session import Session
+
+MEMORY = 1 << 30
+"""Bytes that a statement may hold: TiDB's default of tidb_mem_quota_query."""
+
+
+class StatementContext(Context):
+    """An execution of a statement."""
+
+    def __init__(
+        self,
+        session: Session,
+        transaction: Transaction,
+        now_ms: int,
+        read_ts: int = NEWEST,
+        writing: bool = False,
+        ignore: bool = False,
+        inserting: bool = False,
+    ) -> None:
+        """`read_ts` is NEWEST for a statement that writes or locks. `inserting` is true for INSERT and REPLACE."""
+        settings = session.settings
+        self.time: datetime = clock.statement_time(settings, now_ms)
+        """The time of the statement in UTC."""
+        local = self.time.astimezone(clock.time_zone(settings.time_zone))
+        super().__init__(settings.sql_mode, settings.time_zone, f"{local:%Y-%m-%d}", writing, ignore)
+        self.session, self.transaction, self.database = session, transaction, session.database
+        self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
+        self._inserting = inserting
+        self._held = 0
+
+    @property
+    def mode(self) -> Mode:
+        """How the statement casts values to columns."""
+        return clock.session_mode(self.session.settings, self.now_ms, self.ignore, self._inserting)
+
+    def warn(self, error: SqlError) -> None:
+        """Note an error that the statement survives."""
+        if len(self.warnings) < MAX_WARNINGS:
+            self.warnings.append(f"{error.number} {error.text}")
+
+    def hold(self, size: int) -> None:
+        """Count bytes that the statement holds until its end. Raises SqlError 8175."""
+        self._held += size
+        if self._held > MEMORY:
+            raise sql_error(8175, self.session.settings.connection_id)
+
+    def check(self) -> None:
+        """Raise SqlError 1317 if the statement was killed, 3024 if it takes longer than max_execution_time. Executors call
+        it now and then."""
+        if self.session.killed:
+            raise sql_error(1317)
+        if self.session.deadline is not None and time.monotonic() > self.session.deadline:
+            raise SqlError(3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded")

@@ -1,0 +1,201 @@
+"""A session: its settings, its transaction, and the execution of its statements.
+
+A statement on rows outside of BEGIN is a transaction of its own unless autocommit is off. A DDL statement commits the
+open transaction first, even if the statement is refused. A refused statement leaves no trace but the ids that it used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from simulator.errors import DdlError, SqlError
+from simulator.nesting import TOO_DEEP
+from simulator.tidb import syntax
+from simulator.tidb.engine.changes import committed_transaction
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.ddl import execute_ddl
+from simulator.tidb.engine.delete import delete
+from simulator.tidb.engine.insert import insert
+from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.queries import run_query
+from simulator.tidb.engine.session_statements import execute_in_session
+from simulator.tidb.engine.update import update
+from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.sessions.session_variables import variable_text
+from simulator.tidb.sql_engine.storage.state import LastStatement, SqlSession
+from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.rows import NEWEST
+from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.syntax.show import Show
+
+KEEP_WARNINGS = ("WARNINGS", "ERRORS")
+"""What SHOW shows without replacing the warnings of the statement before it."""
+
+
+class Session:
+    """A client's session with a database."""
+
+    def __init__(self, database: Database, settings: SqlSession = SqlSession()) -> None:
+        self.database = database
+        self.settings = settings
+        """Variables, the current database, prepared statements, what is remembered of the last statement."""
+        self.transaction: Transaction | None = None
+        """The open transaction, of BEGIN or with autocommit = 0."""
+        self._own: Transaction | None = None
+        """That of a statement outside of BEGIN."""
+        self.killed = False
+        """Whether KILL ends the statement that runs."""
+        self.deadline: float | None = None
+        """The end of `max_execution_time` of the statement that runs, by time.monotonic."""
+
+    def execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
+        """Execute a statement at a millisecond of simulated time. `text` is the statement's own text.
+
+        Raises LockWait if another transaction has a lock that it needs; it is undone then and may be executed again. Raises
+        what `Database.publish` raises; then it has no effect, and its transaction is as before.
+        """
+        try:
+            outcome = self._execute(statement, text, now_ms)
+        except (SqlError, DdlError) as error:
+            outcome = FailedStatement(error)
+        except RecursionError:
+            outcome = FailedStatement(not_simulated(TOO_DEEP))
+        if not (isinstance(statement, Show) and statement.kind in KEEP_WARNINGS):
+            self._remember(outcome)
+        return outcome
+
+    def _execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
+        """Raises SqlError and DdlError."""
+        if isinstance(statement, syntax.RowStatement):
+            return self._change_rows(statement, now_ms)
+        if isinstance(statement, syntax.SelectStatement):
+            return self._query(statement, now_ms)
+        if isinstance(statement, syntax.Statement):
+            return self._execute_ddl(statement, text, now_ms)
+        return execute_in_session(statement, text, self, now_ms)
+
+    def _remember(self, outcome: StatementOutcome | FailedStatement) -> None:
+        before = self.settings.last
+        if isinstance(outcome, FailedStatement):
+            last = LastStatement((), outcome.error, -1, before.found)
+        elif outcome.result is not None:
+            last = LastStatement(outcome.warnings, None, -1, len(outcome.result.rows))
+        else:
+            last = LastStatement(outcome.warnings, None, outcome.affected, before.found)
+        if last != before:
+            self.settings = replace(self.settings, last=last)
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def _change_rows(self, statement: syntax.RowStatement, now_ms: int) -> StatementOutcome:
+        """Execute INSERT, UPDATE or DELETE. A statement that fails keeps the locks that it took."""
+        transaction = self.transaction or self._begin(now_ms)
+        position = transaction.position
+        context = StatementContext(
+            self, transaction, now_ms, NEWEST, True, statement.ignore, isinstance(statement, syntax.Insert)
+        )
+        try:
+            outcome = ROW_STATEMENTS[type(statement)](statement, context)
+            committed = self._end_of_statement(now_ms)
+        except BaseException:
+            transaction.undo(position)
+            self._end_refused(transaction)
+            raise
+        return replace(outcome, events=committed)
+
+    def _query(self, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
+        transaction = self.transaction or self._begin(now_ms)
+        read_ts = NEWEST if statement.locks_rows or self.reads_committed else transaction.start_ts
+        context = StatementContext(self, transaction, now_ms, read_ts)
+        try:
+            result = run_query(statement.query, context)
+            self._end_of_statement(now_ms)
+        except BaseException:
+            self._end_refused(transaction)
+            raise
+        return StatementOutcome(result=result, warnings=tuple(context.warnings))
+
+    @property
+    def reads_committed(self) -> bool:
+        """Whether queries read the newest commits, not those at the start of their transaction."""
+        return variable_text(self.settings, "transaction_isolation") == "READ-COMMITTED"
+
+    # -- transactions --------------------------------------------------------------------------------------------------
+
+    def begin(self, now_ms: int) -> Transaction:
+        """Begin the transaction of BEGIN."""
+        self.transaction = self.database.begin(now_ms)
+        return self.transaction
+
+    def _begin(self, now_ms: int) -> Transaction:
+        """Begin the transaction of a statement outside of BEGIN, which stays open with autocommit = 0."""
+        transaction = self.database.begin(now_ms, explicit=not self.settings.autocommit)
+        if not self.settings.autocommit:
+            self.transaction = transaction
+        self._own = transaction
+        return transaction
+
+    def _end_of_statement(self, now_ms: int) -> tuple[Event, ...]:
+        """Commit the transaction of a statement outside of BEGIN."""
+        if self.transaction is not None:
+            return ()
+        transaction, self._own = self._own, None
+        assert transaction is not None
+        return self._committed(transaction, now_ms)
+
+    def _end_refused(self, transaction: Transaction) -> None:
+        """Roll back the transaction of a refused statement outside of BEGIN."""
+        if transaction is not self.transaction:
+            self.database.roll_back(transaction)
+
+    def commit(self, now_ms: int) -> tuple[Event, ...]:
+        """Commit the open transaction, and return it if it has changes. Raises SqlError 9007 after rolling it back."""
+        transaction = self.transaction
+        if transaction is None:
+            return ()
+        committed = self._committed(transaction, now_ms)
+        self.transaction = None
+        return committed
+
+    def _committed(self, transaction: Transaction, now_ms: int) -> tuple[Event, ...]:
+        try:
+            transaction.check()
+        except SqlError:
+            self.roll_back()
+            raise
+        event = committed_transaction(transaction, self.database.release)
+        events: tuple[Event, ...] = () if event is None else (event,)
+        if events:
+            self.database.publish(events, self, now_ms)
+        if transaction.has_writes:
+            self.database.commit(transaction, self.database.next_ts(now_ms))
+        else:
+            self.database.roll_back(transaction)
+        return events
+
+    def roll_back(self) -> None:
+        """Roll the open transaction back. Ids that were assigned stay used."""
+        if self.transaction is not None:
+            self.database.roll_back(self.transaction)
+            self.transaction = None
+
+    # -- DDL -----------------------------------------------------------------------------------------------------------
+
+    def _execute_ddl(self, statement: syntax.Statement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
+        """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
+        before = self.commit(now_ms)
+        try:
+            outcome = execute_ddl(statement, text, self, now_ms)
+        except (SqlError, DdlError) as error:
+            return FailedStatement(error, before)
+        except RecursionError:
+            return FailedStatement(not_simulated(TOO_DEEP), before)
+        return replace(outcome, events=(*before, *outcome.events))
+
+
+ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = MappingProxyType(
+    {syntax.Insert: insert, syntax.Update: update, syntax.Delete: delete}
+)
