@@ -33,7 +33,7 @@ Evaluate = Callable[[Cells], "bytes | None"]
 class RowKey(NamedTuple):
     """A unique key of a table."""
 
-    index: int
+    index_id: int
     """The id of the index; 0 for the handle."""
 
     name: str

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias, TypeVar, Union
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from sortedcontainers import SortedDict
 
-Handle: TypeAlias = Union[int, bytes]
-"""The integer of a clustered key, `_tidb_rowid`, or the ordered bytes of any other clustered key."""
+Handle: TypeAlias = Any
+"""The integer of a clustered key, `_tidb_rowid`, or the ordered bytes of any other clustered key. Those of one table have
+one type."""
 
 Layout: TypeAlias = tuple[int, ...]
 """The ids of the columns of an image, in its order."""

@@ -62,10 +62,10 @@ class Transaction:
     ) -> Handle | None:
         """Return the handle of the row that has a unique key; None if there is none."""
         rows = stored.partitions[ordinal]
-        own = self._entries.get((rows, key.index))
+        own = self._entries.get((rows, key.index_id))
         if own is not None and value in own:
             return own[value]
-        return rows.handle_of(key.index, value, ts)
+        return rows.handle_of(key.index_id, value, ts)
 
     def scan(
         self,
@@ -119,7 +119,7 @@ class Transaction:
         self._tables.setdefault(rows, (stored, ordinal))
         self._set(self._rows.setdefault(rows, {}), handle, cells)
         for key, before, after in keys:
-            entries = self._entries.setdefault((rows, key.index), {})
+            entries = self._entries.setdefault((rows, key.index_id), {})
             if before is not None and before != after:
                 self._set(entries, before, None)
             if after is not None:
@@ -206,8 +206,8 @@ class Transaction:
             for handle, cells in own.items():
                 rows.write(handle, Version(ts, None if cells is None else image_of(cells), layout), safe_ts)
         for (rows, index), entries in self._entries.items():
-            for key, handle in entries.items():
-                rows.write_entry(index, key, Entry(ts, handle), safe_ts)
+            for key, owner in entries.items():
+                rows.write_entry(index, key, Entry(ts, owner), safe_ts)
 
     def end(self) -> None:
         """Release the locks. What is in the buffer is forgotten."""
@@ -232,7 +232,7 @@ def _merged(
     """Yield committed rows and those of a transaction, which replace them, in the order of handles."""
     place = 0
     for handle, version in committed:
-        while place < len(mine) and (mine[place] > handle if descending else mine[place] < handle):  # type: ignore[operator]
+        while place < len(mine) and (mine[place] > handle if descending else mine[place] < handle):
             cells = own[mine[place]]
             if cells is not None:
                 yield mine[place], cells
