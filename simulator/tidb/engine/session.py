@@ -46,6 +46,8 @@ class Session:
         """The open transaction, of BEGIN or with autocommit = 0."""
         self._own: Transaction | None = None
         """That of a statement outside of BEGIN."""
+        self.step = 0
+        """How many statements were executed."""
         self.killed = False
         """Whether KILL ends the statement that runs."""
         self.deadline: float | None = None
@@ -57,6 +59,7 @@ class Session:
         Raises LockWait if another transaction has a lock that it needs; it is undone then and may be executed again. Raises
         what `Database.publish` raises; then it has no effect, and its transaction is as before.
         """
+        self.step += 1
         try:
             outcome = self._execute(statement, text, now_ms)
         except (SqlError, DdlError) as error:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from simulator import tso
 from simulator.releases import Release
-from simulator.tidb.ddl.catalog import Catalog, Key, object_key
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, with_database
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.auto_ids import initial_counters
 from simulator.tidb.storage.locks import Locks
@@ -29,6 +29,10 @@ class Schema(NamedTuple):
     catalog: Catalog
     tables: Mapping[Key, StoredTable]
     """The tables that statements have named. Any other is empty."""
+
+    def stored(self, table: Table) -> StoredTable | None:
+        """Return a table of the catalog as it is stored; None if it is empty."""
+        return self.tables.get(object_key(table.schema, table.name))
 
 
 class Database:
@@ -104,6 +108,23 @@ class Database:
         safe_ts = self._safe_ts(ts)
         place = bisect_right(self._schemas, safe_ts, key=lambda schema: schema.ts)
         del self._schemas[: max(place - 1, 0)]
+
+    def copy(self, ts: int) -> tuple[Database, dict[TableRows, TableRows]]:
+        """Return another database with what a reader at `ts` sees, and the rows of this one with their copies."""
+        schema, rows_of = self.schema(ts), dict[TableRows, TableRows]()
+        other = Database(self.release, schema.catalog, self.seed, self._history_ms)
+        tables = {}
+        for key, stored in schema.tables.items():
+            rows_of |= {rows: rows.copy(ts) for rows in (*stored.partitions, stored.unpartitioned)}
+            partitions = tuple(rows_of[rows] for rows in stored.partitions)
+            tables[key] = StoredTable(stored.table, partitions, Ids(stored.ids.counters), rows_of[stored.unpartitioned])
+        other._schemas = [Schema(0, schema.catalog, tables)]
+        other._given_ts = other.last_ts = ts
+        return other, rows_of
+
+    def add_database(self, info: DatabaseInfo) -> None:
+        """Create a database as if it had been there from the start."""
+        self._schemas = [each._replace(catalog=with_database(each.catalog, info)) for each in self._schemas]
 
     def _safe_ts(self, ts: int, but: Transaction | None = None) -> int:
         """Return the ts that no reader is below."""

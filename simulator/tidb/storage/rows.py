@@ -8,7 +8,7 @@ their origin defaults, as TiDB does (tidb pkg/util/rowcodec, ChunkDecoder; pkg/t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from sortedcontainers import SortedDict
@@ -118,6 +118,21 @@ class TableRows:
         versions = self.rows.get(handle)
         if versions and versions[-1].image is None and versions[-1].ts <= safe_ts:
             del self.rows[handle]
+
+    def load(self, rows: Iterable[tuple[Handle, Version]]) -> None:
+        """Take rows that no other commit has written."""
+        self.rows.update((handle, [version]) for handle, version in rows)
+
+    def copy(self, ts: int) -> TableRows:
+        """Return what a reader at `ts` sees."""
+        other = TableRows()
+        other.load(self.scan(ts))
+        for index, entries in self.entries.items():
+            seen = ((key, visible(versions, ts)) for key, versions in entries.items())
+            other.entries[index] = {
+                key: [entry] for key, entry in seen if entry is not None and entry.handle is not None
+            }
+        return other
 
     def revert(self, ts: int) -> None:
         """Forget all commits after `ts`."""

@@ -7,7 +7,7 @@ transactions with REPEATABLE READ; the ts of the latter is TiDB's for-update-ts)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
@@ -170,7 +170,7 @@ class Transaction:
 
     @property
     def has_writes(self) -> bool:
-        return bool(self._rows)
+        return any(self._rows.values())
 
     def changes(self) -> list[Change]:
         """Return the net change of each key that was written: tables by their first writes, then partitions and keys.
@@ -208,6 +208,18 @@ class Transaction:
         for (rows, index), entries in self._entries.items():
             for key, owner in entries.items():
                 rows.write_entry(index, key, Entry(ts, owner), safe_ts)
+
+    def copy(self, database: Database, position: int, rows_of: Mapping[TableRows, TableRows]) -> Transaction:
+        """Return the transaction after `position` writes, on the copied rows of another database."""
+        other = Transaction(database, self.start_ts, self.pessimistic, self.explicit)
+        copies = {id(buffer): dict(buffer) for buffer in (*self._rows.values(), *self._entries.values())}
+        other._rows = {rows_of[rows]: copies[id(buffer)] for rows, buffer in self._rows.items()}
+        other._entries = {(rows_of[rows], index): copies[id(each)] for (rows, index), each in self._entries.items()}
+        other._tables = {rows_of[rows]: (database.stored(of.table), at) for rows, (of, at) in self._tables.items()}
+        other._undo = [(copies[id(buffer)], key, value) for buffer, key, value in self._undo]
+        other._savepoints = [each for each in self._savepoints if each[1] <= position]
+        other.undo(position)
+        return other
 
     def end(self) -> None:
         """Release the locks. What is in the buffer is forgotten."""

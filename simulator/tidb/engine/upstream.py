@@ -1,0 +1,161 @@
+"""A TiDB with one session as it was between two statements: what scripted SQL, truths and the API work with.
+
+An upstream never changes: executing a statement gives another one. Those of one history share their rows, whose versions
+stay readable. Executing on one that is not the last of its history works on a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.releases import Release
+from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
+from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
+from simulator.tidb.engine.session import Session
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.row_keys import handle_bytes, row_id
+from simulator.tidb.storage.rows import Handle
+from simulator.tidb.storage.tables import Cells, image_of
+from simulator.tidb.storage.transactions import Transaction
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The rows of a table in the order of TiKV. All arrays have equal length."""
+
+    table: Table
+    images: pa.Array
+    """binary row images."""
+
+    handles: pa.Array
+    """binary: the handle in TiKV's key, without the partition."""
+
+    ordinals: pa.Array
+    """int32 partition ordinals."""
+
+    row_ids: pa.Array
+    """int64: `_tidb_rowid`, or the integer of a clustered key as signed bits; null for a common handle."""
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def texts(self) -> dict[str, pa.Array]:
+        """Return the TiDB text (binary) of each visible column."""
+        return row_image.named(self.images, [column.name for column in visible_columns(self.table)])
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A TiDB at a moment."""
+
+    session: Session
+    settings: SqlSession
+    """Those of the session at this moment."""
+
+    step: int
+    """How many statements the session had executed."""
+
+    ts: int
+    """The last commit."""
+
+    writes: int | None
+    """The writes of the open transaction; None without one."""
+
+    @property
+    def database(self) -> Database:
+        return self.session.database
+
+    @property
+    def release(self) -> Release:
+        return self.database.release
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.database.schema(self.ts).catalog
+
+    @property
+    def transaction(self) -> Transaction | None:
+        """The open transaction, which may have gone on since."""
+        return self.session.transaction if self.writes is not None else None
+
+    def with_settings(self, settings: SqlSession) -> Upstream:
+        return replace(self, settings=settings)
+
+    def execute(
+        self, statement: syntax.SqlStatement, text: str, now_ms: int
+    ) -> tuple[Upstream, StatementOutcome | FailedStatement]:
+        """Execute a statement, and return the upstream after it."""
+        session = self.latest().session
+        outcome = session.execute(statement, text, now_ms)
+        return upstream_of(session), outcome
+
+    def rolled_back(self) -> Upstream:
+        """Return the upstream without the writes of its open transaction."""
+        if self.writes is None:
+            return self
+        session = self.latest().session
+        session.roll_back()
+        return upstream_of(session)
+
+    def latest(self) -> Upstream:
+        """Return this upstream as the last one of a history."""
+        if self.session.step != self.step or self.database.last_ts != self.ts:
+            return self.copy()
+        self.session.settings = self.settings
+        return self
+
+    def copy(self) -> Upstream:
+        """Return the same upstream with rows of its own."""
+        database, rows_of = self.database.copy(self.ts)
+        session = Session(database, self.settings)
+        if self.writes is not None:
+            assert self.session.transaction is not None, "it has not ended since"
+            session.transaction = self.session.transaction.copy(database, self.writes, rows_of)
+        return upstream_of(session)
+
+    def rows(self, table: Table) -> StoredRows:
+        """Return the rows of a table of the catalog, with the writes of the open transaction."""
+        stored = self.database.schema(self.ts).stored(table)
+        reader = self.transaction or Transaction(self.database, self.ts)
+        found = list(reader.scan(stored, range(len(stored.partitions)), self.ts)) if stored is not None else []
+        return stored_rows(table, found)
+
+    def create_database(self, info: DatabaseInfo) -> None:
+        """Create a database as if it had been there from the start of the history."""
+        self.database.add_database(info)
+
+
+def stored_rows(table: Table, rows: list[tuple[int, Handle, Cells]]) -> StoredRows:
+    """Return rows, given with ordinal and handle, as arrays."""
+    return StoredRows(
+        table,
+        pa.array([image_of(cells) for _, _, cells in rows], pa.binary()),
+        pa.array([handle_bytes(table, handle) for _, handle, _ in rows], pa.binary()),
+        pa.array([ordinal for ordinal, _, _ in rows], pa.int32()),
+        pa.array([row_id(handle) for _, handle, _ in rows], pa.int64()),
+    )
+
+
+def upstream_of(session: Session) -> Upstream:
+    """Return the present of a session."""
+    transaction = session.transaction
+    return Upstream(
+        session,
+        session.settings,
+        session.step,
+        session.database.last_ts,
+        None if transaction is None else transaction.position,
+    )
+
+
+def new_upstream(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
+    """Return a TiDB before its first statement, with the database `test` unless a catalog is given."""
+    if catalog is None:
+        catalog = with_database(Catalog(policies=frozenset()), DatabaseInfo("test"))
+    return upstream_of(Session(Database(release, catalog, seed)))
