@@ -97,17 +97,15 @@ class Upstream:
 
     def rolled_back(self) -> Upstream:
         """Return the upstream without the writes of its open transaction."""
-        if self.writes is None:
-            return self
-        session = self.latest().session
-        session.roll_back()
-        return upstream_of(session)
+        return replace(self, writes=None)
 
     def latest(self) -> Upstream:
         """Return this upstream as the last one of a history."""
         if self.session.step != self.step or self.database.last_ts != self.ts:
             return self.copy()
         self.session.settings = self.settings
+        if self.writes is None:
+            self.session.roll_back()
         return self
 
     def copy(self) -> Upstream:
