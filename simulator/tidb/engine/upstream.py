@@ -17,11 +17,12 @@ from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, with_database
 from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.engine.session import Session
 from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.storage.database import Database
-from simulator.tidb.storage.row_keys import handle_bytes, row_id
-from simulator.tidb.storage.rows import Handle
-from simulator.tidb.storage.tables import Cells, image_of
+from simulator.tidb.storage.row_keys import entry_keys, handle_bytes, handle_of, row_id
+from simulator.tidb.storage.rows import Entry, Handle, Version
+from simulator.tidb.storage.tables import Cells, cells_of, image_of, layout_of
 from simulator.tidb.storage.transactions import Transaction
 
 
@@ -123,6 +124,24 @@ class Upstream:
         reader = self.transaction or Transaction(self.database, self.ts)
         found = list(reader.scan(stored, range(len(stored.partitions)), self.ts)) if stored is not None else []
         return stored_rows(table, found)
+
+    def load(self, table: Table, images: pa.Array, row_ids: pa.Array, counters: Counters) -> None:
+        """Take rows of a table as if they had been there from the start of the history, given their images, row ids (null
+        for a common handle), and the ids that the table has given."""
+        stored = self.database.stored(table)
+        layout, ordinal_of, keys = layout_of(table), partition_of(table), entry_keys(table)
+        rows: list[list[tuple[Handle, Version]]] = [[] for _ in stored.partitions]
+        for image, number in zip(images.to_pylist(), row_ids.to_pylist(), strict=True):
+            cells = cells_of(image)
+            ordinal, handle = ordinal_of(cells) or 0, handle_of(table)(cells) if table.clustered else number
+            rows[ordinal].append((handle, Version(0, image, layout)))
+            for key in keys:
+                entry = key.of(cells)
+                if entry is not None:
+                    stored.partitions[ordinal].write_entry(key.index_id, entry, Entry(0, handle), 0)
+        for part, found in zip(stored.partitions, rows, strict=True):
+            part.load(found)
+        stored.ids.counters = counters
 
     def create_database(self, info: DatabaseInfo) -> None:
         """Create a database as if it had been there from the start of the history."""

@@ -61,12 +61,14 @@ class Database:
 
     def stored(self, table: Table) -> StoredTable:
         """Return a table of the present catalog as it is stored."""
-        schema = self._schemas[-1]
         key = object_key(table.schema, table.name)
-        stored = schema.tables.get(key)
+        stored = self._schemas[-1].tables.get(key)
         if stored is None or stored.table is not table:
             stored = new_table(table) if stored is None else redefined(stored, table)
-            self._schemas[-1] = schema._replace(tables={**schema.tables, key: stored})
+            self._schemas = [
+                each._replace(tables={**each.tables, key: stored}) if each.catalog.tables.get(key) is table else each
+                for each in self._schemas
+            ]
         return stored
 
     def next_ts(self, now_ms: int) -> int:

@@ -16,7 +16,7 @@ from simulator.tidb.collations.compare import has_weights, pads_spaces
 from simulator.tidb.keys import encode_index_column
 from simulator.tidb.model.table import IndexColumn, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_text
-from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name
+from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name, is_array
 from simulator.tidb.storage.rows import Handle
 from simulator.tidb.storage.tables import Cells
 
@@ -123,6 +123,19 @@ def handle_of(table: Table) -> Callable[[Cells], Handle]:
 
 
 @cached_by_table
+def entry_keys(table: Table) -> tuple[RowKey, ...]:
+    """Return the unique keys that have entries, in the order of the table's indexes: all but the handle and those of
+    arrays."""
+    return tuple(
+        RowKey(
+            index.id, "PRIMARY" if index.primary else index.name, tuple(part_of(table, part) for part in index.columns)
+        )
+        for index in table.indexes
+        if index.unique and not (index.primary and table.clustered) and not any(map(is_array, index.columns))
+    )
+
+
+@cached_by_table
 def is_unsigned_handle(table: Table) -> bool:
     """Return whether the handles are unsigned integers."""
     name = row_id_column(table)
@@ -133,6 +146,7 @@ def handle_bytes(table: Table, handle: Handle) -> bytes:
     """Return a handle as TiKV's key has it behind the table's prefix, in the order of handles."""
     if isinstance(handle, bytes):
         return handle
+    assert isinstance(handle, int)
     return handle.to_bytes(8, "big") if is_unsigned_handle(table) else (handle + SIGN).to_bytes(8, "big")
 
 
@@ -140,4 +154,5 @@ def row_id(handle: Handle) -> int | None:
     """Return the integer of a handle as 64 signed bits; None for a handle of several columns."""
     if isinstance(handle, bytes):
         return None
+    assert isinstance(handle, int)
     return handle - (1 << 64) if handle >= SIGN else handle

@@ -53,7 +53,7 @@ class RowReader:
     def cells(self, version: Version) -> Cells:
         """Return the cells of a row."""
         assert version.image is not None, "a deleted row has none"
-        cells: Cells = [None if cell == NULL_BYTES else cell for cell in version.image.split(SEPARATOR_BYTES)]
+        cells = cells_of(version.image)
         if version.layout is self._layout or version.layout == self._layout:
             return cells
         places = self._places.get(version.layout) or self._placed(version.layout)
@@ -73,3 +73,8 @@ class RowReader:
 def image_of(cells: Cells) -> bytes:
     """Return the image of a row."""
     return SEPARATOR_BYTES.join([NULL_BYTES if cell is None else cell for cell in cells])
+
+
+def cells_of(image: bytes) -> Cells:
+    """Return the cells of a row."""
+    return [None if cell == NULL_BYTES else cell for cell in image.split(SEPARATOR_BYTES)]
