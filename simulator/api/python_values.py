@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from simulator.columns.cells import unescaped
+from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.sql_engine.storage.state import ResultSet, StatementOutcome
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,11 @@ def result_of(outcome: StatementOutcome) -> Result:
     result = outcome.result
     if result is None:
         return Result((), (), outcome.affected, outcome.warnings)
-    columns = [_texts(result, number) for number in range(len(result.columns))]
-    names = tuple(column.name for column in result.columns)
-    return Result(names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
-
-
-def _texts(result: ResultSet, number: int) -> list[str | bytes | None]:
-    texts = result.rows.column(number).to_pylist()
-    if result.columns[number].binary:
-        return list(texts)
-    return [None if text is None else as_text(text) for text in texts]
+    binary = [column.binary for column in result.columns]
+    rows = tuple(
+        tuple(
+            value if value is None or is_bytes else as_text(value) for value, is_bytes in zip(row, binary, strict=True)
+        )
+        for row in result.rows
+    )
+    return Result(tuple(column.name for column in result.columns), rows, outcome.affected, outcome.warnings)

@@ -42,6 +42,8 @@ from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.codecs import Schema
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
@@ -49,8 +51,6 @@ from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import error_number, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.session_functions import server_version
 from simulator.tidb.sql_engine.storage.row_keys import column_cells
-from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
-from simulator.tidb.sql_engine.storage.state import StatementOutcome, Upstream
 from simulator.tidb.syntax.session import Use
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth import in_process
@@ -136,7 +136,7 @@ class TiCDC:
         which TiCDC stops is executed, too: SqlError 1105 says so, and refuses each later commit.
         """
         result = Result()
-        for statement in split_script(sql, self._open().upstream().session.sql_mode):
+        for statement in split_script(sql, self._open().upstream().settings.sql_mode):
             result = result_of(self._executed(statement.text))
         return result
 
@@ -260,7 +260,7 @@ class TiCDC:
         missing table.
         """
         upstream, definition = self._table(table)
-        texts = column_arrays(table_rows(upstream, definition).cells)
+        texts = upstream.rows(definition).texts()
         columns = {
             column.name: python_values(column.type, column_cells(definition, column, texts))
             for column in definition.columns
@@ -419,7 +419,7 @@ class TiCDC:
     def _table(self, name: str) -> tuple[Upstream, Table]:
         live = self._open()
         schema, dot, table = name.rpartition(".")
-        schema = schema if dot else live.upstream().session.database
+        schema = schema if dot else live.upstream().settings.database
         definition = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
         if definition is None:
             raise sql_error(1146, schema, table)
@@ -474,7 +474,7 @@ def _as_sql_error() -> Iterator[None]:
 
 def _database_of(text: str, live: OpenChangefeed) -> str:
     """Return the database that CREATE TABLE or USE names; else an empty text."""
-    statement = parse_sql(text, live.upstream().session.sql_mode)
+    statement = parse_sql(text, live.upstream().settings.sql_mode)
     if isinstance(statement, CreateTable):
         return statement.schema
     return statement.database if isinstance(statement, Use) else ""

@@ -130,7 +130,7 @@ class Shell:
 
     @property
     def _sql_mode(self) -> frozenset[str]:
-        return self._ticdc.open_changefeed.upstream().session.sql_mode
+        return self._ticdc.open_changefeed.upstream().settings.sql_mode
 
     def _is_whole(self, text: str) -> bool:
         return is_whole(text, self._sql_mode)

@@ -30,9 +30,9 @@ from simulator.sinks.memory import Message
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import is_binary
-from simulator.tidb.sql_engine.storage.state import Upstream
 
 Read = Callable[[Message], tuple[Event, ...]]
 """Returns the events of a message."""
@@ -292,12 +292,12 @@ def _row_failures(what: str, name: str, expected: Sequence[str], state: Snapshot
     if place not in state.catalog.tables:
         yield f"{what}: there is no such table"
         return
-    stored = state.rows.get(place)
-    events = _row_texts(visible_columns(state.catalog.tables[place]), stored.cells) if stored else []
+    table = state.catalog.tables[place]
+    events = _row_texts(visible_columns(table), state.rows(table).texts())
     yield from _diff(what, expected, _align(expected, sorted(events), _same_columns))
 
 
-def _row_texts(columns: Sequence[Column], cells: pa.Table) -> list[str]:
+def _row_texts(columns: Sequence[Column], cells: Mapping[str, pa.Array]) -> list[str]:
     """Return each row as `a=1 b=NULL`."""
     texts = [
         [f"{value_text(column.name)}={_cell_text(cell, column)}" for cell in cells[column.name].to_pylist()]

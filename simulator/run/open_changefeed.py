@@ -41,13 +41,8 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import changefeed_rules
 from simulator.tidb.ddl.catalog import DatabaseInfo, with_database
-from simulator.tidb.sql_engine.storage.state import (
-    CommittedTransaction,
-    CompletedDdl,
-    FailedStatement,
-    StatementOutcome,
-    Upstream,
-)
+from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.upstream import Upstream
 
 JOINED = 256
 """Results of steps that are merged into one: a tiny Arrow batch costs 20 times its payload."""
@@ -174,13 +169,7 @@ class OpenChangefeed:
             raise outcome.error
         return outcome
 
-    def send_events(
-        self,
-        events: Sequence[CommittedTransaction | CompletedDdl],
-        upstream: Upstream,
-        now_ms: int,
-        prompt: bool = True,
-    ) -> int:
+    def send_events(self, events: Sequence[Event], upstream: Upstream, now_ms: int, prompt: bool = True) -> int:
         """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
 
         They commit at `now_ms` or later; `upstream` is the state after them. Unless `prompt`, their messages may wait
@@ -211,9 +200,7 @@ class OpenChangefeed:
             raise
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
-    def skip_events(
-        self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
-    ) -> None:
+    def skip_events(self, events: Sequence[Event], upstream: Upstream, now_ms: int) -> None:
         """Like `send_events`, but send nothing: an earlier changefeed has sent these events."""
         self.deliver()
         try:
@@ -223,9 +210,7 @@ class OpenChangefeed:
         self._note((self.position, behind), (result,))
         self._resolved_ms = behind.now_ms - 1
 
-    def _applied(
-        self, events: Sequence[CommittedTransaction | CompletedDdl], upstream: Upstream, now_ms: int
-    ) -> tuple[RunPosition, StepResult, int]:
+    def _applied(self, events: Sequence[Event], upstream: Upstream, now_ms: int) -> tuple[RunPosition, StepResult, int]:
         """Return the position after events, their result, and the millisecond of the last one. Raises ChangefeedStopped."""
         before, stop = with_upstream(self.position, self._context).not_before(now_ms), None
         try:
@@ -233,7 +218,7 @@ class OpenChangefeed:
         except ChangefeedStopped as error:
             stop, behind, result = error, error.behind, error.result
         last_ms = behind.now_ms
-        behind = replace(behind, state=upstream, catalog=upstream.catalog, session=upstream.session).passed(1)
+        behind = replace(behind, state=upstream, catalog=upstream.catalog, session=upstream.settings).passed(1)
         if stop is not None:
             raise ChangefeedStopped(stop, behind, result)
         return behind, result, last_ms
@@ -289,14 +274,14 @@ class OpenChangefeed:
     def create_database(self, database: DatabaseInfo) -> None:
         """Create a database as if it existed from the start: no statement is sent for it."""
         self.deliver()
-        upstream = self.upstream()
-        catalog = with_database(upstream.catalog, database)
+        first = self._cursors[0]
         position = with_upstream(self.position, self._context)
-        self.position = replace(position, catalog=catalog, state=replace(upstream, catalog=catalog))
-        first = with_upstream(self._cursors[0], self._context)
-        assert isinstance(first.state, Upstream)
-        known = with_database(first.catalog, database)
-        self._cursors[0] = replace(first, catalog=known, state=replace(first.state, catalog=known))
+        assert isinstance(position.state, Upstream)
+        position.state.create_database(database)
+        self.position = replace(position, catalog=with_database(position.catalog, database))
+        if first.state is None:
+            first = replace(first, state=position.state.at_start(), unread=position.unread)
+        self._cursors[0] = replace(first, catalog=with_database(first.catalog, database))
 
     def played(self) -> Plan:
         """Return one plan of all steps so far, for the rows that a consumer holds at a watermark."""

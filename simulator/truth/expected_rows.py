@@ -25,9 +25,8 @@ from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.state import Upstream
 from simulator.truth.between_snapshots import BetweenSnapshots, between_snapshots
 from simulator.truth.filtered_rows import apply_sent
 
@@ -190,7 +189,7 @@ def _rows_at_position(position: RunPosition, places: frozenset[Key]) -> Expected
     state, unread = position.state, position.unread
     if state is None:
         return ExpectedRows((), ())
-    snapshot = as_snapshot(rollback(state), unread) if isinstance(state, Upstream) else state
+    snapshot = as_snapshot(state.rolled_back(), unread) if isinstance(state, Upstream) else state
     entries = {object_key(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
     ordered = sorted(place for place in places if place in entries)
     definitions = [position.catalog.tables.get(place, entries[place].table) for place in ordered]

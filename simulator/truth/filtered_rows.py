@@ -22,7 +22,7 @@ from simulator.run.plan import Plan
 from simulator.run.plan.snapshot_pairs import renamed_tables
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import PlanContext, RunPosition
-from simulator.run.plan.upstream_rows import still_unread, with_rows
+from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.steps.ddl_versions import is_replicated
 from simulator.run.steps.sql import with_upstream
 from simulator.ticdc import key_bytes, split
@@ -31,10 +31,9 @@ from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Key, object_key
+from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.sql_engine.execute import execute
-from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.state import FailedStatement, StoredRows, Upstream
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import CreateTable
 from simulator.truth.between_snapshots import rules_of
@@ -59,7 +58,7 @@ def apply_sent(position: RunPosition, plan: Plan, rules: ChangefeedRules, after:
     upstream = position.state
     assert isinstance(upstream, Upstream)
     known = frozenset(place for place, table in upstream.catalog.tables.items() if is_replicated(table, rules))
-    done = ConsumerState(replace(position, state=rollback(upstream)), known)
+    done = ConsumerState(replace(position, state=upstream.rolled_back().copy()), known)
     changes = sent_changes(plan, after, until)
     for jobs in statements(plan, after, until):
         ahead = int(np.searchsorted(ints(changes, "commit_ts"), jobs[0].commit_ts))
@@ -107,9 +106,9 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
     position = consumer.position
     upstream = position.state
     assert isinstance(upstream, Upstream)
-    upstream, unread = with_rows(position, upstream, applied.statement)
-    upstream = replace(upstream, session=replace(upstream.session, database=applied.pending.database))
-    outcome = execute(applied.statement, applied.pending.text, upstream, tso.physical(jobs[0].commit_ts))
+    unread = read_rows(position, upstream, applied.statement)
+    upstream = upstream.with_settings(replace(upstream.settings, database=applied.pending.database))
+    after, outcome = upstream.execute(applied.statement, applied.pending.text, tso.physical(jobs[0].commit_ts))
     if isinstance(outcome, FailedStatement):
         if is_filtered:
             return consumer
@@ -117,7 +116,6 @@ def _apply_statement(consumer: ConsumerState, jobs: list[EmittedJob], rules: Cha
             f"no truth after {shortened(applied.pending.text)!r}: a consumer that never got what event filters keep back "
             f"refuses it: {outcome.error}"
         )
-    after = outcome.upstream
     return ConsumerState(
         replace(position, state=after, catalog=after.catalog, unread=still_unread(unread, after.catalog)),
         _known(consumer.known, jobs, after),
@@ -174,29 +172,20 @@ def _apply_table_changes(consumer: ConsumerState, place: Key, sent: Table, chang
             f"no truth of {sent.schema}.{sent.name}: its rows are sent, and event filters keep back a statement "
             "without which a consumer cannot take them"
         )
-    upstream, unread = with_rows(position, upstream, TableName(table.schema, table.name))
-    stored = upstream.rows.get(place)
-    now = (
-        row_image.pack([stored.cells[name].combine_chunks() for name in _names(table)])
-        if stored
-        else pa.array([], pa.binary())
-    )
-    images = (_upsert if handle_key(table) else _count_rows)(table, now, changes)
-    rows = {**upstream.rows, place: _stored(table, images)}
-    return replace(consumer, position=replace(position, state=replace(upstream, rows=rows), unread=unread))
+    unread = read_rows(position, upstream, TableName(table.schema, table.name))
+    images = (_upsert if handle_key(table) else _count_rows)(table, upstream.rows(table).images, changes)
+    upstream.load(table, images, _row_ids(table, images))
+    return replace(consumer, position=replace(position, unread=unread))
 
 
 def _names(table: Table) -> list[str]:
     return [column.name for column in visible_columns(table)]
 
 
-def _stored(table: Table, images: pa.Array) -> StoredRows:
-    cells = pa.table(row_image.named(images, _names(table)))
+def _row_ids(table: Table, images: pa.Array) -> pa.Array:
     if handle_key(table):
-        row_ids = key_bytes.row_ids(table, _handles(table, images), 0)
-    else:
-        row_ids = pa.array(np.arange(1, len(images) + 1))
-    return StoredRows(table, cells, row_ids)
+        return key_bytes.row_ids(table, _handles(table, images), 0)
+    return pa.array(np.arange(1, len(images) + 1))
 
 
 def _handles(table: Table, images: pa.Array) -> pa.Array:

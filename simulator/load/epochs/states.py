@@ -15,8 +15,8 @@ from simulator.sources.generate.values.table_values import TableValues
 from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import dispatch
 from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 
 @dataclass(frozen=True)

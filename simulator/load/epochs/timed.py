@@ -23,9 +23,9 @@ from simulator.sources.generate.values.generators import Reference, Template
 from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules, check_expressions
 from simulator.tidb.ddl.catalog import Catalog, object_key
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Name, Table
 from simulator.tidb.sql_engine.storage.row_keys import UniqueKey, columns_by_name, unique_keys
-from simulator.tidb.sql_engine.storage.state import Upstream
 
 
 def play_timed(
@@ -84,8 +84,8 @@ def _using(position: RunPosition, database: str) -> RunPosition:
     """Return the position with a current database."""
     upstream = position.state
     assert isinstance(upstream, Upstream), "the tables were created"
-    upstream = replace(upstream, session=replace(upstream.session, database=database))
-    return replace(position, state=upstream, session=upstream.session)
+    settings = replace(upstream.settings, database=database)
+    return replace(position, state=upstream.with_settings(settings), session=settings)
 
 
 def _follow(names: Sequence[Name], jobs: Sequence[EmittedJob]) -> tuple[Name, ...]:

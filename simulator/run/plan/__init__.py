@@ -30,8 +30,8 @@ from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, changefeed_rules, check_expressions
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.sql_engine.storage.state import Upstream
 
 
 @dataclass(frozen=True)

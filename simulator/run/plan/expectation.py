@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.sources.snapshots import Snapshot
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.engine.upstream import Upstream
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, Ta
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, object_key
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.storage.auto_ids import counters_after
-from simulator.tidb.sql_engine.storage.state import StoredRows, Upstream
 from simulator.tidb.syntax.ddl import DropTable
 from simulator.tidb.syntax.definitions import TableName
 
@@ -36,7 +36,7 @@ def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
     """Return all tables of the upstream as a snapshot; unread tables stay in their files."""
     files = {object_key(entry.table.schema, entry.table.name): entry for entry in unread.tables} if unread else {}
     tables = (
-        files[name] if name in files else SnapshotTable(table, {}, _cells(upstream.rows.get(name)))
+        files[name] if name in files else SnapshotTable(table, {}, _cells(upstream, table))
         for name, table in upstream.catalog.tables.items()
     )
     ordered = sorted(tables, key=lambda entry: (entry.table.schema, entry.table.name))
@@ -49,25 +49,26 @@ def as_snapshot(upstream: Upstream, unread: Snapshot | None) -> Snapshot:
     )
 
 
-def _cells(rows: StoredRows | None) -> pa.Table | None:
-    return rows.cells if rows is not None and rows.cells.num_rows else None
+def _cells(upstream: Upstream, table: Table) -> pa.Table | None:
+    rows = upstream.rows(table)
+    return pa.table(rows.texts()) if len(rows) else None
 
 
-def with_rows(position: RunPosition, upstream: Upstream, statement: object) -> tuple[Upstream, Snapshot | None]:
-    """Return the upstream with the rows that a statement may need, and the tables that are still unread.
+def read_rows(position: RunPosition, upstream: Upstream, statement: object) -> Snapshot | None:
+    """Read the rows that a statement may need into the upstream, and return the tables that are still unread.
 
     Raises SnapshotError for unreadable files, and UserError for a table that is too large.
     """
     if position.unread is None or isinstance(statement, DropTable):
-        return upstream, position.unread
+        return position.unread
     unread = {object_key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
     wanted = _related_tables(table_names(statement, upstream.session.database), upstream.catalog)
     entries = {name: unread.pop(name) for name in wanted if name in unread}
     if not entries:
-        return upstream, position.unread
-    tables = upstream.catalog.tables
-    read = {name: _read(entry, tables[name], position.unread) for name, entry in entries.items()}
-    return replace(upstream, rows={**upstream.rows, **read}), replace(position.unread, tables=tuple(unread.values()))
+        return position.unread
+    for name, entry in entries.items():
+        _read(entry, upstream.catalog.tables[name], position.unread, upstream)
+    return replace(position.unread, tables=tuple(unread.values()))
 
 
 def still_unread(unread: Snapshot | None, catalog: Catalog) -> Snapshot | None:
@@ -118,8 +119,8 @@ def _children(parent: Key, tables: Mapping[Key, Table]) -> Iterator[Key]:
     )
 
 
-def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
-    """Read the rows of a table, in the order of their files."""
+def _read(entry: SnapshotTable, table: Table, of: Snapshot, upstream: Upstream) -> None:
+    """Read the rows of a table, in the order of their files. The upstream has had them from the start."""
     scan = TableScan(entry, PlacedTable(table, _ordinals(table)), of.csv)
     if (size := replace(of, tables=(entry,)).size) > MOST_BYTES:
         raise UserError(
@@ -127,15 +128,13 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
             f"it names in memory: at most {MOST_BYTES / 1e6:,.0f} MB of one are accepted"
         )
     batches = [batch for pieces in snapshots.divide_into_tasks([scan]) for batch in snapshots.state_batches(pieces)]
-    names = [column.name for column in visible_columns(table)]
     image = pa.chunked_array([batch["image"] for batch in batches], pa.binary()).combine_chunks()
     handle = pa.chunked_array([batch["handle"] for batch in batches], pa.binary()).combine_chunks()
     if handle_key(table):
         row_ids = key_bytes.row_ids(table, handle, 0)
     else:
         row_ids = pa.array(np.arange(1, len(image) + 1))
-    cells = pa.table(row_image.named(image, names))
-    return StoredRows(table, cells, row_ids, counters_after(table, _last(row_ids), _last_auto(table, image)))
+    upstream.load(table, image, row_ids, counters_after(table, _last(row_ids), _last_auto(table, image)))
 
 
 def _ordinals(table: Table) -> tuple[int, ...]:

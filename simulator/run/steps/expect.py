@@ -28,8 +28,9 @@ from simulator.run.plan.step import PlanContext, RunPosition, StepResult
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import execute_statement
 from simulator.settings import TEXT, TEXTS, to_text
+from simulator.tidb.engine.outcome import FailedStatement
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")
@@ -50,6 +51,8 @@ class ExpectStep:
 
 def _raised(sql: str, position: RunPosition, context: PlanContext) -> tuple[int, str] | None:
     """Return the error of a statement that is run on a copy of the state; None if it succeeds."""
+    if isinstance(position.state, Upstream):
+        position = replace(position, state=position.state.copy())
     try:
         outcome = execute_statement(sql, position, replace(context, versions=deepcopy(context.versions)))[2]
     except (SqlError, DdlError) as error:

@@ -23,8 +23,8 @@ from simulator.run.steps.sql import execute_statement
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import CODECS, RowChanges
 from simulator.ticdc.dispatch import TopicGrowth
+from simulator.tidb.engine.outcome import FailedStatement
 from simulator.tidb.restore.names import quote_name
-from simulator.tidb.sql_engine.storage.state import FailedStatement
 
 TRIES = 12
 FIRST = 30

@@ -23,7 +23,7 @@ from simulator.errors import DdlError, SqlError, UserError, printable, shortened
 from simulator.files import location_beside, read_content
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.step import ChangefeedStopped, PlanContext, RunPosition, StepResult
-from simulator.run.plan.upstream_rows import still_unread, with_rows
+from simulator.run.plan.upstream_rows import read_rows, still_unread
 from simulator.run.steps.ddl_versions import apply_ddl
 from simulator.run.steps.inside_fault import INSIDE_KEY, with_fault
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
@@ -33,23 +33,15 @@ from simulator.sources.snapshots.text_format import text_format
 from simulator.ticdc.older_rows import filled_images
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.time_zone import zone_of_rows
+from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome, TableChanges
+from simulator.tidb.engine.session_statements import resolve_execute
+from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.model.sql_modes import READING_MODES
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.execute import execute, new_upstream
-from simulator.tidb.sql_engine.session_statements import resolve_execute
 from simulator.tidb.sql_engine.sessions.session_variables import parse_sql_mode
-from simulator.tidb.sql_engine.sessions.transactions import rollback
-from simulator.tidb.sql_engine.storage.state import (
-    DEFAULT_SQL_MODE,
-    CommittedTransaction,
-    CompletedDdl,
-    FailedStatement,
-    StatementOutcome,
-    TableChanges,
-    Upstream,
-)
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE
 from simulator.tidb.syntax import session as syntax
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.expressions import Literal
@@ -137,11 +129,10 @@ class SqlStep:
         """Roll an open transaction back, as TiDB does when a client disconnects."""
         upstream = position.state
         assert isinstance(upstream, Upstream)
-        if upstream.transaction is None:
+        if upstream.writes is None:
             return position, ()
         note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
-        left = bool(upstream.transaction.writes)
-        return replace(position, state=rollback(upstream)), (note,) * left
+        return replace(position, state=upstream.rolled_back()), (note,) * bool(upstream.writes)
 
 
 def execute_statement(
@@ -155,22 +146,22 @@ def execute_statement(
     position = with_upstream(position, context)
     upstream = position.state
     assert isinstance(upstream, Upstream)
-    statement = _read(text, upstream.session.sql_mode - DEFAULT_MODES)
+    statement = _read(text, upstream.settings.sql_mode - DEFAULT_MODES)
     if statement is None:
-        return position, StepResult(), StatementOutcome(upstream)
-    statement, text = resolve_execute(statement, text, upstream)
-    upstream, unread = with_rows(position, upstream, statement)
-    outcome = execute(statement, text, upstream, position.now_ms)
-    stop, after = None, outcome.upstream
+        return position, StepResult(), StatementOutcome()
+    statement, text = resolve_execute(statement, text, upstream.settings)
+    unread = read_rows(position, upstream, statement)
+    after, outcome = upstream.execute(statement, text, position.now_ms)
+    stop = None
     try:
         behind, result = apply_events(outcome.events, position, context, origin, job_logical)
     except ChangefeedStopped as error:
         stop, behind, result = error, error.behind, error.result
     ended = outcome.events or not (
-        isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.transaction is not None
+        isinstance(outcome, FailedStatement) or isinstance(statement, SessionStatement) or after.writes is not None
     )
     behind = replace(
-        behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog)
+        behind, state=after, catalog=after.catalog, session=after.settings, unread=still_unread(unread, after.catalog)
     )
     behind = behind.passed(1) if ended else behind
     if stop is not None:
@@ -179,7 +170,7 @@ def execute_statement(
 
 
 def apply_events(
-    events: tuple[CommittedTransaction | CompletedDdl, ...],
+    events: tuple[Event, ...],
     position: RunPosition,
     context: PlanContext,
     origin: str,
@@ -245,13 +236,9 @@ def with_upstream(position: RunPosition, context: PlanContext) -> RunPosition:
     """Return the position with an upstream as its state: that of the snapshot before, or of a new TiDB."""
     if isinstance(position.state, Upstream):
         return position
-    release = context.rules.release
-    if position.state is None:
-        upstream = new_upstream(release, seed=context.seed)
-    else:
-        upstream = new_upstream(release, position.catalog, context.seed)
-    session = position.session or replace(upstream.session, database=FIRST_DATABASE)
-    upstream = replace(upstream, session=session)
+    catalog = None if position.state is None else position.catalog
+    upstream = new_upstream(context.rules.release, catalog, context.seed)
+    upstream = upstream.with_settings(position.session or replace(upstream.settings, database=FIRST_DATABASE))
     return replace(position, state=upstream, catalog=upstream.catalog, unread=position.state)
 
 

@@ -100,6 +100,10 @@ class Upstream:
         """Return the upstream without the writes of its open transaction."""
         return replace(self, writes=None)
 
+    def at_start(self) -> Upstream:
+        """Return the upstream at the start of its history."""
+        return replace(self, step=-1, ts=0, writes=None)
+
     def latest(self) -> Upstream:
         """Return this upstream as the last one of a history."""
         if self.session.step != self.step or self.database.last_ts != self.ts:
@@ -125,10 +129,10 @@ class Upstream:
         found = list(reader.scan(stored, range(len(stored.partitions)), self.ts)) if stored is not None else []
         return stored_rows(table, found)
 
-    def load(self, table: Table, images: pa.Array, row_ids: pa.Array, counters: Counters) -> None:
-        """Take rows of a table as if they had been there from the start of the history, given their images, row ids (null
-        for a common handle), and the ids that the table has given."""
-        stored = self.database.stored(table)
+    def load(self, table: Table, images: pa.Array, row_ids: pa.Array, counters: Counters | None = None) -> None:
+        """Take rows as those of a table from the start of the history, given their images, row ids (null for a common
+        handle), and the ids that the table has given."""
+        stored = self.database.emptied(table)
         layout, ordinal_of, keys = layout_of(table), partition_of(table), entry_keys(table)
         rows: list[list[tuple[Handle, Version]]] = [[] for _ in stored.partitions]
         for image, number in zip(images.to_pylist(), row_ids.to_pylist(), strict=True):
@@ -141,7 +145,8 @@ class Upstream:
                     stored.partitions[ordinal].write_entry(key.index_id, entry, Entry(0, handle), 0)
         for part, found in zip(stored.partitions, rows, strict=True):
             part.load(found)
-        stored.ids.counters = counters
+        if counters is not None:
+            stored.ids.counters = counters
 
     def create_database(self, info: DatabaseInfo) -> None:
         """Create a database as if it had been there from the start of the history."""

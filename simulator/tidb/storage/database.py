@@ -65,11 +65,22 @@ class Database:
         stored = self._schemas[-1].tables.get(key)
         if stored is None or stored.table is not table:
             stored = new_table(table) if stored is None else redefined(stored, table)
-            self._schemas = [
-                each._replace(tables={**each.tables, key: stored}) if each.catalog.tables.get(key) is table else each
-                for each in self._schemas
-            ]
+            self._store(key, stored)
         return stored
+
+    def emptied(self, table: Table) -> StoredTable:
+        """Return a table of the present catalog without its rows, which it never had."""
+        stored = new_table(table)
+        self._store(object_key(table.schema, table.name), stored)
+        return stored
+
+    def _store(self, key: Key, stored: StoredTable) -> None:
+        """Store a table for all readers that know its definition."""
+        table = stored.table
+        self._schemas = [
+            each._replace(tables={**each.tables, key: stored}) if each.catalog.tables.get(key) is table else each
+            for each in self._schemas
+        ]
 
     def next_ts(self, now_ms: int) -> int:
         """Return a ts at a millisecond, above all that were given."""

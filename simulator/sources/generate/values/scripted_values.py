@@ -24,11 +24,10 @@ from simulator.sources.generate.values.draws import seed_of
 from simulator.sources.generate.values.probe_rows import ProbeTimes
 from simulator.sources.generate.values.recipes import ColumnRandom, Recipe
 from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.model.table import Column, ForeignKey, Table
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.sql_engine.storage.row_keys import columns_by_name, unique_keys
-from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
-from simulator.tidb.sql_engine.storage.state import Upstream
 
 Draw: TypeAlias = Callable[[int], pa.Array]
 """Return that many values in the form of `upstream.assign`; each call continues where the last one ended."""
@@ -136,7 +135,7 @@ def _draw(
         return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
     if not counted or isinstance(values, generators.ValueChoice):
         return _nullable(_chosen(column, values, seed, dice), generator, table, column, seed, salt)
-    first = _first(column_arrays(table_rows(upstream, table).cells)[column.name].cast(pa.string()), kind)
+    first = _first(upstream.rows(table).texts()[column.name].cast(pa.string()), kind)
     if isinstance(values, generators.Range) and isinstance(values.least, int) and isinstance(first, int):
         first = max(first, values.least)
     step = _stepping(first)
@@ -204,11 +203,11 @@ def _referred(values: generators.Reference, upstream: Upstream, numbers: np.rand
     known = columns_by_name(parent)
     if values.column.lower() not in known:
         raise UserError(f"reference: {name} has no column {values.column!r}.{did_you_mean(values.column, list(known))}")
-    stored = table_rows(upstream, parent)
-    if not stored.cells.num_rows:
+    stored = upstream.rows(parent)
+    if not len(stored):
         raise UserError(f"reference: {name} has no rows")
     column = known[values.column.lower()]
-    return _from(as_given(column, column_arrays(stored.cells)[column.name]), numbers)
+    return _from(as_given(column, stored.texts()[column.name]), numbers)
 
 
 def _first(there: pa.Array, kind: str) -> int | date:
@@ -248,15 +247,15 @@ def _of_parents(
     parent = upstream.catalog.tables.get(object_key(foreign.schema, foreign.table))
     if not columns or parent is None:
         return {}
-    stored = table_rows(upstream, parent)
+    stored = upstream.rows(parent)
     known = columns_by_name(parent)
     itself = object_key(parent.schema, parent.name) == object_key(table.schema, table.name)
-    if itself or not stored.cells.num_rows:
+    if itself or not len(stored):
         bound = [name for name in columns if columns_by_name(table)[name.lower()].not_null]
         if bound and not itself:
             raise UserError(f"column {bound[0]!r} refers to {parent.schema}.{parent.name}, which has no rows")
         return {name: lambda count: pa.nulls(count, pa.string()) for name in columns if name not in bound}
-    texts, state = column_arrays(stored.cells), numbers.integers(1 << 62)
+    texts, state = stored.texts(), numbers.integers(1 << 62)
 
     def of(name: str) -> Draw:
         values = texts[known[name.lower()].name]
