@@ -20,14 +20,12 @@ from simulator.tidb.exprs.casts import cast
 from simulator.tidb.exprs.choices import case_value
 from simulator.tidb.exprs.collations import derive_collation, function_collation, value_collation, with_collation
 from simulator.tidb.exprs.comparisons import OPERATORS, between, comparison, of_today, one_of
-from simulator.tidb.exprs.context import Context
-from simulator.tidb.exprs.conversions import as_boolean, as_text, is_true, negated
+from simulator.tidb.exprs.conversions import as_boolean, as_text, is_true, junction, negated
 from simulator.tidb.exprs.expression import (
     CONNECTION_COLLATION,
     MOMENT_KINDS,
     Evaluate,
     Expression,
-    Row,
     boolean,
     fixed,
     null,
@@ -132,23 +130,6 @@ def _binary(node: syntax.Binary, scope: Scope) -> Expression:
                 value, others = of_today(value), [of_today(other) for other in others]
             value = functools.reduce(lambda one, other: _joined(operator, one, other, scope), others, value)
     return value
-
-
-def junction(operator: str, parts: Sequence[Evaluate]) -> Evaluate:
-    """Return AND or OR of conditions. Those behind one that decides are not evaluated."""
-    decides = operator == "OR"
-
-    def evaluate(row: Row, context: Context) -> bool | None:
-        result: bool | None = not decides
-        for part in parts:
-            value = part(row, context)
-            if value is decides:
-                return decides
-            if value is None:
-                result = None
-        return result
-
-    return evaluate
 
 
 def _joined(operator: str, left: Expression, right: Expression, scope: Scope) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -159,6 +159,25 @@ def negated(condition: Evaluate) -> Evaluate:
     def evaluate(row: Row, context: Context) -> bool | None:
         value = condition(row, context)
         return None if value is None else not value
+
+    return evaluate
+
+
+def junction(operator: str, parts: Sequence[Evaluate]) -> Evaluate:
+    """Return AND or OR of conditions. Those behind one that decides are not evaluated."""
+    if len(parts) == 1:
+        return parts[0]
+    decides = operator == "OR"
+
+    def evaluate(row: Row, context: Context) -> bool | None:
+        result: bool | None = not decides
+        for part in parts:
+            value: bool | None = part(row, context)
+            if value is decides:
+                return value
+            if value is None:
+                result = None
+        return result
 
     return evaluate
 

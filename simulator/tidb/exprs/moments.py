@@ -91,7 +91,7 @@ def round_moment(moment: str, digits: int) -> str:
 
 def round_duration(duration: int, digits: int) -> int:
     """Round a duration to `digits` of a second, half away from zero."""
-    unit = 10 ** (6 - max(digits, 0))
+    unit: int = 10 ** (6 - max(digits, 0))
     size = (abs(duration) + unit // 2) // unit * unit
     return -size if duration < 0 else size
 

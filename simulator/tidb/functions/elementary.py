@@ -312,22 +312,28 @@ def shown(number: str) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
+DOUBLE_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sin": sine,
+    "cos": cosine,
+    "tan": tangent,
+    "atan": arctangent,
+    "atan2": arctangent_of,
+    "asin": arcsine,
+    "acos": lambda x: math.pi / 2 - arcsine(x),
+    "ln": logarithm,
+    "log2": binary_logarithm,
+    "log10": decimal_logarithm,
+    "cot": _cotangent,
+    "exp": exponential,
+    "pow": _real_power,
+    "sqrt": math.sqrt,
+    "degrees": lambda x: x * 180 / math.pi,
+    "radians": lambda x: x * math.pi / 180,
+}
+"""By their names in errors."""
+
 ELEMENTARY_FUNCTIONS: dict[str, Callable[..., str]] = {
     "shown_real": shown,
-    "sin": _double(sine),
-    "cos": _double(cosine),
-    "tan": _double(tangent),
-    "atan": _double(arctangent),
-    "atan2": _double(arctangent_of),
-    "asin": _double(arcsine),
-    "acos": _double(lambda x: math.pi / 2 - arcsine(x)),
-    "ln": _double(logarithm),
-    "log2": _double(binary_logarithm),
-    "log10": _double(decimal_logarithm),
-    "cot": _double(_cotangent),
-    "exp": _double(exponential),
-    "pow": _double(_real_power),
-    "degrees": _double(lambda x: x * 180 / math.pi),
-    "radians": _double(lambda x: x * math.pi / 180),
+    **{name: _double(compute) for name, compute in DOUBLE_FUNCTIONS.items() if name != "sqrt"},
 }
 """By their names in SQL."""
