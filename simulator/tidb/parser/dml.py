@@ -16,12 +16,11 @@ from simulator.tidb.parser.queries.hints import parse_hints
 from simulator.tidb.parser.queries.query import parse_query
 from simulator.tidb.parser.queries.select import ParsedWith, parse_limit, parse_value
 from simulator.tidb.parser.queries.sources import (
-    has_partition_clause,
     parse_name_alias,
     parse_partitions,
     parse_source_list,
     source_tree,
-    unsupported_clauses,
+    tables_of,
 )
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
@@ -167,11 +166,12 @@ def _skip_hints_and_priority(cursor: Cursor) -> None:
 def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
     """Parse the tables after UPDATE, or after FROM or USING of DELETE."""
     join = parse_source_list(cursor)
-    clauses = unsupported_clauses(join)
-    if verb == "UPDATE" and has_partition_clause(join):
-        clauses += ("PARTITION (…)",)
-    if clauses:
-        raise SqlError(1235, "42000", f"{verb} with {clauses[0]} is not simulated; accepted: tables, queries and joins")
+    tables = tables_of(join)
+    clause = "AS OF TIMESTAMP" if any(table.as_of for table in tables) else ""
+    if verb == "UPDATE" and any(table.partitions for table in tables):
+        clause = "PARTITION (…)"
+    if clause:
+        raise SqlError(1235, "42000", f"{verb} with {clause} is not simulated; accepted: tables, queries and joins")
     return source_tree(join)
 
 

@@ -43,6 +43,9 @@ class TableSource:
     partitions: tuple[str, ...] = ()
     """The names in PARTITION (…). Empty for all partitions."""
 
+    as_of: Node | None = None
+    """The moment after AS OF TIMESTAMP."""
+
 
 @dataclass(frozen=True)
 class DerivedTable:
@@ -198,3 +201,11 @@ class Variable:
 
     scope: str = ""
     """`user`, or `session`, `global` or empty for a system variable."""
+
+
+@dataclass(frozen=True)
+class AssignedVariable:
+    """`@name := value`."""
+
+    name: str
+    value: Node

@@ -66,9 +66,11 @@ def begins_assignment(cursor: Cursor) -> bool:
 
 def parse_assignment(cursor: Cursor, value: Callable[[Cursor], syntax.Node]) -> syntax.Node:
     """Parse `@name := value`."""
-    name = restore_node(_parse_variable(cursor))
+    name = cursor.user_variable()
     cursor.take()
-    return syntax.ContextExpression(f"{name}:={restore_node(value(cursor))}", "a variable")
+    node = value(cursor)
+    tree = syntax.AssignedVariable(name.lower(), node)
+    return syntax.ContextExpression(f"@{quote_name(name)}:={restore_node(node)}", "a variable", tree)
 
 
 def _parse_name_or_call(cursor: Cursor) -> syntax.Node:

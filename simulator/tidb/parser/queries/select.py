@@ -18,13 +18,7 @@ from simulator.tidb.parser.expressions.aggregates import (
     restore_order,
 )
 from simulator.tidb.parser.queries.hints import parse_hints
-from simulator.tidb.parser.queries.sources import (
-    parse_source_list,
-    parse_table_name,
-    restore_sources,
-    source_tree,
-    unsupported_clauses,
-)
+from simulator.tidb.parser.queries.sources import parse_source_list, parse_table_name, restore_sources, source_tree
 from simulator.tidb.restore.expressions import restore_list, restore_node
 from simulator.tidb.restore.names import quote_name, quote_string, restore_table_name
 
@@ -229,7 +223,7 @@ def _parse_clauses(cursor: Cursor, tree: syntax.SelectTree) -> tuple[str, syntax
     text += f" WHERE {restore_node(where)}" if where else ""
     text += f" GROUP BY {restore_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
     text += f" HAVING {restore_node(having)}" if having else ""
-    unsupported = (*unsupported_clauses(source), *("WITH ROLLUP",) * rollup)
+    unsupported = ("WITH ROLLUP",) * rollup
     return text + windows_text, replace(
         tree,
         source=source_tree(source) if source else None,

@@ -19,8 +19,6 @@ from simulator.tidb.restore.names import quote_name, restore_table_name
 class ParsedSource:
     text: str
     tree: syntax.TableSource | syntax.DerivedTable
-    unsupported: tuple[str, ...] = ()
-    """Clauses that are not simulated: AS OF TIMESTAMP."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +56,11 @@ def source_tree(join: ParsedSource | ParsedJoin) -> syntax.Source:
     return syntax.Join(source_tree(join.left), source_tree(join.right), kind, condition.on, condition.using, natural)
 
 
-def unsupported_clauses(join: ParsedSource | ParsedJoin | None) -> tuple[str, ...]:
-    """Return the clauses of a list of sources that are not simulated."""
-    if join is None or isinstance(join, ParsedSource):
-        return join.unsupported if join else ()
-    return (*unsupported_clauses(join.left), *unsupported_clauses(join.right))
-
-
-def has_partition_clause(join: ParsedSource | ParsedJoin | None) -> bool:
-    """Whether a source of the list has PARTITION (…)."""
-    if join is None or isinstance(join, ParsedSource):
-        return join is not None and isinstance(join.tree, syntax.TableSource) and bool(join.tree.partitions)
-    return has_partition_clause(join.left) or has_partition_clause(join.right)
+def tables_of(join: ParsedSource | ParsedJoin | None) -> tuple[syntax.TableSource, ...]:
+    """Return the tables of a list of sources."""
+    if isinstance(join, ParsedJoin):
+        return (*tables_of(join.left), *tables_of(join.right))
+    return (join.tree,) if join is not None and isinstance(join.tree, syntax.TableSource) else ()
 
 
 def parse_source_list(cursor: Cursor) -> ParsedJoin:
@@ -167,17 +158,14 @@ def _parse_table(cursor: Cursor) -> ParsedSource:
     partitions = parse_partitions(cursor)
     text = f" PARTITION({', '.join(map(quote_name, partitions))})" if partitions else ""
     alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else parse_name_alias(cursor)
-    as_of = ""
-    if cursor.accept("AS OF TIMESTAMP"):
-        as_of = f" AS OF TIMESTAMP {restore_node(cursor.grammar.expression(cursor))}"
+    moment = cursor.grammar.expression(cursor) if cursor.accept("AS OF TIMESTAMP") else None
+    as_of = f" AS OF TIMESTAMP {restore_node(moment)}" if moment else ""
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_parse_index_hint(cursor)}"
-    unsupported = ("AS OF TIMESTAMP",) * bool(as_of)
     return ParsedSource(
         restore_table_name(name) + text + _restore_alias(alias) + as_of + hints,
-        syntax.TableSource(name, alias, partitions),
-        unsupported,
+        syntax.TableSource(name, alias, partitions, moment),
     )
 
 

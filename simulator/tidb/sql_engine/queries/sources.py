@@ -165,6 +165,8 @@ def _rename_columns(relation: Relation, alias: str, columns: Sequence[str]) -> R
 
 
 def _build_table(source: TableSource, evaluation: Evaluation) -> Relation:
+    if source.as_of:
+        raise not_simulated("AS OF TIMESTAMP is not computed; tables as they are now are")
     upstream = evaluation.upstream
     schema, table_name = source.name.schema or upstream.session.database, source.name.name
     if not schema:
