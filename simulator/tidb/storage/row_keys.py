@@ -40,6 +40,8 @@ class RowKey(NamedTuple):
     """The key's name in errors: `PRIMARY`, or the name of the index."""
 
     parts: tuple[Evaluate, ...]
+    unpartitioned: bool = False
+    """Whether its entries are those of a GLOBAL index, which is one over all partitions."""
 
     def of(self, cells: Cells) -> bytes | None:
         """Return the key of a row; None if it has NULL."""
@@ -128,7 +130,10 @@ def entry_keys(table: Table) -> tuple[RowKey, ...]:
     arrays."""
     return tuple(
         RowKey(
-            index.id, "PRIMARY" if index.primary else index.name, tuple(part_of(table, part) for part in index.columns)
+            index.id,
+            "PRIMARY" if index.primary else index.name,
+            tuple(part_of(table, part) for part in index.columns),
+            index.unpartitioned,
         )
         for index in table.indexes
         if index.unique and not (index.primary and table.clustered) and not any(map(is_array, index.columns))

@@ -35,6 +35,10 @@ class StoredTable:
     unpartitioned: TableRows = field(default_factory=TableRows)
     """The entries of GLOBAL indexes, whose handle is the pair of a partition's ordinal and a handle."""
 
+    def entries(self, ordinal: int, unpartitioned: bool) -> TableRows:
+        """Return what has the entries of an index for rows of a partition."""
+        return self.unpartitioned if unpartitioned else self.partitions[ordinal]
+
 
 @cached_by_table
 def layout_of(table: Table) -> Layout:

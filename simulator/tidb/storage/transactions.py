@@ -60,12 +60,23 @@ class Transaction:
     def handle_of(
         self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
     ) -> Handle | None:
-        """Return the handle of the row that has a unique key; None if there is none."""
-        rows = stored.partitions[ordinal]
+        """Return the handle of the row that has a unique key; None if there is none. Rows with a GLOBAL index have the pair
+        of their partition's ordinal and their handle."""
+        rows = stored.entries(ordinal, key.unpartitioned)
         own = self._entries.get((rows, key.index_id))
         if own is not None and value in own:
             return own[value]
         return rows.handle_of(key.index_id, value, ts)
+
+    def owner_of(
+        self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
+    ) -> tuple[int, Handle] | None:
+        """Return the ordinal and the handle of the row that has a unique key, given the ordinal of a row that is to have
+        it."""
+        handle = self.handle_of(stored, ordinal, key, value, ts)
+        if handle is None:
+            return None
+        return handle if key.unpartitioned else (ordinal, handle)
 
     def scan(
         self,
@@ -106,6 +117,14 @@ class Transaction:
             self.database.locks.lock(key, self)
             self._locked.add(key)
 
+    def lock_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
+        """Lock the key of a row, which need not exist. Raises LockWait."""
+        self.lock((stored.partitions[ordinal], handle))
+
+    def lock_entry(self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes) -> None:
+        """Lock an entry of a unique index, which need not exist. Raises LockWait."""
+        self.lock((stored.entries(ordinal, key.unpartitioned), key.index_id, value))
+
     def put(
         self,
         stored: StoredTable,
@@ -119,11 +138,12 @@ class Transaction:
         self._tables.setdefault(rows, (stored, ordinal))
         self._set(self._rows.setdefault(rows, {}), handle, cells)
         for key, before, after in keys:
-            entries = self._entries.setdefault((rows, key.index_id), {})
+            where = stored.entries(ordinal, key.unpartitioned)
+            entries = self._entries.setdefault((where, key.index_id), {})
             if before is not None and before != after:
                 self._set(entries, before, None)
             if after is not None:
-                self._set(entries, after, handle)
+                self._set(entries, after, (ordinal, handle) if key.unpartitioned else handle)
 
     def _set(self, buffer: dict[Any, Any], key: Any, value: Any) -> None:
         self._undo.append((buffer, key, buffer.get(key, MISSING)))
