@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
+from random import Random
 from typing import TYPE_CHECKING
 
 from simulator.errors import SqlError
@@ -44,6 +45,12 @@ class StatementContext(Context):
         self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
         self._inserting = inserting
         self._held = 0
+        self.pauses = 0
+        """How many calls so far were SLEEP or GET_LOCK."""
+        self.given_id: int | None = None
+        """The argument of LAST_INSERT_ID."""
+        self.random: Random | None = None
+        """The generator of RAND(), once it is called."""
 
     @property
     def mode(self) -> Mode:

@@ -21,12 +21,13 @@ from simulator.tidb.engine.delete import delete
 from simulator.tidb.engine.insert import insert
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.queries import run_query
-from simulator.tidb.engine.session_statements import execute_in_session
+from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
 from simulator.tidb.engine.update import update
 from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import LastStatement, SqlSession
 from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.locks import Pause
 from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.show import Show
@@ -53,14 +54,24 @@ class Session:
         self.deadline: float | None = None
         """The end of `max_execution_time` of the statement that runs, by time.monotonic."""
 
+        self.text = ""
+        """The text of the statement that runs."""
+        self.waits = False
+        """Whether SLEEP and GET_LOCK raise Pause."""
+        self.resumed: list[int] = []
+        """What the first calls of SLEEP and GET_LOCK return in a statement that is executed again."""
+
     def execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Execute a statement at a millisecond of simulated time. `text` is the statement's own text.
 
-        Raises LockWait if another transaction has a lock that it needs; it is undone then and may be executed again. Raises
-        what `Database.publish` raises; then it has no effect, and its transaction is as before.
+        Raises LockWait if another transaction has a lock that it needs, and Pause; it is undone then and may be executed
+        again. Raises what `Database.publish` raises; then it has no effect, and its transaction is as before.
         """
         self.step += 1
         try:
+            if isinstance(statement, syntax.Execute):
+                statement, text = resolve_execute(statement, self.settings)
+            self.text = text
             outcome = self._execute(statement, text, now_ms)
         except (SqlError, DdlError) as error:
             outcome = FailedStatement(error)
@@ -68,7 +79,12 @@ class Session:
             outcome = FailedStatement(not_simulated(TOO_DEEP))
         if not (isinstance(statement, Show) and statement.kind in KEEP_WARNINGS):
             self._remember(outcome)
+        self.abandon()
         return outcome
+
+    def abandon(self) -> None:
+        """Forget a statement that waited and is not executed again."""
+        self.resumed = []
 
     def _execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Raises SqlError and DdlError."""
@@ -107,7 +123,44 @@ class Session:
             transaction.undo(position)
             self._end_refused(transaction)
             raise
+        self._keep_given_id(context)
+        if context.given_id is not None:
+            outcome = replace(outcome, insert_id=context.given_id)
         return replace(outcome, events=committed)
+
+    def _keep_given_id(self, context: StatementContext) -> None:
+        """Remember the argument of LAST_INSERT_ID."""
+        if context.given_id is not None:
+            self.settings = replace(self.settings, last_insert_id=context.given_id)
+
+    # -- waiting -------------------------------------------------------------------------------------------------------
+
+    def sleep(self, context: StatementContext, seconds: float) -> int:
+        """Return what SLEEP returns: 1 if it was interrupted. Raises Pause."""
+        if not self.waits:
+            return 0
+        resumed = self._resumed(context)
+        if resumed is None:
+            raise Pause(seconds)
+        return resumed
+
+    def get_lock(self, context: StatementContext, name: str, seconds: float) -> int:
+        """Return what GET_LOCK returns: 0 if another session holds the lock. Raises Pause."""
+        resumed = self._resumed(context)
+        if resumed is not None:
+            return resumed
+        got = self.database.named_locks.get(name, self)
+        if not got and self.waits and seconds:
+            raise Pause(seconds, name)
+        self.resumed.append(int(got))
+        return int(got)
+
+    def _resumed(self, context: StatementContext) -> int | None:
+        """Return what the next call returned before the statement paused; None if it was not called."""
+        context.pauses += 1
+        return self.resumed[context.pauses - 1] if context.pauses <= len(self.resumed) else None
+
+    # -- queries -------------------------------------------------------------------------------------------------------
 
     def _query(self, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
         transaction = self.transaction or self._begin(now_ms)
@@ -119,6 +172,7 @@ class Session:
         except BaseException:
             self._end_refused(transaction)
             raise
+        self._keep_given_id(context)
         return StatementOutcome(result=result, warnings=tuple(context.warnings))
 
     @property
@@ -128,9 +182,9 @@ class Session:
 
     # -- transactions --------------------------------------------------------------------------------------------------
 
-    def begin(self, now_ms: int) -> Transaction:
+    def begin(self, now_ms: int, pessimistic: bool = True) -> Transaction:
         """Begin the transaction of BEGIN."""
-        self.transaction = self.database.begin(now_ms)
+        self.transaction = self.database.begin(now_ms, pessimistic)
         return self.transaction
 
     def _begin(self, now_ms: int) -> Transaction:

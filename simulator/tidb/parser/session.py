@@ -31,19 +31,26 @@ def not_simulated_error(what: str, accepted: str) -> SqlError:
 
 
 def parse_begin(cursor: Cursor) -> syntax.Begin:
-    cursor.accept("PESSIMISTIC") or cursor.accept("OPTIMISTIC") or cursor.accept("WORK")
-    return syntax.Begin()
+    mode = _parse_mode(cursor)
+    if not mode:
+        cursor.accept("WORK")
+    return syntax.Begin(mode)
 
 
 def parse_start_transaction(cursor: Cursor) -> syntax.Begin:
     if cursor.accept("READ ONLY"):
-        raise not_simulated_error("START TRANSACTION READ ONLY", "START TRANSACTION [READ WRITE]")
+        moment = cursor.grammar.expression(cursor) if cursor.accept("AS OF TIMESTAMP") else None
+        return syntax.Begin(read_only=True, as_of=moment)
     if cursor.accept("WITH"):
         if not cursor.accept("CONSISTENT SNAPSHOT"):
             cursor.expect("CAUSAL CONSISTENCY ONLY")
-    else:
-        cursor.accept("READ WRITE") or cursor.accept("PESSIMISTIC") or cursor.accept("OPTIMISTIC")
+    elif not cursor.accept("READ WRITE"):
+        return syntax.Begin(_parse_mode(cursor))
     return syntax.Begin()
+
+
+def _parse_mode(cursor: Cursor) -> str:
+    return next((mode for mode in ("PESSIMISTIC", "OPTIMISTIC") if cursor.accept(mode)), "")
 
 
 def parse_commit(cursor: Cursor) -> syntax.Commit:

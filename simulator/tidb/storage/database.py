@@ -17,6 +17,7 @@ from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, w
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.storage.auto_ids import initial_counters
 from simulator.tidb.storage.locks import Locks
+from simulator.tidb.storage.named_locks import NamedLocks
 from simulator.tidb.storage.rows import Handle, TableRows
 from simulator.tidb.storage.tables import Ids, StoredTable
 from simulator.tidb.storage.transactions import Transaction
@@ -42,6 +43,7 @@ class Database:
         """`history_ms` is how long versions are kept; None keeps all."""
         self.release, self.seed, self._history_ms = release, seed, history_ms
         self.locks = Locks()
+        self.named_locks = NamedLocks()
         self._schemas = [Schema(0, catalog, {})]
         self.publish: Callable[[Sequence[Any], Any, int], None] = lambda events, session, now_ms: None
         """Called with events, the session and the millisecond before they take effect. What it raises refuses them."""
@@ -53,6 +55,11 @@ class Database:
     @property
     def catalog(self) -> Catalog:
         return self._schemas[-1].catalog
+
+    @property
+    def tables(self) -> Mapping[Key, StoredTable]:
+        """The tables of the present catalog that statements have named."""
+        return self._schemas[-1].tables
 
     def schema(self, ts: int) -> Schema:
         """Return the catalog and the tables that a reader at `ts` sees."""
@@ -145,6 +152,13 @@ class Database:
             return 0
         kept = tso.compose(max(tso.physical(ts) - self._history_ms, 0))
         return min([kept, *(each.start_ts for each in self._open if each is not but)])
+
+
+def new_database(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Database:
+    """Return a TiDB before its first statement, with the database `test` unless a catalog is given."""
+    if catalog is None:
+        catalog = with_database(Catalog(policies=frozenset()), DatabaseInfo("test"))
+    return Database(release, catalog, seed)
 
 
 def new_table(table: Table) -> StoredTable:

@@ -27,6 +27,17 @@ class LockWait(Exception):
         self.owner = owner
 
 
+class Pause(Exception):
+    """A statement calls SLEEP, or GET_LOCK of a lock that another session holds. Its session undoes it. The caller waits
+    some seconds, or until the lock is free, and executes it again, after it has appended what the call returns to
+    `Session.resumed` unless the lock is free."""
+
+    def __init__(self, seconds: float, lock: str = "") -> None:
+        """`seconds` is negative for no end."""
+        super().__init__()
+        self.seconds, self.lock = seconds, lock
+
+
 class Locks:
     """The locked keys with their owners."""
 

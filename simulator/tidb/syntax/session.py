@@ -21,7 +21,14 @@ class Use(SessionStatement):
 
 @dataclass(frozen=True)
 class Begin(SessionStatement):
-    """BEGIN or START TRANSACTION. Optimistic and pessimistic transactions are the same to a changefeed."""
+    """BEGIN or START TRANSACTION."""
+
+    mode: str = ""
+    """`PESSIMISTIC`, `OPTIMISTIC`, or empty for that of the session."""
+
+    read_only: bool = False
+    as_of: Node | None = None
+    """The moment of READ ONLY AS OF TIMESTAMP."""
 
 
 @dataclass(frozen=True)

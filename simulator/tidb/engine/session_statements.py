@@ -1,0 +1,244 @@
+"""Statements about a session and its transaction: BEGIN … SAVEPOINT, USE, SET, PREPARE, EXECUTE, DEALLOCATE.
+
+SET computes its assignments one after another, and keeps none if one is refused. EXECUTE parses the text again, with
+the values of its variables for `?`, and executes that statement. Tables without a database are resolved in the current
+database of EXECUTE; TiDB uses that of PREPARE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import SqlError
+from simulator.tidb import syntax
+from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.variables import evaluate_alone, reading_context, with_user_variable
+from simulator.tidb.exprs.conversions import as_text
+from simulator.tidb.parser.expressions.literals import float_literal
+from simulator.tidb.parser.sql import parse_prepared, parse_sql
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
+from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable, variable_text
+from simulator.tidb.sql_engine.storage.names import is_system_database
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
+from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.syntax.load_data import LoadData
+from simulator.tidb.syntax.show import Show
+
+if TYPE_CHECKING:
+    from simulator.tidb.engine.session import Session
+
+Outcome = StatementOutcome | FailedStatement
+
+
+def execute_in_session(statement: syntax.SessionStatement, text: str, session: Session, now_ms: int) -> Outcome:
+    """Execute a statement that neither reads nor writes tables, or shows something. Raises SqlError."""
+    return STATEMENTS[type(statement)](statement, text, session, now_ms)
+
+
+# -- transactions ------------------------------------------------------------------------------------------------------
+
+
+def _begin(statement: syntax.Begin, text: str, session: Session, now_ms: int) -> Outcome:
+    """Begin a transaction, after committing the open one."""
+    if statement.as_of is not None:
+        raise not_simulated(
+            "START TRANSACTION READ ONLY AS OF TIMESTAMP is not simulated; AS OF TIMESTAMP of a table is"
+        )
+    warnings = _noop_warnings(session, "READ ONLY") if statement.read_only else ()
+    events = session.commit(now_ms)
+    mode = statement.mode or variable_text(session.settings, "tidb_txn_mode").upper()
+    session.begin(now_ms, mode != "OPTIMISTIC")
+    return StatementOutcome(events, warnings=warnings)
+
+
+def _noop_warnings(session: Session, what: str) -> tuple[str, ...]:
+    """Return the warnings of a feature that does nothing in TiDB. Raises SqlError 1235 unless
+    tidb_enable_noop_functions allows it (tidb pkg/expression/errors.go, ErrFunctionsNoopImpl)."""
+    allowed = variable_text(session.settings, "tidb_enable_noop_functions").upper()
+    shown = f"function {what} has only noop implementation in tidb now, use tidb_enable_noop_functions to enable these"
+    error = SqlError(1235, "42000", f"{shown} functions")
+    if allowed in ("ON", "1"):
+        return ()
+    if allowed == "WARN":
+        return (f"1235 {error.text}",)
+    raise error
+
+
+def _commit(statement: syntax.Commit, text: str, session: Session, now_ms: int) -> Outcome:
+    events = session.commit(now_ms)
+    if statement.chain:
+        session.begin(now_ms)
+    return StatementOutcome(events)
+
+
+def _rollback(statement: syntax.Rollback, text: str, session: Session, now_ms: int) -> Outcome:
+    if statement.savepoint:
+        _transaction_with(statement.savepoint, session).rollback_to(statement.savepoint)
+        return StatementOutcome()
+    session.roll_back()
+    if statement.chain:
+        session.begin(now_ms)
+    return StatementOutcome()
+
+
+def _savepoint(statement: syntax.Savepoint, text: str, session: Session, now_ms: int) -> Outcome:
+    """Set a savepoint. There are none outside of a transaction (tidb pkg/executor/simple.go, executeSavepoint)."""
+    if session.transaction is None and not session.settings.autocommit:
+        session.begin(now_ms)
+    if session.transaction is not None:
+        session.transaction.savepoint(statement.name)
+    return StatementOutcome()
+
+
+def _release_savepoint(statement: syntax.ReleaseSavepoint, text: str, session: Session, now_ms: int) -> Outcome:
+    _transaction_with(statement.name, session).release_savepoint(statement.name)
+    return StatementOutcome()
+
+
+def _transaction_with(savepoint: str, session: Session) -> Transaction:
+    if session.transaction is None:
+        raise sql_error(1305, "SAVEPOINT", savepoint)
+    return session.transaction
+
+
+# -- USE and SET -------------------------------------------------------------------------------------------------------
+
+
+def _use(statement: syntax.Use, text: str, session: Session, now_ms: int) -> Outcome:
+    database = session.database.catalog.database(statement.database)
+    if database is None and not is_system_database(statement.database):
+        raise sql_error(1049, statement.database)
+    current = statement.database if database is None else database.name
+    session.settings = replace(session.settings, database=current)
+    return StatementOutcome()
+
+
+def _set(statement: syntax.SetVariables, text: str, session: Session, now_ms: int) -> Outcome:
+    """Set variables. SET autocommit = 1 commits (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
+    before, events = session.settings, tuple[Event, ...]()
+    try:
+        for setting in statement.settings:
+            session.settings = _with_variable(setting, session, now_ms)
+        if session.settings.autocommit and not before.autocommit:
+            events = session.commit(now_ms)
+    except BaseException:
+        session.settings = before
+        raise
+    return StatementOutcome(events)
+
+
+def _with_variable(setting: syntax.VariableAssignment, session: Session, now_ms: int) -> SqlSession:
+    settings, node, shown = session.settings, setting.value, None
+    if node is not None:
+        context = reading_context(session, now_ms)
+        value, result = evaluate_alone(node, context)
+        shown = None if result is None else as_text(value)((), context)
+        settings = session.settings
+        if setting.scope == "user":
+            return with_user_variable(settings, setting.name, value, shown)
+    if setting.name in NAMES:
+        return NAMES[setting.name](settings, setting.name, shown or "utf8mb4")
+    if setting.name == "tx_isolation_one_shot" and session.transaction is not None:
+        raise sql_error(1568)
+    return set_variable(settings, setting.name, setting.scope, "" if node is not None and shown is None else shown)
+
+
+# -- prepared statements -----------------------------------------------------------------------------------------------
+
+
+def _prepare(statement: syntax.Prepare, text: str, session: Session, now_ms: int) -> Outcome:
+    """Keep a prepared statement, which replaces one of the same name. A refused one leaves the old one."""
+    settings = session.settings
+    prepared = statement.text
+    if statement.is_variable:
+        value = settings.variables.get(statement.text)
+        prepared = "NULL" if value is None else value.decode("utf-8", "surrogateescape")
+    modes = settings.sql_mode - frozenset(DEFAULT_SQL_MODE)
+    parsed, parameters = parse_prepared(prepared, modes)
+    kept = PreparedStatement(prepared, parameters, modes)
+    session.settings = replace(settings, prepared={**settings.prepared, statement.name: kept})
+    return StatementOutcome()
+
+
+def resolve_execute(statement: syntax.Execute, settings: SqlSession) -> tuple[syntax.SqlStatement, str]:
+    """Return the statement that EXECUTE runs, and its text. Raises SqlError."""
+    prepared = _prepared(settings, statement.name)
+    if len(statement.variables) != prepared.parameters:
+        raise SqlError(8112, "HY000", "Wrong parameter count")
+    values = [_variable_literal(settings, name) for name in statement.variables]
+    parsed = parse_sql(prepared.text, prepared.sql_mode, parameters=values)
+    assert parsed is not None, "PREPARE parsed it"
+    return parsed, prepared.text
+
+
+def _variable_literal(settings: SqlSession, name: str) -> syntax.Node:
+    """Return the value of a user variable as a literal."""
+    value, kind = settings.variables.get(name), settings.variable_kinds.get(name, "string")
+    if value is None:
+        return syntax.Literal("null")
+    if kind == "hex":
+        return syntax.Literal("hex", value.hex())
+    digits = value.decode("utf-8", "surrogateescape")
+    if kind not in NUMBERS:
+        return syntax.Literal(kind, digits, "utf8mb4" if kind == "string" else "")
+    size = digits.removeprefix("-")
+    literal = float_literal(float(size)) if kind == "float" else syntax.Literal(NUMBERS[kind], size)
+    return syntax.Unary("-", literal) if digits.startswith("-") else literal
+
+
+NUMBERS = MappingProxyType({"integer": "integer", "unsigned": "integer", "decimal": "decimal", "float": "float"})
+"""The kinds of numbers of literals by those of variables."""
+
+
+def _deallocate(statement: syntax.Deallocate, text: str, session: Session, now_ms: int) -> Outcome:
+    settings = session.settings
+    _prepared(settings, statement.name)
+    remaining = {name: each for name, each in settings.prepared.items() if name != statement.name}
+    session.settings = replace(settings, prepared=remaining)
+    return StatementOutcome()
+
+
+def _prepared(settings: SqlSession, name: str) -> PreparedStatement:
+    """Return a prepared statement. Raises SqlError 8111. Names are case-sensitive, as in TiDB."""
+    if name not in settings.prepared:
+        raise SqlError(8111, "HY000", "Prepared statement not found")
+    return settings.prepared[name]
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+def _show(statement: Show, text: str, session: Session, now_ms: int) -> Outcome:
+    from simulator.tidb.engine.show import run_show  # most scripts have none
+
+    context = reading_context(session, now_ms)
+    return StatementOutcome(result=run_show(statement, text, context), warnings=tuple(context.warnings))
+
+
+def _load_data(statement: LoadData, text: str, session: Session, now_ms: int) -> Outcome:
+    raise not_simulated("LOAD DATA LOCAL needs a MySQL client that sends the file; accepted: INSERT")
+
+
+def _ignore(statement: syntax.IgnoredStatement, text: str, session: Session, now_ms: int) -> Outcome:
+    return StatementOutcome()
+
+
+STATEMENTS: Mapping[type, Callable[[Any, str, Any, int], Outcome]] = MappingProxyType(
+    {
+        syntax.Begin: _begin,
+        syntax.Commit: _commit,
+        syntax.Rollback: _rollback,
+        syntax.Savepoint: _savepoint,
+        syntax.ReleaseSavepoint: _release_savepoint,
+        syntax.Use: _use,
+        syntax.SetVariables: _set,
+        syntax.Prepare: _prepare,
+        syntax.Deallocate: _deallocate,
+        syntax.IgnoredStatement: _ignore,
+        Show: _show,
+        LoadData: _load_data,
+    }
+)
