@@ -134,15 +134,16 @@ def _cut(text: Evaluate, most: int, is_binary: bool) -> Evaluate:
 
 def cast_to_column(value: Expression, column: Column) -> Expression:
     """Return a value as if it were written to a column and read again."""
-    result = column_value(column, apply(_encoded, column_text(value, column)))
+    result = column_value(column, column_cell(value, column))
     same = value.kind == result.kind and value.is_binary == result.is_binary and result.number is None
     if same and (value.kind in ("int", "uint", "string", "json") or column.type.name == "double"):
         return replace(result, evaluate=value.evaluate, text=None)
     return result
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def column_cell(value: Expression, column: Column) -> Evaluate:
+    """Return the cell of a value in a column."""
+    return apply(lambda text: text.encode("utf-8", "surrogatepass"), column_text(value, column))
 
 
 def column_text(value: Expression, column: Column) -> Evaluate:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from simulator.tidb import syntax
 from simulator.tidb.expressions.trees import definition_tree, find_column, parse_expression
-from simulator.tidb.exprs.casts import cast_to_column
+from simulator.tidb.exprs.casts import cast_to_column, column_cell
 from simulator.tidb.exprs.compile import Compilation, compile_call, compile_expression
-from simulator.tidb.exprs.expression import Expression, place
+from simulator.tidb.exprs.expression import Evaluate, Expression, place
 from simulator.tidb.exprs.literals import column_value
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
@@ -76,3 +76,9 @@ def table_column(table: Table, column: Column) -> Expression:
         else:
             known[column.name] = column_value(column, place(number))
     return known[column.name]
+
+
+def table_cell(table: Table, column: Column) -> Evaluate:
+    """Return the cell of a column of a table's rows; that of a virtual generated column is computed."""
+    number = places_of(table).get(column.name)
+    return column_cell(generated_value(table, column), column) if number is None else place(number)

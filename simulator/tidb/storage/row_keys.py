@@ -7,21 +7,29 @@ entry, and conflicts with none.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from simulator.columns.cells import unescaped
 from simulator.tidb.collations.compare import has_weights, pads_spaces
+from simulator.tidb.exprs.context import Context
+from simulator.tidb.exprs.conversions import as_text
+from simulator.tidb.exprs.tables import places_of, table_cell, table_expression
+from simulator.tidb.exprs.texts import collation_key
 from simulator.tidb.keys import encode_index_column
-from simulator.tidb.model.table import IndexColumn, Table, row_id_column, visible_columns
-from simulator.tidb.model.types import ColumnType, family, is_text
+from simulator.tidb.model.table import IndexColumn, Table, row_id_column
+from simulator.tidb.model.types import ColumnType, family, is_binary, is_text
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name, is_array
 from simulator.tidb.storage.rows import Handle
 from simulator.tidb.storage.tables import Cells
 
 SIGN = 1 << 63
 FULL = (1 << 64) - 1
+
+_NO_STATEMENT = Context()
 
 Encode = Callable[[bytes], bytes]
 """Returns the part of a key that a cell is, so that equal values have equal bytes, and smaller ones smaller bytes."""
@@ -90,13 +98,32 @@ def encoder(type: ColumnType, length: int = -1) -> Encode:
 
 
 def part_of(table: Table, part: IndexColumn) -> Evaluate:
-    """Return how a row has a part of a key that is a column of the table."""
+    """Return how a row has a part of a key."""
+    if part.expression:
+        return _expression_part(table, part.expression)
     column = columns_by_name(table)[part.name.lower()]
-    place, encode = visible_columns(table).index(column), encoder(column.type, part.length)
+    place, encode = places_of(table).get(column.name), encoder(column.type, part.length)
+    if place is None:
+        computed = table_cell(table, column)
+        return lambda cells: None if (cell := computed(cells, _NO_STATEMENT)) is None else encode(cell)
 
     def evaluate(cells: Cells) -> bytes | None:
         cell = cells[place]
         return None if cell is None else encode(cell)
+
+    return evaluate
+
+
+def _expression_part(table: Table, expression: str) -> Evaluate:
+    value = table_expression(table, expression)
+    text = as_text(value)
+    key = collation_key(value.collation) if value.kind == "string" else None
+
+    def evaluate(cells: Cells) -> bytes | None:
+        shown = text(cells, _NO_STATEMENT)
+        if shown is None:
+            return None
+        return _ended((shown if key is None else key(shown)).encode("utf-8", "surrogatepass"))
 
     return evaluate
 
@@ -106,15 +133,13 @@ def handle_of(table: Table) -> Callable[[Cells], Handle]:
     """Return how a row of a table with a clustered key has its handle."""
     name = row_id_column(table)
     if name is not None:
-        place = [column.name for column in visible_columns(table)].index(name)
+        place = places_of(table)[name]
 
         def number(cells: Cells) -> Handle:
             return int(cells[place] or b"0")
 
         return number
-    primary = next((index.columns for index in table.indexes if index.primary), None)
-    parts = primary or tuple(IndexColumn(name) for name in table.primary_key)
-    key = RowKey(0, "PRIMARY", tuple(part_of(table, part) for part in parts))
+    key = RowKey(0, "PRIMARY", tuple(part_of(table, part) for part in _parts(table, 0)))
 
     def ordered(cells: Cells) -> Handle:
         handle = key.of(cells)
@@ -138,6 +163,41 @@ def entry_keys(table: Table) -> tuple[RowKey, ...]:
         for index in table.indexes
         if index.unique and not (index.primary and table.clustered) and not any(map(is_array, index.columns))
     )
+
+
+def _parts(table: Table, index_id: int) -> tuple[IndexColumn, ...]:
+    """Return the parts of an index, given its id, 0 for the primary key."""
+    for index in table.indexes:
+        if index.id == index_id or not index_id and index.primary:
+            return index.columns
+    return tuple(IndexColumn(name) for name in table.primary_key)
+
+
+def shown_key(table: Table, key: RowKey | None, cells: Cells) -> str:
+    """Return the values of a row in a key, the handle for None, as error 1062 shows them (tidb
+    pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens)."""
+    return "-".join(shown_part(table, part, cells) for part in _parts(table, key.index_id if key else 0))
+
+
+def shown_part(table: Table, part: IndexColumn, cells: Cells) -> str:
+    r"""Return a row's value in a part of a key: all digits of a double, `\xNN` for bytes outside ASCII (tidb
+    pkg/types/datum.go, ToString; pkg/kv/error.go, GenKeyExistsErr)."""
+    if part.expression:
+        text: str | None = as_text(table_expression(table, part.expression))(cells, _NO_STATEMENT)
+        return "NULL" if text is None else text
+    column = columns_by_name(table)[part.name.lower()]
+    cell: bytes | None = table_cell(table, column)(cells, _NO_STATEMENT)
+    if cell is None:
+        return "NULL"
+    if family(column.type) == "float":
+        return f"{Decimal(cell.decode()):f}"
+    if family(column.type) == "bit":
+        cell = int(cell).to_bytes((column.type.length + 7) // 8, "big")
+    elif is_binary(column.type):
+        cell = cell.decode().encode("latin-1")
+    else:
+        return unescaped(cell).decode("utf-8", "replace")
+    return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02X}" for byte in cell)
 
 
 @cached_by_table
