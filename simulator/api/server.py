@@ -16,7 +16,7 @@ from simulator.consumer.decode import Event
 from simulator.errors import DeliveryError, SimulatorError, SqlError, UserError, did_you_mean
 from simulator.serve.calls import SimulatorCall, key_values
 from simulator.serve.data_directory import DataDirectory
-from simulator.serve.database import Database
+from simulator.serve.database import SharedDatabase
 from simulator.serve.server import Server
 from simulator.sinks.memory import Message
 from simulator.tidb.ddl.catalog import DatabaseInfo
@@ -61,7 +61,7 @@ class TiCDCServer:
             data.restore(self._live, resume)
         self._after_delivery = after_delivery
         self._real_time = real_time
-        self.database = Database(self._live, _clock_ms if real_time else None, data, refuse_commits)
+        self.database = SharedDatabase(self._live, _clock_ms if real_time else None, data, refuse_commits)
         sends = real_time or self._live.output.name != "memory"
         self._tell, self._told = tell, False
         self._server = Server(

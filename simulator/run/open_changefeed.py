@@ -169,11 +169,10 @@ class OpenChangefeed:
             raise outcome.error
         return outcome
 
-    def send_events(self, events: Sequence[Event], upstream: Upstream, now_ms: int, prompt: bool = True) -> int:
+    def send_events(self, events: Sequence[Event], now_ms: int, prompt: bool = True) -> int:
         """Send the events of a statement that a session has executed elsewhere, and return the last commit-ts.
 
-        They commit at `now_ms` or later; `upstream` is the state after them. Unless `prompt`, their messages may wait
-        for `deliver`. If TiCDC stops at one, `stopped` says so. Raises DeliveryError; then the state is as before.
+        They commit at `now_ms` or later. Unless `prompt`, their messages may wait for `deliver`. If TiCDC stops at one, `stopped` says so. Raises DeliveryError; then the state is as before.
         """
         has_ddl = any(isinstance(event, CompletedDdl) for event in events)
         if prompt or has_ddl or not self._waiting or len(self._waiting) >= MOST_WAITING:
@@ -184,7 +183,7 @@ class OpenChangefeed:
         if prompt or has_ddl:
             self._context = replace(planned, versions=planned.versions.copy(), routes=[*planned.routes])
         try:
-            behind, result, last_ms = self._applied(events, upstream, now_ms)
+            behind, result, last_ms = self._applied(events, now_ms)
             self._waiting.append(result)
             self._sent_to.append(behind)
             self._note((position, behind), (result,))
@@ -200,17 +199,17 @@ class OpenChangefeed:
             raise
         return max([tso.compose(last_ms, tso.ROW_LOGICAL), *(job.commit_ts for job in result.jobs)])
 
-    def skip_events(self, events: Sequence[Event], upstream: Upstream, now_ms: int) -> None:
+    def skip_events(self, events: Sequence[Event], now_ms: int) -> None:
         """Like `send_events`, but send nothing: an earlier changefeed has sent these events."""
         self.deliver()
         try:
-            behind, result, _ = self._applied(events, upstream, now_ms)
+            behind, result, _ = self._applied(events, now_ms)
         except ChangefeedStopped as stop:
             behind, result = stop.behind, stop.result
         self._note((self.position, behind), (result,))
         self._resolved_ms = behind.now_ms - 1
 
-    def _applied(self, events: Sequence[Event], upstream: Upstream, now_ms: int) -> tuple[RunPosition, StepResult, int]:
+    def _applied(self, events: Sequence[Event], now_ms: int) -> tuple[RunPosition, StepResult, int]:
         """Return the position after events, their result, and the millisecond of the last one. Raises ChangefeedStopped."""
         before, stop = with_upstream(self.position, self._context).not_before(now_ms), None
         try:
@@ -218,7 +217,8 @@ class OpenChangefeed:
         except ChangefeedStopped as error:
             stop, behind, result = error, error.behind, error.result
         last_ms = behind.now_ms
-        behind = replace(behind, state=upstream, catalog=upstream.catalog, session=upstream.settings).passed(1)
+        catalogs = [before.catalog, *(event.after for event in events if isinstance(event, CompletedDdl))]
+        behind = replace(behind, catalog=catalogs[-1]).passed(1)
         if stop is not None:
             raise ChangefeedStopped(stop, behind, result)
         return behind, result, last_ms
@@ -231,7 +231,7 @@ class OpenChangefeed:
         self.position, self.stopped = stop.behind, stop
 
     def replace_upstream(self, upstream: Upstream) -> None:
-        """Take other rows as those of the tables, which an earlier changefeed has sent."""
+        """Take another state of TiDB, which needs no messages."""
         self.position = replace(with_upstream(self.position, self._context), state=upstream)
 
     def advance_unsent(self, now_ms: int) -> None:

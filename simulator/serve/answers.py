@@ -9,9 +9,9 @@ from mysql_mimic.types import Capabilities, ServerStatus, uint_1, uint_2, uint_4
 
 from simulator.serve import wire
 from simulator.serve.clients import Client
+from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.sql_engine.result_columns import ResultColumn
-from simulator.tidb.sql_engine.storage.state import StatementOutcome
 from simulator.tidb.syntax.dml import Insert, Update
 from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.session import SqlStatement
@@ -88,10 +88,10 @@ class Answers:
     @property
     def _status(self) -> ServerStatus:
         status, session = NO_FLAGS, self._client.session
-        if session.autocommit:
+        if session.settings.autocommit:
             status |= ServerStatus.SERVER_STATUS_AUTOCOMMIT
-        if self._client.transaction is not None:
+        if session.transaction is not None:
             status |= ServerStatus.SERVER_STATUS_IN_TRANS
-        if "NO_BACKSLASH_ESCAPES" in session.sql_mode:
+        if "NO_BACKSLASH_ESCAPES" in session.settings.sql_mode:
             status |= ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
         return status

@@ -30,10 +30,11 @@ from simulator.serve.handler import ClientHandler
 from simulator.serve.parameters import ParameterTypes, Reader, read_parameters
 from simulator.serve.query_text import query_text
 from simulator.serve.stream import ClientStream
+from simulator.tidb.engine.outcome import StatementOutcome
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.errors import sql_error
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, StatementOutcome
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.session import SqlStatement, Use
 
@@ -243,7 +244,7 @@ class ClientConnection(Connection):
         stripped = text.rstrip().rstrip(";")
         if ";" not in stripped:
             return [stripped]
-        statements = [statement.text for statement in split_script(text, self.handler.client.session.sql_mode)]
+        statements = [statement.text for statement in split_script(text, self.handler.client.session.settings.sql_mode)]
         if len(statements) > 1 and Capabilities.CLIENT_MULTI_STATEMENTS not in self.capabilities:
             raise NO_MULTI_STATEMENTS
         return statements or [""]
@@ -345,8 +346,8 @@ class ClientConnection(Connection):
             return
         self.stream.write_many([*self._answers.columns(result.columns)])
         encoded = wire.text_columns(result.columns)
-        for start in range(0, result.rows.num_rows, MANY_ROWS):
-            self.stream.write_text_rows(wire.text_rows(result.rows.slice(start, MANY_ROWS)), encoded)
+        for start in range(0, len(result.rows), MANY_ROWS):
+            self.stream.write_text_rows(result.rows[start : start + MANY_ROWS], encoded)
             await self.stream.drain()
         await self.stream.write(self._answers.end(outcome, flags))
 
@@ -356,7 +357,7 @@ class ClientConnection(Connection):
 
     @property
     def _sql_mode(self) -> frozenset[str]:
-        return self.handler.client.session.sql_mode - DEFAULT_MODES
+        return self.handler.client.session.settings.sql_mode - DEFAULT_MODES
 
     def error(self, **kwargs: object) -> bytes:
         """Return the packet of an unexpected error, or of KILL."""

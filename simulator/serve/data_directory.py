@@ -14,7 +14,6 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +33,14 @@ from simulator.serve.log_records import (
     encode,
     session_of,
 )
-from simulator.serve.rebase import with_writes
+from simulator.serve.table_files import read_table, table_batch, write_changes
 from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.engine.outcome import CommittedTransaction, Event
+from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.upstream import upstream_of
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import execute
-from simulator.tidb.sql_engine.storage.state import (
-    DEFAULT_SQL_MODE,
-    CommittedTransaction,
-    CompletedDdl,
-    SqlSession,
-    StoredRows,
-    Upstream,
-)
-
-Events = Sequence[CommittedTransaction | CompletedDdl]
+from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
+from simulator.tidb.storage.database import Database
 
 OURS = re.compile(r"lock|log-\d+|snapshot-\d+|snapshot\.new")
 """Names in the directory."""
@@ -158,10 +151,10 @@ class DataDirectory:
             changefeed.resolve()
         self.about["checkpoint"] = max(checkpoint, changefeed.watermark)
 
-    def append(self, events: Events, now_ms: int, session: SqlSession, after: Upstream) -> None:
+    def append(self, events: Sequence[Event], now_ms: int, settings: SqlSession, database: Database) -> None:
         """Write a commit, and wait until it is on the disk."""
         if events:
-            self._write(commit_record(events, now_ms, session, after.rows), durable=True)
+            self._write(commit_record(events, now_ms, settings, database), durable=True)
 
     def undo(self) -> None:
         """Take back the last commit, which was refused."""
@@ -199,67 +192,61 @@ class DataDirectory:
 
     def _replay(self, changefeed: OpenChangefeed, record: LogRecord, sent_until: int) -> None:
         """Make the events of a record again; send them if they are after the TSO `sent_until`."""
-        upstream = changefeed.upstream()
-        session = upstream.session
-        events: list[CommittedTransaction | CompletedDdl] = []
+        session = _session_of(changefeed)
+        events: list[Event] = []
         for event in record.events:
             if isinstance(event, LoggedStatement):
-                statement_session = session_of(event.session, session)
-                modes = statement_session.sql_mode - frozenset(DEFAULT_SQL_MODE)
-                statement = parse_sql(event.text, modes)
-                assert statement is not None, "an empty statement has no jobs"
-                outcome = execute(statement, event.text, replace(upstream, session=statement_session), record.now_ms)
-                self._statements += _ddl_lines(outcome.events, record.now_ms, statement_session)
-                events += outcome.events
-                upstream = replace(outcome.upstream, session=session)
+                events += self._executed(event, session, record.now_ms)
                 continue
-            changes = changes_of(event, upstream.catalog)
-            rows = dict(upstream.rows)
-            for each in changes:
-                key = object_key(each.table.schema, each.table.name)
-                rows[key] = with_writes(rows.get(key), [each])
-            upstream = replace(upstream, rows=rows)
+            changes = changes_of(event, session.database.catalog)
+            write_changes(changes, session.database, record.now_ms)
             events.append(CommittedTransaction(changes))
         for schema, table, fields in record.counters:
-            key = object_key(schema, table)
-            if key in upstream.rows:
-                stored = upstream.rows[key].with_counters(counters_after_restart(fields))
-                upstream = replace(upstream, rows={**upstream.rows, key: stored})
+            definition = session.database.catalog.table(schema, table)
+            if definition is not None:
+                session.database.stored(definition).ids.counters = counters_after_restart(fields)
         is_new = tso.compose(record.now_ms, tso.ROW_LOGICAL) > sent_until
-        (changefeed.send_events if is_new else changefeed.skip_events)(events, upstream, record.now_ms)
+        (changefeed.send_events if is_new else changefeed.skip_events)(events, record.now_ms)
+        changefeed.replace_upstream(upstream_of(session))
+
+    def _executed(self, logged: LoggedStatement, session: Session, now_ms: int) -> Sequence[Event]:
+        """Execute a DDL statement again, and return its events."""
+        settings = session.settings
+        session.settings = session_of(logged.session, settings)
+        statement = parse_sql(logged.text, session.settings.sql_mode - frozenset(DEFAULT_SQL_MODE))
+        assert statement is not None, "an empty statement has no jobs"
+        outcome = session.execute(statement, logged.text, now_ms)
+        self._statements += _ddl_lines(outcome.events, now_ms, session.settings, session.database)
+        session.settings = settings
+        return outcome.events
 
     def _load_tables(self, changefeed: OpenChangefeed) -> None:
         if not self._number:
             return
-        upstream = changefeed.upstream()
-        rows: dict[tuple[str, str], StoredRows] = {}
+        database = _session_of(changefeed).database
         for line in json.loads((self._snapshot / f"{TABLES}.json").read_text("utf-8")):
-            key = object_key(line["schema"], line["table"])
+            table = database.catalog.tables[object_key(line["schema"], line["table"])]
             with pa.memory_map(str(self._snapshot / TABLES / line["file"])) as source:
-                cells = pa.ipc.open_file(source).read_all()
-            row_ids = cells.column(cells.num_columns - 1).combine_chunks()
-            cells = cells.remove_column(cells.num_columns - 1)
-            counters = counters_after_restart(line["counters"])
-            rows[key] = StoredRows(upstream.catalog.tables[key], cells, row_ids, counters)
-        changefeed.replace_upstream(replace(upstream, rows=rows))
+                read_table(database.emptied(table), pa.ipc.open_file(source).read_all())
+            database.stored(table).ids.counters = counters_after_restart(line["counters"])
 
     def _write_snapshot(self, changefeed: OpenChangefeed) -> None:
         """Write a snapshot of the state, begin a new log, and delete the old ones."""
-        upstream, old, old_log = changefeed.upstream(), self._snapshot, self._log_path
+        database, old, old_log = _session_of(changefeed).database, self._snapshot, self._log_path
         self.about["now_ms"] = changefeed.position.now_ms
         new = self.path / f"snapshot-{self._number + 1}"
         building = self.path / "snapshot.new"
         shutil.rmtree(building, ignore_errors=True)
         (building / TABLES).mkdir(parents=True)
         lines = []
-        for number, (key, stored) in enumerate(sorted(upstream.rows.items())):
-            if key not in upstream.catalog.tables:
+        for number, (key, stored) in enumerate(sorted(database.tables.items())):
+            if key not in database.catalog.tables:
                 continue
             name = f"{number}.arrow"
-            cells = stored.cells.append_column("", stored.row_ids)
-            with (building / TABLES / name).open("wb") as place, pa.ipc.new_file(place, cells.schema) as out:
-                out.write_table(cells)
-            counters = counters_as_json(stored.counters)
+            rows = table_batch(stored)
+            with (building / TABLES / name).open("wb") as place, pa.ipc.new_file(place, rows.schema) as out:
+                out.write_batch(rows)
+            counters = counters_as_json(stored.ids.counters)
             lines.append(
                 {"schema": stored.table.schema, "table": stored.table.name, "file": name, "counters": counters}
             )
@@ -277,8 +264,14 @@ class DataDirectory:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _ddl_lines(events: Events, now_ms: int, session: SqlSession) -> Iterator[dict[str, Any]]:
-    for event in commit_record(events, now_ms, session, {}).events:
+def _session_of(changefeed: OpenChangefeed) -> Session:
+    return changefeed.upstream().latest().session
+
+
+def _ddl_lines(
+    events: Sequence[Event], now_ms: int, settings: SqlSession, database: Database
+) -> Iterator[dict[str, Any]]:
+    for event in commit_record(events, now_ms, settings, database).events:
         if isinstance(event, LoggedStatement):
             yield {"now_ms": now_ms, "text": event.text, "session": event.session}
 

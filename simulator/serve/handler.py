@@ -10,19 +10,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from simulator.errors import DdlError, SimulatorError, SqlError
+from simulator.errors import DdlError, DeliveryError, SimulatorError, SqlError
 from simulator.serve.calls import SimulatorCall, split_call
 from simulator.serve.clients import Client
-from simulator.serve.database import Blocked, Database
-from simulator.serve.named_locks import NamedLocks
+from simulator.serve.database import SharedDatabase
 from simulator.tidb.ddl.catalog import object_key
+from simulator.tidb.engine.outcome import FailedStatement, StatementOutcome
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column
-from simulator.tidb.sql_engine.storage.state import FailedStatement, StatementOutcome
+from simulator.tidb.storage.locks import LockWait, Pause
 from simulator.tidb.syntax.load_data import LoadData
-from simulator.tidb.syntax.session import SelectStatement, SqlStatement
+from simulator.tidb.syntax.session import SqlStatement
 
 Returned = TypeVar("Returned")
 
@@ -33,23 +33,19 @@ LOCK_WAIT_SECONDS = 50.0
 LONG_TEXT = 1 << 14
 """Characters of a statement that takes long to parse."""
 
+POLL_SECONDS = 0.02
 WAIT_FOR_KAFKA_SECONDS = 0.1
 """After which a commit is tried again while the changefeed cannot send."""
 
 KILL = re.compile(r"\s*KILL\s+(?:TIDB\s+)?(QUERY|CONNECTION)?\s*(\d+)\s*", re.IGNORECASE)
 
-DEADLOCK = SqlError(1213, "40001", "Deadlock found when trying to get lock; try restarting transaction")
 TIMED_OUT = SqlError(1205, "HY000", "Lock wait timeout exceeded; try restarting transaction")
-NOWAIT = SqlError(
-    3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set."
-)
 
 
 class Transactions(Protocol):
     """Calls functions of the database between two statements, and reports ends of transactions."""
 
-    database: Database
-    named_locks: NamedLocks
+    database: SharedDatabase
     simulator_call: Callable[[SimulatorCall], None] | None
     """Executes a command of the simulator; raises SqlError."""
 
@@ -77,7 +73,8 @@ class ClientHandler:
         """Asks the client for a file; None if the client sends none."""
 
     def log_in(self, user: str, host: str) -> None:
-        self.client.session = replace(self.client.session, user=f"{user}@{host}")
+        session = self.client.session
+        session.settings = replace(session.settings, user=f"{user}@{host}")
 
     async def run_text(self, text: str, modes: frozenset[str]) -> tuple[SqlStatement | None, StatementOutcome]:
         """Parse and execute a statement, after a command of the simulator before it; return both. Raises as `run`."""
@@ -85,11 +82,11 @@ class ClientHandler:
         if call is not None:
             await self._call_simulator(call)
             if not text.strip():
-                return None, StatementOutcome(self._server.database.committed)
+                return None, StatementOutcome()
         kill = KILL.fullmatch(text)
         if kill:
             await self._kill(int(kill[2]), (kill[1] or "").upper() == "QUERY")
-            return None, StatementOutcome(self._server.database.committed)
+            return None, StatementOutcome()
         statement = await self.in_turn(len(text), partial(parse_sql, text, modes))
         rows = await self._with_file(statement) if isinstance(statement, LoadData) else statement
         return statement, await self.run(rows, text)
@@ -131,20 +128,11 @@ class ClientHandler:
         client, server = self.client, self._server
         if statement is None:
             raise SqlError(1065, "42000", "Query was empty")
-        statement = await server.named_locks.computed(statement, client)
         deadline = time.monotonic() + self._lock_wait_seconds()
         client.command, client.statement, client.since_ms = "Query", text, int(time.time() * 1000)
-        had_transaction = client.transaction is not None
+        before = client.session.transaction
         try:
-            while True:
-                ended = server.next_end()
-                outcome = await server.call(partial(server.database.execute, client, statement, text))
-                if not isinstance(outcome, Blocked):
-                    break
-                if outcome.client is None:
-                    await asyncio.sleep(WAIT_FOR_KAFKA_SECONDS)
-                else:
-                    await self._wait_for(outcome.client, ended, deadline, statement)
+            outcome = await self._executed(statement, text, deadline)
         except SimulatorError as error:
             if isinstance(error, SqlError | DdlError) and error is not server.database.failure:
                 raise
@@ -153,7 +141,8 @@ class ClientHandler:
             ) from None
         finally:
             client.command, client.statement = "Sleep", ""
-            if had_transaction and client.transaction is None:
+            client.session.abandon()
+            if before is not None and client.session.transaction is not before:
                 server.transaction_ended()
         if outcome.events:
             server.committed()
@@ -161,36 +150,68 @@ class ClientHandler:
             raise outcome.error
         return outcome
 
-    async def _wait_for(self, holder: Client, ended: Awaitable[None], deadline: float, statement: SqlStatement) -> None:
-        client = self.client
-        if isinstance(statement, SelectStatement) and "NOWAIT" in getattr(statement.query, "lock", ""):
-            raise NOWAIT
-        if _waits_for(holder, client):
-            await self._server.call(partial(self._server.database.roll_back, client))
-            raise DEADLOCK
-        client.waits_for = holder
+    async def _executed(
+        self, statement: SqlStatement, text: str, deadline: float
+    ) -> StatementOutcome | FailedStatement:
+        """Execute a statement as often as it waits for something."""
+        client, server, paused = self.client, self._server, 0.0
+        while True:
+            ended = server.next_end()
+            try:
+                return await server.call(partial(server.database.execute, client, statement, text))
+            except LockWait as wait:
+                await self._wait_for(wait, ended, deadline)
+            except Pause as pause:
+                paused = paused or time.monotonic()
+                if await self._rest(pause, ended, paused):
+                    paused = 0.0
+            except DeliveryError:
+                if server.database.refuses:
+                    raise
+                await asyncio.sleep(WAIT_FOR_KAFKA_SECONDS)
+
+    async def _wait_for(self, wait: LockWait, ended: Awaitable[None], deadline: float) -> None:
+        """Wait for the end of a transaction. Raises SqlError 1205 and, after a rollback, 1213 for a deadlock."""
+        database, transaction = self._server.database, self.client.session.transaction
+        if transaction is not None:
+            try:
+                database.rows.locks.wait(transaction, wait.owner)
+            except SqlError:
+                await self._server.call(self.client.session.roll_back)
+                raise
+        if wait.seconds is not None:
+            deadline = min(deadline, time.monotonic() + wait.seconds)
         try:
             await asyncio.wait_for(asyncio.shield(ended), max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             raise TIMED_OUT from None
         finally:
-            client.waits_for = None
+            if transaction is not None:
+                database.rows.locks.stop_waiting(transaction)
+
+    async def _rest(self, pause: Pause, ended: Awaitable[None], since: float) -> bool:
+        """Wait for the end of SLEEP, or for a lock of GET_LOCK; return whether the call has its result."""
+        session = self.client.session
+        while pause.seconds < 0 or time.monotonic() < since + pause.seconds:
+            if session.killed:
+                break
+            await asyncio.sleep(POLL_SECONDS)
+            if pause.lock and session.database.named_locks.holder(pause.lock) is None:
+                return False
+        session.resumed.append(int(session.killed and not pause.lock))
+        return True
 
     def _lock_wait_seconds(self) -> float:
-        value = self.client.session.settings.get(LOCK_WAIT_TIMEOUT)
+        value = self.client.session.settings.settings.get(LOCK_WAIT_TIMEOUT)
         return float(value) if value else LOCK_WAIT_SECONDS
 
     async def reset(self) -> None:
         """Roll the transaction back and forget the session's variables, as COM_RESET_CONNECTION does."""
-        had_transaction = self.client.transaction is not None
-        database = self.client.session.database
-        await self._server.call(partial(self._server.database.reset, self.client, database))
-        if had_transaction:
-            self._server.transaction_ended()
+        await self._server.call(partial(self._server.database.reset, self.client))
+        self._server.transaction_ended()
 
     async def close(self) -> None:
         """Roll the transaction back, and release all locks: the client is gone."""
-        self._server.named_locks.release_all(self.client)
         await self._server.call(partial(self._server.database.disconnect, self.client))
         self._server.transaction_ended()
 
@@ -200,18 +221,9 @@ class ClientHandler:
 
     def columns_of_table(self, name: str) -> Sequence[ResultColumn]:
         """Return the columns of a table in the current database. Raises SqlError 1146."""
-        database = self.client.session.database
-        table = self._server.database.committed.catalog.tables.get(object_key(database, name))
+        database = self.client.session.settings.database
+        table = self._server.database.rows.catalog.tables.get(object_key(database, name))
         if table is None:
             raise sql_error(1146, database, name)
         schema, name = table.schema, table.name
         return [table_column(column.name, column, table, schema, name) for column in visible_columns(table)]
-
-
-def _waits_for(client: Client | None, other: Client) -> bool:
-    """Return whether a client waits for another one, directly or through others."""
-    while client is not None:
-        if client is other:
-            return True
-        client = client.waits_for
-    return False

@@ -15,16 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from simulator.serve.lock_keys import table_of
-from simulator.tidb.ddl.catalog import Catalog, Key
+from simulator.tidb.ddl.catalog import Catalog, Key, object_key
+from simulator.tidb.engine.outcome import CompletedDdl, Event, TableChanges
 from simulator.tidb.sql_engine.storage.allocators import Allocator, Counters
-from simulator.tidb.sql_engine.storage.state import (
-    CommittedTransaction,
-    CompletedDdl,
-    SqlSession,
-    StoredRows,
-    TableChanges,
-)
+from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.storage.database import Database
 
 HEAD = struct.Struct("<II")
 
@@ -77,13 +72,8 @@ class LogRecord:
     """All global variables, in a record of SET GLOBAL."""
 
 
-def commit_record(
-    events: Sequence[CommittedTransaction | CompletedDdl],
-    now_ms: int,
-    session: SqlSession,
-    rows: Mapping[Key, StoredRows],
-) -> LogRecord:
-    """Return the record of a statement's events. `rows` are the rows after it."""
+def commit_record(events: Sequence[Event], now_ms: int, session: SqlSession, database: Database) -> LogRecord:
+    """Return the record of a statement's events, with the ids that the tables have given so far."""
     logged: list[LoggedStatement | tuple[LoggedTable, ...]] = []
     counters: dict[Key, tuple[str, str, Mapping[str, Any]]] = {}
     for event in events:
@@ -96,9 +86,8 @@ def commit_record(
             arrays = [changes.partition, changes.handle, changes.row_id, changes.before, changes.after, lacking]
             table = changes.table
             tables.append(LoggedTable(table.schema, table.name, pa.RecordBatch.from_arrays(arrays, schema=CHANGES)))
-            if table_of(changes) in rows:
-                stored = rows[table_of(changes)]
-                counters[table_of(changes)] = (table.schema, table.name, counters_as_json(stored.counters))
+            given = database.stored(table).ids.counters
+            counters[object_key(table.schema, table.name)] = (table.schema, table.name, counters_as_json(given))
         logged.append(tuple(tables))
     return LogRecord(now_ms, tuple(logged), tuple(counters.values()))
 

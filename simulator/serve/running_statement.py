@@ -1,6 +1,6 @@
 """The statement that runs, and its interruption by KILL or by the end of the server.
 
-Only the computation of a statement is interrupted, which changes nothing that others see: not its commit.
+What a function computes ends between two steps of Python; an execution is told, and looks now and then.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from simulator.tidb.expressions.sql.evaluate import interrupt
 from simulator.tidb.sql_engine.errors import sql_error
 
 Returned = TypeVar("Returned")
@@ -27,6 +26,7 @@ class RunningStatement:
         self._lock = threading.Lock()
         self._thread: int | None = None
         self._client = 0
+        self._kill: Callable[[], None] | None = None
         self._interrupted = False
         self._number = 0
 
@@ -48,16 +48,28 @@ class RunningStatement:
             raise sql_error(1317)
         return returned
 
+    def watch(self, client: int, kill: Callable[[], None], function: Callable[[], Returned]) -> Returned:
+        """Return what a function returns that `kill` tells to end."""
+        with self._lock:
+            self._thread, self._client, self._kill = threading.get_ident(), client, kill
+            self._number += 1
+        try:
+            return function()
+        finally:
+            with self._lock:
+                self._thread = self._kill = None
+
     def interrupt(self, client: int | None = None) -> int:
         """Interrupt the statement, if it is of that client or of any; return its number, 0 without one. May be called
         in any thread."""
         with self._lock:
             if self._thread is None or client not in (None, self._client):
                 return 0
-            if not self._interrupted:
+            if self._kill is not None:
+                self._kill()
+            elif not self._interrupted:
                 self._interrupted = True
                 _raise_in(self._thread, _Interruption)
-            interrupt()
             return self._number
 
     def _ended(self) -> None:

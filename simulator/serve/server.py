@@ -24,9 +24,8 @@ from simulator.errors import UserError
 from simulator.serve.authentication import Users
 from simulator.serve.calls import SimulatorCall
 from simulator.serve.connection import ClientConnection
-from simulator.serve.database import Database
+from simulator.serve.database import SharedDatabase
 from simulator.serve.handler import ClientHandler
-from simulator.serve.named_locks import NamedLocks
 from simulator.serve.stream import ClientStream
 
 Returned = TypeVar("Returned")
@@ -54,7 +53,7 @@ class Server:
 
     def __init__(
         self,
-        database: Database,
+        database: SharedDatabase,
         version: str,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -71,7 +70,6 @@ class Server:
         simulator in a statement, `deliver` at most DELIVERY_SECONDS after a commit.
         """
         self.database = database
-        self.named_locks = NamedLocks()
         self.host, self.port = host, port
         self.connections: dict[int, ClientConnection] = {}
         self._users = Users({"root": ""} if passwords is None else passwords, authentication)

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-import pyarrow as pa
 from mysql_mimic.packets import make_ok
 from mysql_mimic.results import NullBitmap
 from mysql_mimic.results import ResultColumn as EncodedColumn
@@ -52,15 +51,10 @@ def text_columns(columns: Sequence[ResultColumn]) -> list[EncodedColumn]:
     return [EncodedColumn(column.name, ColumnType.VAR_STRING) for column in columns]
 
 
-def text_rows(rows: pa.Table) -> list[tuple[bytes | None, ...]]:
-    """Return the rows of the text protocol."""
-    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
-
-
-def binary_rows(rows: pa.Table, columns: Sequence[ResultColumn]) -> Iterator[bytes]:
+def binary_rows(rows: Sequence[Sequence[bytes | None]], columns: Sequence[ResultColumn]) -> Iterator[bytes]:
     """Yield the rows of the binary protocol."""
     encoders = [BINARY.get(column.code, str_len) for column in columns]
-    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+    for row in rows:
         nulls = NullBitmap.new(len(row), offset=2)
         values = []
         for place, (value, encode) in enumerate(zip(row, encoders, strict=True)):

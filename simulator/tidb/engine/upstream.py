@@ -21,7 +21,7 @@ from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.row_keys import entry_keys, handle_bytes, handle_of, row_id
-from simulator.tidb.storage.rows import Entry, Handle, Version
+from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Version
 from simulator.tidb.storage.tables import Cells, cells_of, image_of, layout_of
 from simulator.tidb.storage.transactions import Transaction
 
@@ -103,6 +103,10 @@ class Upstream:
     def at_start(self) -> Upstream:
         """Return the upstream at the start of its history."""
         return replace(self, step=-1, ts=0, writes=None)
+
+    def live(self) -> Upstream:
+        """Return the upstream that has all later commits, too."""
+        return replace(self, step=-1, ts=NEWEST, writes=None)
 
     def latest(self) -> Upstream:
         """Return this upstream as the last one of a history."""

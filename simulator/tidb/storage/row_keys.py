@@ -20,7 +20,7 @@ from simulator.tidb.exprs.conversions import as_text
 from simulator.tidb.exprs.tables import places_of, table_cell, table_expression
 from simulator.tidb.exprs.texts import collation_key
 from simulator.tidb.keys import encode_index_column
-from simulator.tidb.model.table import IndexColumn, Table, row_id_column
+from simulator.tidb.model.table import IndexColumn, Table, has_common_handle, row_id_column
 from simulator.tidb.model.types import ColumnType, family, is_binary, is_text
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name, is_array
 from simulator.tidb.storage.rows import Handle
@@ -221,3 +221,11 @@ def row_id(handle: Handle) -> int | None:
         return None
     assert isinstance(handle, int)
     return handle - (1 << 64) if handle >= SIGN else handle
+
+
+def handle_of_bytes(table: Table, data: bytes) -> Handle:
+    """Return the handle that `handle_bytes` returns."""
+    if has_common_handle(table):
+        return data
+    number = int.from_bytes(data, "big")
+    return number if is_unsigned_handle(table) else number - SIGN

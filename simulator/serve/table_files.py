@@ -1,0 +1,61 @@
+"""The rows of tables as Arrow: of a data directory's snapshot, and of the changes in its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from simulator.tidb.engine.outcome import TableChanges
+from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.row_keys import entry_keys, handle_bytes, handle_of_bytes
+from simulator.tidb.storage.rows import Entry, Version
+from simulator.tidb.storage.tables import RowReader, StoredTable, cells_of
+
+ROWS = pa.schema(
+    [("ordinal", pa.int32()), ("handle", pa.binary()), ("image", pa.binary()), ("layout", pa.list_(pa.int32()))]
+)
+"""Partition ordinal, handle as in TiKV's key, row image, and the ids of the columns that the image has."""
+
+
+def table_batch(stored: StoredTable) -> pa.RecordBatch:
+    """Return the committed rows of a table (ROWS)."""
+    table = stored.table
+    rows = [
+        (ordinal, handle_bytes(table, handle), version.image, version.layout)
+        for ordinal, part in enumerate(stored.partitions)
+        for handle, version in part.scan()
+    ]
+    columns = zip(*rows, strict=True) if rows else ([] for _ in ROWS)
+    arrays = [pa.array(list(column), field.type) for column, field in zip(columns, ROWS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+
+
+def read_table(stored: StoredTable, rows: pa.Table) -> None:
+    """Take rows (ROWS) as those of a table that has none."""
+    table, keys, reader = stored.table, entry_keys(stored.table), RowReader(stored.table)
+    for ordinal, key, image, layout in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        part, handle, version = (
+            stored.partitions[ordinal],
+            handle_of_bytes(table, key),
+            Version(0, image, tuple(layout)),
+        )
+        part.write(handle, version, 0)
+        cells = reader.cells(version)
+        for each in keys:
+            entry = each.of(cells)
+            if entry is not None:
+                part.write_entry(each.index_id, entry, Entry(0, handle), 0)
+
+
+def write_changes(changes: Sequence[TableChanges], database: Database, now_ms: int) -> None:
+    """Commit the changes of a transaction again."""
+    transaction = database.begin(now_ms)
+    for each in changes:
+        stored, keys = database.stored(each.table), entry_keys(each.table)
+        columns = (each.partition, each.handle, each.before, each.after)
+        for ordinal, key, before, after in zip(*(column.to_pylist() for column in columns), strict=True):
+            old, new = (None if image is None else cells_of(image) for image in (before, after))
+            entries = [(one, old and one.of(old), new and one.of(new)) for one in keys]
+            transaction.put(stored, ordinal, handle_of_bytes(each.table, key), new, entries)
+    database.commit(transaction, database.next_ts(now_ms))
