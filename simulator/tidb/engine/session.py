@@ -82,6 +82,15 @@ class Session:
         self.abandon()
         return outcome
 
+    def kill(self) -> None:
+        """End the statement that runs, at its next check; may be called in any thread."""
+        self.killed = True
+
+    def close(self) -> None:
+        """Roll the transaction back, and release the locks of GET_LOCK: the client is gone."""
+        self.roll_back()
+        self.database.named_locks.release_all(self)
+
     def abandon(self) -> None:
         """Forget a statement that waited and is not executed again."""
         self.resumed = []

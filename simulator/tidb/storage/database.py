@@ -40,13 +40,16 @@ class Database:
     """A TiDB without its sessions."""
 
     def __init__(self, release: Release, catalog: Catalog, seed: int = 0, history_ms: int | None = None) -> None:
-        """`history_ms` is how long versions are kept; None keeps all."""
-        self.release, self.seed, self._history_ms = release, seed, history_ms
+        self.release, self.seed = release, seed
+        self.history_ms = history_ms
+        """How long versions are kept; None keeps all."""
         self.locks = Locks()
         self.named_locks = NamedLocks()
         self._schemas = [Schema(0, catalog, {})]
         self.publish: Callable[[Sequence[Any], Any, int], None] = lambda events, session, now_ms: None
         """Called with events, the session and the millisecond before they take effect. What it raises refuses them."""
+        self.processes: Callable[[], Sequence[Any]] = lambda: ()
+        """Returns the clients of a server, as SHOW PROCESSLIST shows them; without one the session is the only one."""
         self._open: set[Transaction] = set()
         self._deleted: deque[tuple[int, TableRows, Handle]] = deque()
         self._given_ts = self.last_ts = 0
@@ -132,7 +135,7 @@ class Database:
     def copy(self, ts: int) -> tuple[Database, dict[TableRows, TableRows]]:
         """Return another database with what a reader at `ts` sees, and the rows of this one with their copies."""
         schema, rows_of = self.schema(ts), dict[TableRows, TableRows]()
-        other = Database(self.release, schema.catalog, self.seed, self._history_ms)
+        other = Database(self.release, schema.catalog, self.seed, self.history_ms)
         tables = {}
         for key, stored in schema.tables.items():
             rows_of |= {rows: rows.copy(ts) for rows in (*stored.partitions, stored.unpartitioned)}
@@ -148,9 +151,9 @@ class Database:
 
     def _safe_ts(self, ts: int, but: Transaction | None = None) -> int:
         """Return the ts that no reader is below."""
-        if self._history_ms is None:
+        if self.history_ms is None:
             return 0
-        kept = tso.compose(max(tso.physical(ts) - self._history_ms, 0))
+        kept = tso.compose(max(tso.physical(ts) - self.history_ms, 0))
         return min([kept, *(each.start_ts for each in self._open if each is not but)])
 
 

@@ -22,9 +22,10 @@ DEADLOCK = "Deadlock found when trying to get lock; try restarting transaction"
 class LockWait(Exception):
     """A key is locked by another transaction."""
 
-    def __init__(self, owner: Transaction) -> None:
+    def __init__(self, owner: Transaction, seconds: float | None = None) -> None:
+        """`seconds` is how long the statement waits; None for innodb_lock_wait_timeout."""
         super().__init__()
-        self.owner = owner
+        self.owner, self.seconds = owner, seconds
 
 
 class Pause(Exception):
