@@ -1,0 +1,215 @@
+"""INSERT and REPLACE.
+
+All values are computed and checked before any row is written, and rows are written one after another. A new row that has a
+key of another row is refused (INSERT), left out (INSERT IGNORE), put in the other's place (REPLACE), or updates the other
+(ON DUPLICATE KEY UPDATE).
+
+Sources: tidb pkg/executor/insert.go, insert_common.go, replace.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from simulator.errors import SqlError
+from simulator.tidb.engine.assign import SELECT, VALUES, RowValues
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.duplicate_updates import DuplicateUpdate
+from simulator.tidb.engine.foreign_keys import enforce_foreign_keys, without_orphans
+from simulator.tidb.engine.ids import AutoIds
+from simulator.tidb.engine.names import resolve_columns, resolve_partitions, resolve_table
+from simulator.tidb.engine.new_rows import ValueRows
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.relation import Values
+from simulator.tidb.engine.rows import KeyedRow, RowWriter
+from simulator.tidb.engine.selected_rows import SelectedRows
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.storage.tables import Cells
+from simulator.tidb.syntax.dml import Insert
+
+DUPLICATE_OR_BROKEN = (1062, 3819)
+"""Errors of a row that IGNORE turns to warnings."""
+
+MISPLACED = (1526, 1748)
+"""Errors of a row without a partition."""
+
+
+def insert(statement: Insert, context: StatementContext) -> StatementOutcome:
+    """Execute INSERT or REPLACE.
+
+    Raises SqlError for values, which are checked before rows get their ids. A statement that is refused later has used
+    up its ids (lazyAdjustAutoIncrementDatum; pkg/table/tables, AddRecord).
+    """
+    table = resolve_table(context, statement.table, "replace into" if statement.replace else "insert into")
+    return Insertion(statement, table, context).execute()
+
+
+def assigned_columns(statement: Insert, table: Table) -> list[Column]:
+    """Return the columns that get values. Raises SqlError 1054, 1110 and 1136 for rows of another length."""
+    columns = list(table.columns) if statement.columns is None else resolve_columns(table, statement.columns)
+    for row, nodes in enumerate(statement.rows or (), 1):
+        if len(nodes) != len(columns) and (nodes or statement.columns):
+            raise sql_error(1136, row)
+    return columns
+
+
+class Insertion:
+    """The execution of an INSERT or REPLACE."""
+
+    def __init__(self, statement: Insert, table: Table, context: StatementContext) -> None:
+        self._statement, self._table, self._context = statement, table, context
+        stored = context.database.stored(table)
+        self._writer = RowWriter(stored, context)
+        self._ids = AutoIds(stored, context, updates=bool(statement.on_duplicate))
+        self._allowed: Sequence[int] | None = None
+        self._update: DuplicateUpdate | None = None
+        self._extra: Sequence[Values] = ()
+        """What ON DUPLICATE KEY UPDATE names of a SELECT beside its columns, for each row."""
+
+        self._affected = self._added = 0
+
+    def execute(self) -> StatementOutcome:
+        statement, context = self._statement, self._context
+        columns = assigned_columns(statement, self._table)
+        selected = None
+        if statement.query is not None:
+            selected = SelectedRows(statement, columns, self._table, context)
+        if statement.on_duplicate:
+            self._update = DuplicateUpdate(statement.on_duplicate, self._table, context, selected)
+        if statement.partitions:
+            self._allowed = resolve_partitions(self._table, statement.partitions)
+        origin = VALUES if selected is None else SELECT
+        values = RowValues(self._table, context, origin, len(statement.rows or ()))
+        if selected is None:
+            rows = ValueRows(values, columns, statement.rows or ()).rows(columns)
+        else:
+            rows = selected.rows(values, columns)
+        count = 0
+        try:
+            found = self._with_ids(rows, one_by_one=selected is not None)
+            if selected is not None:
+                self._extra = selected.extra
+            count = len(found)
+            self._write(found)
+            enforce_foreign_keys(context, [self._writer])
+        except IdsExhausted as error:
+            context.warn(error.error)
+        finally:
+            if self._added and self._ids.first:
+                session = context.session
+                session.settings = replace(session.settings, last_insert_id=self._ids.first)
+        return StatementOutcome(
+            affected=self._affected,
+            matched=count,
+            insert_id=self._ids.first or self._ids.explicit,
+            warnings=tuple(context.warnings),
+        )
+
+    def _with_ids(self, rows: Iterator[Cells], one_by_one: bool) -> list[Cells]:
+        """Return the rows with their ids. Raises SqlError."""
+        column = self._ids.column
+        if column is None:
+            return list(rows)
+        found = []
+        one_by_one |= column.auto_random
+        try:
+            for cells in rows:
+                if one_by_one:
+                    self._ids.fill([cells])
+                found.append(cells)
+            if not one_by_one:
+                self._ids.fill(found)
+        except SqlError as error:
+            if self._statement.ignore and not self._statement.on_duplicate and error.number == 1467:
+                raise IdsExhausted(error) from None
+            raise
+        return found
+
+    def _write(self, rows: Sequence[Cells]) -> None:
+        """Insert the rows, or let them update or replace existing ones. Raises SqlError."""
+        statement, writer = self._statement, self._writer
+        if not (statement.on_duplicate or statement.ignore or statement.replace):
+            writer.expect(len(rows))
+            for cells in rows:
+                self._insert(writer.keyed(cells, self._allowed))
+            return
+        placed = self._placed(rows)
+        if statement.on_duplicate:
+            for number, row in placed:
+                self._insert_or_update(number, row)
+        elif statement.replace:
+            for _, row in placed:
+                self._replace(row)
+        else:
+            for row in without_orphans(self._context, self._table, [row for _, row in placed]):
+                self._insert_or_ignore(row)
+
+    def _placed(self, rows: Sequence[Cells]) -> list[tuple[int, KeyedRow]]:
+        """Return the rows, with their numbers, that have a partition (getKeysNeedCheck)."""
+        placed = []
+        for number, cells in enumerate(rows):
+            try:
+                placed.append((number, self._writer.keyed(cells, self._allowed)))
+            except SqlError as error:
+                if not self._statement.ignore or error.number not in MISPLACED:
+                    raise
+                self._context.warn(error)
+        return placed
+
+    def _insert(self, row: KeyedRow, is_new: bool = False) -> None:
+        self._writer.insert(row, is_new)
+        self._added += 1
+        self._affected += 1
+
+    def _insert_or_ignore(self, row: KeyedRow) -> None:
+        """Insert a row, or leave it out with a warning (batchCheckAndInsert)."""
+        for place, _ in self._writer.owners(row):
+            self._writer.lock_key(row, place)
+            self._context.warn(self._writer.duplicate_error(row, place))
+            return
+        try:
+            self._insert(row, is_new=True)
+        except SqlError as error:
+            if error.number != 3819:
+                raise
+            self._context.warn(error)
+
+    def _replace(self, row: KeyedRow) -> None:
+        """Delete every row with a key of the new row, then insert it. An identical row stays (replaceRow)."""
+        for place, owner in self._writer.owners(row):
+            old = self._writer.cells(owner)
+            self._affected += 1
+            if old == row.cells:
+                self._writer.lock_key(row, place)
+                return
+            assert old is not None, "it owns the key"
+            self._writer.delete(owner, old)
+        self._insert(row, is_new=True)
+
+    def _insert_or_update(self, number: int, row: KeyedRow) -> None:
+        """Insert a row, or update the row that has its first key (batchUpdateDupRows)."""
+        assert self._update is not None, "the statement has ON DUPLICATE KEY UPDATE"
+        _, owner = next(self._writer.owners(row), (0, None))
+        if owner is None:
+            self._insert(row, is_new=True)
+            return
+        old = self._writer.cells(owner)
+        assert old is not None, "it owns the key"
+        extra = self._extra[number] if self._extra else ()
+        new = self._update.apply(old, owner, row.cells, extra, number + 1)
+        try:
+            self._affected += 2 * self._writer.update(owner, old, new)
+        except SqlError as error:
+            if not self._statement.ignore or error.number not in (*DUPLICATE_OR_BROKEN, *MISPLACED):
+                raise
+            self._context.warn(error)
+
+
+class IdsExhausted(Exception):
+    """No ids are left for an INSERT IGNORE, which then inserts no row."""
+
+    def __init__(self, error: SqlError) -> None:
+        super().__init__(error)
+        self.error = error
