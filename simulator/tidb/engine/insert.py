@@ -132,8 +132,8 @@ class Insertion:
         statement, writer = self._statement, self._writer
         if not (statement.on_duplicate or statement.ignore or statement.replace):
             writer.expect(len(rows))
-            for cells in rows:
-                self._insert(writer.keyed(cells, self._allowed))
+            for number, cells in enumerate(rows, 1):
+                self._insert(writer.keyed(cells, self._allowed, number))
             return
         placed = self._placed(rows)
         if statement.on_duplicate:
@@ -151,7 +151,7 @@ class Insertion:
         placed = []
         for number, cells in enumerate(rows):
             try:
-                placed.append((number, self._writer.keyed(cells, self._allowed)))
+                placed.append((number, self._writer.keyed(cells, self._allowed, number + 1)))
             except SqlError as error:
                 if not self._statement.ignore or error.number not in MISPLACED:
                     raise

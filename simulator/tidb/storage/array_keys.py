@@ -20,7 +20,7 @@ from simulator.tidb.exprs.tables import table_expression
 from simulator.tidb.model.table import Index, Table
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, is_array
-from simulator.tidb.storage.row_keys import RowKey, part_of, shown_part
+from simulator.tidb.storage.row_keys import RowKey, entry_keys, part_of, shown_part
 from simulator.tidb.storage.tables import Cells
 
 ARRAY = re.compile(
@@ -110,3 +110,14 @@ def array_keys(table: Table) -> tuple[ArrayKey, ...]:
                 beside = RowKey(index.id, index.name, others)
                 found.append(ArrayKey(table, index, place, beside, match["operand"], type, length))
     return tuple(found)
+
+
+def entries_of(table: Table, cells: Cells, row: int = 1) -> list[tuple[RowKey, bytes]]:
+    """Return the entries of a row in unique indexes, in the order of `entry_keys`, those of arrays behind. Raises SqlError
+    for values that an array's index does not take; `row` is the row's number in the statement."""
+    found = [(key, value) for key in entry_keys(table) if (value := key.of(cells)) is not None]
+    for array in array_keys(table):
+        entries = array.entries(cells, row)
+        if array.index.unique:
+            found += [(array.beside, value) for value in entries]
+    return found
