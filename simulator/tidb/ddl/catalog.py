@@ -87,6 +87,15 @@ class SharedTables(Mapping[Key, Table]):
         return SharedTables(self._below, {**self._changed, **changed})
 
 
+    def differing(self, before: Mapping[Key, Table]) -> Iterable[Key] | None:
+        """Return the names whose tables may differ from those of an earlier mapping; None if that is not known."""
+        if self._below is before:
+            return self._changed
+        if isinstance(before, SharedTables) and before._below is self._below:
+            return {**before._changed, **self._changed}
+        return None
+
+
 class SharedTablesValues(ValuesView[Table]):
     def __init__(self, tables: SharedTables) -> None:
         super().__init__(tables)
@@ -157,6 +166,17 @@ def build_catalog(tables: Iterable[Table], databases: Iterable[str | DatabaseInf
     schemas = dict.fromkeys(table.schema for table in tables_by_key.values())
     infos = [DatabaseInfo(name) if isinstance(name, str) else name for name in (*schemas, *databases)]
     return Catalog({database.name.lower(): database for database in infos}, tables_by_key)
+
+
+def changed_tables(before: Catalog, after: Catalog) -> list[Key]:
+    """Return the names whose tables are not those of the catalog before, in the order of the later catalog."""
+    one, other = before.tables, after.tables
+    if one is other:
+        return []
+    names = other.differing(one) if isinstance(other, SharedTables) else None
+    if names is None:
+        names = dict.fromkeys((*other, *one))
+    return [name for name in names if one.get(name) is not other.get(name)]
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:

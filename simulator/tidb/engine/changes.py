@@ -34,17 +34,18 @@ def committed_transaction(transaction: Transaction, release: Release) -> Committ
     if not changes:
         return None
     tables = groupby(changes, lambda change: change.stored)
-    return CommittedTransaction(tuple(_table_changes(stored, [*each]) for stored, each in tables))
+    return CommittedTransaction(tuple(table_changes(stored, [*each], release) for stored, each in tables))
 
 
-def _table_changes(stored: StoredTable, changes: Sequence[Change]) -> TableChanges:
+def table_changes(stored: StoredTable, changes: Sequence[Change], release: Release) -> TableChanges:
+    """Return changes of a table as a changefeed sees them."""
     table = stored.table
     layout, reader = layout_of(table), RowReader(table)
     before = [
         None if row is None else row.image if row.layout == layout else image_of(reader.cells(row))
         for row in (change.before for change in changes)
     ]
-    lacking = [_lacking(table, change) for change in changes]
+    lacking = [_lacking(table, change) for change in changes] if release.older_rows_differ else []
     return TableChanges(
         table,
         pa.array([change.ordinal for change in changes], pa.int32()),

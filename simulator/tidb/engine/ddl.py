@@ -7,15 +7,29 @@ before it, or hidden by TiKV (tidb v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSo
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Catalog, Key, changed_tables, object_key, with_table, with_tables
 from simulator.tidb.ddl.execute import attempt
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.ddl.session import Session as DdlSession
+from simulator.tidb.engine.checks import verify_added_checks, with_stored_checks
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.ddl_rows import Conversion
+from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_change_ts
+from simulator.tidb.engine.foreign_keys import verify_added_keys
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
+from simulator.tidb.model.table import Column
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
+from simulator.tidb.sql_engine.storage.state import FinishedJob, SqlSession
+from simulator.tidb.storage.database import Schema
+from simulator.tidb.storage.transactions import Transaction
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.session import Session
@@ -25,33 +39,51 @@ TABLE_LOCK_IS_OFF = (
     " file."
 )
 
+KEPT_JOBS = 100
+"""Finished DDL jobs that are kept for ADMIN SHOW DDL JOBS."""
+
 
 def execute_ddl(
-    statement: syntax.Statement, text: str, session: Session, now_ms: int
+    statement: syntax.Statement, text: str, session: Session, waiter: Transaction, now_ms: int
 ) -> StatementOutcome | FailedStatement:
     """Execute a DDL statement outside of a transaction. Raises DdlError and SqlError, and LockWait if an open transaction
-    has used a table that it changes."""
+    has used a table that it changes; statements that use the table next then wait for `waiter`."""
     if isinstance(statement, syntax.LockTables | syntax.UnlockTables):
         verb = "UNLOCK" if isinstance(statement, syntax.UnlockTables) else "LOCK"
         return StatementOutcome(warnings=(TABLE_LOCK_IS_OFF.format(verb),))
     database, settings = session.database, session.settings
-    before = database.catalog
-    executed = attempt(statement, text, ddl_session(session, now_ms))
+    before, names = database.catalog, ddl_session(session, now_ms)
+    executed = attempt(statement, text, names)
     after = before if executed.catalog is None else executed.catalog
     if not executed.jobs:
         if executed.error is not None:
             raise executed.error
         return StatementOutcome(warnings=executed.notes)
-    tables = {key: stored for key, stored in database.tables.items() if key in after.tables}
+    after = _with_stored_definitions(statement, before, after, names, settings)
+    database.wait_for_tables(used_tables(statement, before, after, names), waiter)
+    context = StatementContext(session, Transaction(database, database.last_ts, False), now_ms)
+    tables = tables_after(statement, executed.jobs, after, names, context)
+    _verify(tables.conversions, before, context)
     event = CompletedDdl(statement, text, settings.database, executed.jobs, before, after)
-    events: tuple[Event, ...] = (event,)
+    events: tuple[Event, ...] = (*tables.rewritten, event)
     database.publish(events, session, now_ms)
-    database.change_schema(after, tables, database.next_ts(now_ms))
+    ts = database.next_ts(now_ms)
+    for apply in tables.apply:
+        apply(ts)
+    database.change_schema(
+        Schema(
+            ts,
+            after,
+            with_change_ts(tables.tables, before, ts),
+            tables.dropped,
+            *_finished_jobs(database.present, executed.jobs, now_ms),
+        )
+    )
     if not after.database(settings.database):
         session.settings = replace(settings, database="")
     if executed.error is not None:
         return FailedStatement(executed.error, events)
-    return StatementOutcome(events, warnings=executed.notes)
+    return StatementOutcome(events, warnings=(*executed.notes, *tables.warnings))
 
 
 def ddl_session(session: Session, now_ms: int) -> DdlSession:
@@ -70,3 +102,56 @@ def ddl_session(session: Session, now_ms: int) -> DdlSession:
         variable_text(settings, "tidb_enable_clustered_index") or "ON",
         zone,
     )
+
+
+def _verify(conversions: Mapping[Key, Conversion], before: Catalog, context: StatementContext) -> None:
+    """Raise SqlError if a row violates a constraint that the statement adds."""
+    changed = [(before.tables.get(key), each) for key, each in conversions.items()]
+    for old, conversion in changed:
+        table = conversion.stored.table
+        if old is not None and old.foreign_keys != table.foreign_keys:
+            settings, release = context.session.settings, context.database.release
+            if settings.foreign_key_checks and release.foreign_key_checks:
+                verify_added_keys(context, old, table, [row.cells for row in conversion.rows()])
+    for old, conversion in changed:
+        if old is not None and old.checks != conversion.stored.table.checks:
+            verify_added_checks(context, old, conversion.stored.table, [row.cells for row in conversion.rows()])
+
+
+def _finished_jobs(present: Schema, jobs: Sequence[Job], now_ms: int) -> tuple[tuple[FinishedJob, ...], int]:
+    finished = (*present.finished_jobs, *(FinishedJob(job, now_ms) for job in jobs))[-KEPT_JOBS:]
+    return finished, present.job_count + len(jobs)
+
+
+# -- definitions -------------------------------------------------------------------------------------------------------
+
+
+def _with_stored_definitions(
+    statement: syntax.Statement, before: Catalog, after: Catalog, names: DdlSession, settings: SqlSession
+) -> Catalog:
+    """Return the catalog with the CHECKs that TiDB stores, and with UTC values for older rows in new TIMESTAMP columns."""
+    after = _with_origin_defaults_in_utc(statement, before, after, names, settings)
+    changed = [after.tables[key] for key in changed_tables(before, after) if key in after.tables]
+    stored = [with_stored_checks(statement, table, settings.check_constraints) for table in changed]
+    return with_tables(after, stored) if any(one is not other for one, other in zip(stored, changed)) else after
+
+
+def _with_origin_defaults_in_utc(
+    statement: syntax.Statement, before: Catalog, after: Catalog, names: DdlSession, settings: SqlSession
+) -> Catalog:
+    if settings.time_zone == "UTC" or not isinstance(statement, syntax.AlterTable):
+        return after
+    key = object_key(*names.existing_name(statement.table))
+    old, table = before.tables.get(key), after.tables.get(key)
+    if old is None or table is None or table is old:
+        return after
+    known = {column.id for column in old.columns}
+    columns = tuple(column if column.id in known else _in_utc(column, settings) for column in table.columns)
+    return with_table(after, replace(table, columns=columns))
+
+
+def _in_utc(column: Column, settings: SqlSession) -> Column:
+    if column.type.name != "timestamp" or column.origin_default is None:
+        return column
+    moved: str | None = clock.to_utc(settings, pa.array([column.origin_default]))[0].as_py()
+    return replace(column, origin_default=moved)

@@ -27,7 +27,7 @@ from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import LastStatement, SqlSession
 from simulator.tidb.storage.database import Database
-from simulator.tidb.storage.locks import Pause
+from simulator.tidb.storage.locks import LockWait, Pause
 from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.show import Show
@@ -58,6 +58,8 @@ class Session:
         """The text of the statement that runs."""
         self.waits = False
         """Whether SLEEP and GET_LOCK raise Pause."""
+        self._waiter: Transaction | None = None
+        """What stands for a DDL statement that waits for transactions."""
         self.resumed: list[int] = []
         """What the first calls of SLEEP and GET_LOCK return in a statement that is executed again."""
 
@@ -94,6 +96,9 @@ class Session:
     def abandon(self) -> None:
         """Forget a statement that waited and is not executed again."""
         self.resumed = []
+        if self._waiter is not None:
+            self.database.roll_back(self._waiter)
+            self._waiter = None
 
     def _execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Raises SqlError and DdlError."""
@@ -254,7 +259,12 @@ class Session:
         """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
         before = self.commit(now_ms)
         try:
-            outcome = execute_ddl(statement, text, self, now_ms)
+            waiter = self._waiter or Transaction(self.database, self.database.last_ts)
+            try:
+                outcome = execute_ddl(statement, text, self, waiter, now_ms)
+            except LockWait:
+                self._waiter = waiter
+                raise
         except (SqlError, DdlError) as error:
             return FailedStatement(error, before)
         except RecursionError:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simulator import tso
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, DatabaseInfo, Key, object_key, with_database
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.storage.auto_ids import initial_counters
-from simulator.tidb.storage.locks import Locks
+from simulator.tidb.sql_engine.storage.state import FinishedJob
+from simulator.tidb.storage.auto_ids import initial_counters
+from simulator.tidb.storage.locks import Locks, LockWait
 from simulator.tidb.storage.named_locks import NamedLocks
 from simulator.tidb.storage.rows import Handle, TableRows
 from simulator.tidb.storage.tables import Ids, StoredTable
@@ -30,6 +32,14 @@ class Schema(NamedTuple):
     catalog: Catalog
     tables: Mapping[Key, StoredTable]
     """The tables that statements have named. Any other is empty."""
+
+    dropped: Mapping[Key, StoredTable] = MappingProxyType({})
+    """The last table of each name that was dropped or truncated. RECOVER and FLASHBACK restore them."""
+
+    finished_jobs: tuple[FinishedJob, ...] = ()
+    """The newest DDL jobs, the last one last."""
+
+    job_count: int = 0
 
     def stored(self, table: Table) -> StoredTable | None:
         """Return a table of the catalog as it is stored; None if it is empty."""
@@ -50,6 +60,8 @@ class Database:
         """Called with events, the session and the millisecond before they take effect. What it raises refuses them."""
         self.processes: Callable[[], Sequence[Any]] = lambda: ()
         """Returns the clients of a server, as SHOW PROCESSLIST shows them; without one the session is the only one."""
+        self.waiters: dict[Transaction, frozenset[Key]] = {}
+        """The DDL statements that wait, by a transaction that stands for each, with the tables that they change."""
         self._open: set[Transaction] = set()
         self._deleted: deque[tuple[int, TableRows, Handle]] = deque()
         self._given_ts = self.last_ts = 0
@@ -60,9 +72,9 @@ class Database:
         return self._schemas[-1].catalog
 
     @property
-    def tables(self) -> Mapping[Key, StoredTable]:
-        """The tables of the present catalog that statements have named."""
-        return self._schemas[-1].tables
+    def present(self) -> Schema:
+        """What a reader of the newest commits sees."""
+        return self._schemas[-1]
 
     def schema(self, ts: int) -> Schema:
         """Return the catalog and the tables that a reader at `ts` sees."""
@@ -122,26 +134,45 @@ class Database:
         """End a transaction without its writes."""
         transaction.end()
         self._open.discard(transaction)
+        self.waiters.pop(transaction, None)
 
-    def change_schema(self, catalog: Catalog, tables: Mapping[Key, StoredTable], ts: int) -> None:
+    def change_schema(self, schema: Schema) -> None:
         """Replace the catalog and the tables by those after a DDL statement at a ts above all commits."""
-        assert ts > self.last_ts, "commits rise"
-        self.last_ts = ts
-        self._schemas.append(Schema(ts, catalog, tables))
-        safe_ts = self._safe_ts(ts)
-        place = bisect_right(self._schemas, safe_ts, key=lambda schema: schema.ts)
+        assert schema.ts > self.last_ts, "commits rise"
+        self.last_ts = schema.ts
+        self._schemas.append(schema)
+        safe_ts = self._safe_ts(schema.ts)
+        place = bisect_right(self._schemas, safe_ts, key=lambda each: each.ts)
         del self._schemas[: max(place - 1, 0)]
+
+    def users(self, key: Key) -> list[Transaction]:
+        """Return the open transactions that have used a table."""
+        return [each for each in self._open if each.has_used(key)]
+
+    def wait_for_tables(self, keys: Sequence[Key], waiter: Transaction) -> None:
+        """Wait for the transactions that have used tables, which a DDL statement is to change: raises LockWait of one of
+        them, and of `waiter` for statements that use the tables next (tidb pkg/ddl/ddl_worker.go, waitSchemaSyncedForMDL,
+        which lets them use the table as it is after the statement)."""
+        self.waiters.pop(waiter, None)
+        for key in keys:
+            for user in self.users(key):
+                self.waiters[waiter] = frozenset(keys)
+                raise LockWait(user)
 
     def copy(self, ts: int) -> tuple[Database, dict[TableRows, TableRows]]:
         """Return another database with what a reader at `ts` sees, and the rows of this one with their copies."""
         schema, rows_of = self.schema(ts), dict[TableRows, TableRows]()
         other = Database(self.release, schema.catalog, self.seed, self.history_ms)
-        tables = {}
-        for key, stored in schema.tables.items():
-            rows_of |= {rows: rows.copy(ts) for rows in (*stored.partitions, stored.unpartitioned)}
+
+        def copied(stored: StoredTable) -> StoredTable:
+            for rows in (*stored.partitions, stored.unpartitioned):
+                if rows not in rows_of:
+                    rows_of[rows] = rows.copy(ts)
             partitions = tuple(rows_of[rows] for rows in stored.partitions)
-            tables[key] = StoredTable(stored.table, partitions, Ids(stored.ids.counters), rows_of[stored.unpartitioned])
-        other._schemas = [Schema(0, schema.catalog, tables)]
+            return StoredTable(stored.table, partitions, Ids(stored.ids.counters), rows_of[stored.unpartitioned])
+
+        tables, dropped = ({key: copied(each) for key, each in of.items()} for of in (schema.tables, schema.dropped))
+        other._schemas = [schema._replace(ts=0, tables=tables, dropped=dropped)]
         other._given_ts = other.last_ts = ts
         return other, rows_of
 

@@ -35,6 +35,9 @@ class StoredTable:
     unpartitioned: TableRows = field(default_factory=TableRows)
     """The entries of GLOBAL indexes, whose handle is the pair of a partition's ordinal and a handle."""
 
+    changed: tuple[int, str] = (0, "")
+    """The ts from which its rows have a column of another type, and that column's name."""
+
     def entries(self, ordinal: int, unpartitioned: bool) -> TableRows:
         """Return what has the entries of an index for rows of a partition."""
         return self.unpartitioned if unpartitioned else self.partitions[ordinal]

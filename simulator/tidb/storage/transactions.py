@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
+from simulator.tidb.storage.locks import LockWait
 from simulator.tidb.storage.row_keys import RowKey
 from simulator.tidb.storage.rows import NEWEST, Entry, Handle, TableRows, Version
 from simulator.tidb.storage.tables import Cells, RowReader, StoredTable, image_of, layout_of
@@ -54,8 +56,8 @@ class Transaction:
         own = self._rows.get(rows)
         if own is not None and handle in own:
             return own[handle]
-        version = rows.version(handle, ts)
-        return None if version is None else self._reader(stored).cells(version)
+        reader, version = self._reader(stored), rows.version(handle, ts)
+        return None if version is None else reader.cells(version)
 
     def handle_of(
         self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
@@ -106,8 +108,26 @@ class Transaction:
     def _reader(self, stored: StoredTable) -> RowReader:
         reader = self._readers.get(stored)
         if reader is None:
+            self._check_use(stored)
             reader = self._readers[stored] = RowReader(stored.table)
         return reader
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def has_used(self, key: Key) -> bool:
+        """Return whether it has read or written a table."""
+        return any(object_key(stored.table.schema, stored.table.name) == key for stored in self._readers)
+
+    def _check_use(self, stored: StoredTable) -> None:
+        """Raises LockWait of a DDL statement that waits to change a table, which the transaction has not used yet; SqlError
+        8028 if a column has another type since it began (tidb pkg/sessiontxn; docs: metadata lock)."""
+        for waiter, keys in self.database.waiters.items():
+            key = object_key(stored.table.schema, stored.table.name)
+            if waiter is not self and key in keys and not self.has_used(key):
+                raise LockWait(waiter)
+        ts, column = stored.changed
+        if self.start_ts < ts:
+            raise sql_error_with_text(8028, f"public column {column} has changed")
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -135,7 +155,9 @@ class Transaction:
     ) -> None:
         """Write a row (None deletes it), and its entries: each key with its value before and after, None for none."""
         rows = stored.partitions[ordinal]
-        self._tables.setdefault(rows, (stored, ordinal))
+        if rows not in self._tables:
+            self._reader(stored)
+            self._tables[rows] = (stored, ordinal)
         self._set(self._rows.setdefault(rows, {}), handle, cells)
         for key, before, after in keys:
             where = stored.entries(ordinal, key.unpartitioned)
