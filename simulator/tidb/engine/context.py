@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from simulator.errors import SqlError
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.exprs.context import MAX_WARNINGS, Context
+from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.storage.database import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST
+from simulator.tidb.storage.tables import StoredTable
 from simulator.tidb.storage.transactions import Transaction
 
 if TYPE_CHECKING:
@@ -45,12 +48,32 @@ class StatementContext(Context):
         self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
         self._inserting = inserting
         self._held = 0
+        self.snapshot: int | None = None
+        """The ts of the past that the statement reads: of AS OF TIMESTAMP or tidb_snapshot."""
+        self.as_of: int | None = None
+        """The ts of AS OF TIMESTAMP of the tables so far, 0 for none; None before the first table."""
         self.pauses = 0
         """How many calls so far were SLEEP or GET_LOCK."""
         self.given_id: int | None = None
         """The argument of LAST_INSERT_ID."""
         self.random: Random | None = None
         """The generator of RAND(), once it is called."""
+
+    @property
+    def schema(self) -> Schema:
+        """The catalog and the tables that the statement reads."""
+        return self.database.schema(NEWEST if self.snapshot is None else self.snapshot)
+
+    def stored(self, table: Table) -> StoredTable:
+        """Return a table of the catalog as it is stored."""
+        if self.snapshot is None:
+            return self.database.stored(table)
+        stored = self.schema.stored(table)
+        return new_table(table) if stored is None else redefined(stored, table)
+
+    def read_at(self, ts: int) -> None:
+        """Read the state of the database at a ts of the past."""
+        self.snapshot = self.read_ts = ts
 
     @property
     def mode(self) -> Mode:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.definitions.defaults import row_default
-from simulator.tidb.exprs.compile import Compilation, compile_call
+from simulator.tidb.engine.session_functions import session_function
+from simulator.tidb.exprs.compile import Compilation, compile_function
 from simulator.tidb.exprs.expression import Evaluate, Expression, Row, fixed
 from simulator.tidb.exprs.literals import column_value
 from simulator.tidb.exprs.registry import FUNCTIONS, TIDB_ONLY_FUNCTIONS
@@ -174,6 +175,10 @@ class QueryScope:
             setattr(other, name, value)
         return other
 
+    def of_rows(self, fields: Fields) -> QueryScope:
+        """Return the scope of the rows of one source."""
+        return self.changed(fields=fields)
+
     def within(self, clause: str) -> QueryScope:
         return self.changed(clause=clause)
 
@@ -222,17 +227,18 @@ class QueryScope:
 
     def call(self, node: syntax.Call) -> Expression:
         name = node.name.removesuffix("_FUNC")
-        function = FUNCTIONS.get(node.name)
+        function = session_function(node.name, len(node.arguments)) or FUNCTIONS.get(node.name)
         if node.schema or function is None and node.name not in TIDB_ONLY_FUNCTIONS:
             raise sql_error(1305, "FUNCTION", f"{node.schema or self.database}.{name.lower()}")
         if function is None:
             raise not_simulated(f"{name}() is not computed; a constant, or its result as a literal, is accepted")
         if not function.min_arguments <= len(node.arguments) <= function.max_arguments:
             raise sql_error(1582, name)
-        return compile_call(node, self)
+        return compile_function(node, function, self)
 
     def other(self, node: syntax.Node, operand: syntax.Node | None = None) -> Expression:
         if isinstance(node, Known):
+            self.compilation.varying += not node.value.is_constant
             return node.value
         if isinstance(node, syntax.DefaultValue):
             return self._default(node)
@@ -241,7 +247,9 @@ class QueryScope:
             return QueryScope(self.compilation, self.inserted).within(self.clause).column(node.column)
         tree = node.tree if isinstance(node, syntax.ContextExpression) else None
         if isinstance(tree, syntax.Subquery | syntax.Exists | syntax.Quantified):
-            from simulator.tidb.engine.subqueries import compile_subquery  # queries have expressions, which have queries
+            from simulator.tidb.engine.subqueries import (
+                compile_subquery,  # queries have expressions, which have queries
+            )
 
             return compile_subquery(tree, self, operand)
         if isinstance(tree, syntax.Variable | syntax.AssignedVariable):
@@ -294,7 +302,8 @@ def map_expression(value: Expression, change: Callable[[Evaluate], Evaluate]) ->
     """Return an expression with each of its parts changed alike, which is no literal any more."""
     if value.kind == "null":
         return value
-    text, number = (None if part is None else change(part) for part in (value.text, value.number))
-    return replace(
-        value, evaluate=change(value.evaluate), text=text, number=number, constant=None, is_constant=False
+    evaluate, text, number = (
+        None if part is None else change(part) for part in (value.evaluate, value.text, value.number)
     )
+    assert evaluate is not None, "every expression has one"
+    return replace(value, evaluate=evaluate, text=text, number=number, constant=None, is_constant=False)

@@ -82,7 +82,8 @@ class SelectStatement(SessionStatement):
     @property
     def locks_rows(self) -> bool:
         """Whether it locks the rows that it reads, so that it reads the newest ones."""
-        return isinstance(self.query, SelectTree) and self.query.lock.startswith("FOR UPDATE")
+        lock = self.query.lock if isinstance(self.query, SelectTree) else ""
+        return lock.startswith("FOR UPDATE") and not lock.endswith("SKIP LOCKED")
 
 
 @dataclass(frozen=True)

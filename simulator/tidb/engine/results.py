@@ -1,0 +1,119 @@
+"""What a client is told of a query's columns, and sent of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from simulator.tidb.engine.scope import Field
+from simulator.tidb.exprs.conversions import as_text, with_shown_digits
+from simulator.tidb.exprs.expression import Evaluate, Expression, apply, place
+from simulator.tidb.exprs.numbers import real_text
+from simulator.tidb.exprs.texts import as_blob
+from simulator.tidb.functions.elementary import shown_real
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column, type_flags
+
+TYPES = {
+    "bool": ColumnType("tinyint", 1),
+    "int": ColumnType("bigint", 20),
+    "uint": ColumnType("bigint", 20, unsigned=True),
+    "decimal": ColumnType("decimal", 65, 30),
+    "real": ColumnType("double"),
+    "date": ColumnType("date"),
+    "datetime": ColumnType("datetime", decimal=6),
+    "time": ColumnType("time", decimal=6),
+    "json": ColumnType("json"),
+}
+"""The type by the kind of a column's values; other kinds are texts."""
+
+SHORT_TEXT = ColumnType("varchar", charset="utf8mb4", collation="utf8mb4_bin")
+SHORT_BYTES = ColumnType("varchar", charset="binary", collation="binary")
+
+SHOWN_TYPES = frozenset(
+    "tinyint smallint mediumint int bigint decimal date datetime time char varchar tinytext text mediumtext longtext enum"
+    " set year".split()
+)
+"""Types whose cells are what a client is sent, unless they are binary strings."""
+
+
+def result_column(field: Field) -> ResultColumn:
+    """Return a query's column as a client is told of it."""
+    shown = field.shown_column
+    if shown is not None and shown.column is not None and shown.base is not None:
+        return _table_column(field.name, _Identity(shown.column), _Identity(shown.base), shown.table)
+    type = value_type(field.value)
+    return ResultColumn(field.name, type, type_flags(type))
+
+
+class _Identity:
+    """An object that is hashed by what it is, since hashing a table is slow."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.it is other.it
+
+
+@lru_cache(1 << 12)
+def _table_column(name: str, column: _Identity, table: _Identity, alias: str) -> ResultColumn:
+    definition: Table = table.it
+    shown: Column = column.it
+    return table_column(name, shown, definition, definition.schema, alias)
+
+
+def value_type(value: Expression) -> ColumnType:
+    """Return the type of an expression."""
+    if value.kind == "null":
+        return ColumnType("null")
+    if value.is_year:
+        return ColumnType("year", 4)
+    if value.kind == "string":
+        return SHORT_BYTES if value.is_binary else replace(SHORT_TEXT, collation=value.collation or "utf8mb4_bin")
+    if value.is_column and value.column_type is not None:
+        return value.column_type
+    type = TYPES.get(value.kind, SHORT_TEXT)
+    if value.kind == "decimal":
+        scale = value.scale if value.shown_scale is None else value.shown_scale
+        return replace(type, length=value.digits or 65, decimal=scale)
+    return replace(type, decimal=value.scale) if value.kind in ("datetime", "time") else type
+
+
+def sent(value: Expression, field: Field | None = None) -> Evaluate:
+    """Return a value as the server sends it to a client (tidb pkg/server/internal/column/column.go, DumpTextRow), given the
+    field that it is read from."""
+    if field is not None and field.column is not None and field.slots and field.column.type.name in SHOWN_TYPES:
+        if not value.is_binary:
+            return place(field.start + field.slots[0])
+    if value.column_type is not None and value.column_type.name == "bit" and value.is_column:
+        size = (max(value.column_type.length, 1) + 7) // 8
+        return apply(lambda bits: bits.to_bytes(size, "big"), value.evaluate)
+    if value.is_binary:
+        return as_blob(value)
+    if value.kind == "decimal":
+        return apply(str.encode, as_text(with_shown_digits(value)))
+    if value.kind == "real" and (value.text is None or value.constant is not None):
+        return apply(_sent_real, value.evaluate)
+    return apply(_encoded, as_text(value))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _sent_real(number: float) -> bytes:
+    size = abs(number)
+    usual = number == 0 or 1e-15 <= size < 1e15
+    return (real_text(number) if usual else shown_real(repr(number))).encode()
+
+
+Send = Callable[[Any, Any], "bytes | None"]
