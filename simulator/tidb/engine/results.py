@@ -12,7 +12,7 @@ from simulator.tidb.exprs.conversions import as_text, with_shown_digits
 from simulator.tidb.exprs.expression import Evaluate, Expression, apply, place
 from simulator.tidb.exprs.numbers import real_text
 from simulator.tidb.exprs.texts import as_blob
-from simulator.tidb.functions.elementary import shown_real
+from simulator.tidb.functions.elementary import shown
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column, type_flags
@@ -113,7 +113,7 @@ def _encoded(text: str) -> bytes:
 def _sent_real(number: float) -> bytes:
     size = abs(number)
     usual = number == 0 or 1e-15 <= size < 1e15
-    return (real_text(number) if usual else shown_real(repr(number))).encode()
+    return (real_text(number) if usual else shown(repr(number))).encode()
 
 
 Send = Callable[[Any, Any], "bytes | None"]
