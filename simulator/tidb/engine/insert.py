@@ -85,12 +85,12 @@ class Insertion:
         if selected is None:
             rows = ValueRows(values, columns, statement.rows or ()).rows(columns)
         else:
-            rows = selected.rows(values, columns)
+            rows = selected.rows(values)
         count = 0
         try:
             found = self._with_ids(rows, one_by_one=selected is not None)
             if selected is not None:
-                self._extra = selected.extra
+                self._extra = selected.beside
             count = len(found)
             self._write(found)
             enforce_foreign_keys(context, [self._writer])

@@ -1,0 +1,216 @@
+"""UPDATE.
+
+Every expression sees the rows as they were before the statement, also the columns that the statement assigns (TiDB's
+documentation, "MySQL compatibility": UPDATE takes the original values). Rows change one after another; one that is
+matched several times changes once. Under two aliases of a table it changes by both, the second time from what the first
+made of it (tidb pkg/executor/update.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from simulator.errors import SqlError
+from simulator.tidb import syntax
+from simulator.tidb.engine.assign import UPDATE, Cell, RowValues
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
+from simulator.tidb.engine.match import match
+from simulator.tidb.engine.names import row_id_write_error
+from simulator.tidb.engine.new_rows import is_default
+from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.relation import Base, Relation, Values, held
+from simulator.tidb.engine.rows import Location, RowWriter
+from simulator.tidb.engine.scope import QueryScope
+from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses, walk
+from simulator.tidb.exprs.casts import cast_to_column
+from simulator.tidb.exprs.compile import compile_expression
+from simulator.tidb.exprs.datums import datum_of
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
+from simulator.tidb.storage.tables import Cells
+
+IGNORED = (1062, 3819, 1526, 1748)
+"""Errors of a row that IGNORE turns to warnings."""
+
+
+@dataclass(eq=False)
+class Target:
+    """A table of the source whose rows change."""
+
+    base: Base
+    values: RowValues
+    writer: RowWriter
+    named: set[str] = field(default_factory=set)
+    """The columns that the statement assigns."""
+
+    done: dict[Location, bool] = field(default_factory=dict)
+    """The rows that were written, and whether they have changed."""
+
+    merged: dict[Location, Cells] | None = None
+    """The rows as they are, of a table under several aliases."""
+
+    @property
+    def table(self) -> Table:
+        return self.base.stored.table
+
+
+Assign = tuple[Target, int, Callable[[Values], Cell]]
+"""A table, the place of a column in its rows, and what a matched row gives it."""
+
+
+def update(statement: syntax.Update, context: StatementContext) -> StatementOutcome:
+    """Execute UPDATE. Raises SqlError."""
+    relation, scope = match(statement, context)
+    assignments = _assignments(statement, relation, scope, context)
+    targets = sorted(dict.fromkeys(target for target, _, _ in assignments), key=lambda target: target.base.place)
+    _merge_aliases(targets)
+    matched = changed = 0
+    for row in held(relation.rows(context), context):
+        new_rows = {}
+        for target in targets:
+            if row[target.base.place] is not None:
+                new_rows[target] = row[target.base.place - len(target.values.columns) : target.base.place]
+        for target, place, compute in assignments:
+            if target in new_rows:
+                new_rows[target][place] = compute(row)
+        for target, new in new_rows.items():
+            location = row[target.base.place]
+            if target.done.get(location):
+                continue
+            old = row[target.base.place - len(new) : target.base.place]
+            if target.merged is not None:
+                old, new = _merge(target, target.merged, location, old, new)
+            target.values.finish_update(old, new, target.named)
+            matched += location not in target.done
+            try:
+                target.done[location] = target.writer.update(location, old, new)
+            except SqlError as error:
+                if not statement.ignore or error.number not in IGNORED:
+                    raise
+                context.warn(error)
+            else:
+                changed += target.done[location]
+    enforce_foreign_keys(context, [target.writer for target in targets])
+    return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings))
+
+
+def _merge(
+    target: Target, merged: dict[Location, Cells], location: Location, old: Cells, new: Cells
+) -> tuple[Cells, Cells]:
+    """Return a row before and after an update by one alias, given what other aliases have made of it."""
+    before = merged.get(location, old)
+    after = [*before]
+    for name in target.named:
+        place = target.values.place_of.get(name)
+        if place is not None:
+            after[place] = new[place]
+    merged[location] = after
+    return before, after
+
+
+def _merge_aliases(targets: Sequence[Target]) -> None:
+    """Let the aliases of one table share its rows. Raises SqlError 1706 if its key is assigned (tidb
+    pkg/planner/core/planbuilder.go, checkUpdateList)."""
+    for target in targets:
+        others = [other for other in targets if other.base.stored is target.base.stored]
+        if len(others) == 1 or target is not others[0]:
+            continue
+        table, rule = target.table, target.table.partitioning
+        keys = {name.lower() for name in (*table.primary_key, *(rule.columns if rule else ()))}
+        if rule is not None and rule.expression:
+            keys |= {node.parts[-1].lower() for node in syntax.names_in(parse_expression(rule.expression))}
+        for other in others[1:]:
+            if any(name.lower() in keys for each in (target, other) for name in each.named):
+                raise sql_error_with_text(
+                    1706,
+                    "Primary key/partition key update is not allowed since the table is updated both as "
+                    f"'{target.base.alias}' and '{other.base.alias}'.",
+                )
+        merged: dict[Location, Cells] = {}
+        for other in others:
+            other.merged = merged
+
+
+# -- assignments -------------------------------------------------------------------------------------------------------
+
+
+def _assignments(
+    statement: syntax.Update, relation: Relation, scope: QueryScope, context: StatementContext
+) -> list[Assign]:
+    """Return the assignments of a statement in its order. Raises SqlError 1054, 1052, 1288 for a column of a query, 3105
+    for a generated column."""
+    targets: dict[Base, Target] = {}
+    casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, relation)
+    found = []
+    for each in statement.assignments:
+        base, column = _assigned_column(each.column, relation, scope)
+        target = targets.get(base)
+        if target is None:
+            writer = RowWriter(base.stored, context)
+            target = targets[base] = Target(base, RowValues(base.stored.table, context, UPDATE), writer)
+        target.named.add(column.name)
+        if column.generated:
+            if not is_default(each.value):
+                raise sql_error(3105, column.name, target.table.name)
+            continue
+        compute = _compiled(each.value, column, target.values, scope, casts)
+        found.append((target, target.values.place_of[column.name], compute))
+    return found
+
+
+def _compiled(
+    node: syntax.Node, column: Column, values: RowValues, scope: QueryScope, casts: bool
+) -> Callable[[Values], Cell]:
+    if is_default(node):
+        default = values.default(column)
+        return lambda row: default()
+    value = compile_expression(node, scope)
+    evaluate, context = datum_of(cast_to_column(value, column) if casts else value, column), values.context
+    return lambda row: values.cast(column, evaluate(row, context))
+
+
+def _assigned_column(node: syntax.ColumnName, relation: Relation, scope: QueryScope) -> tuple[Base, Column]:
+    found = scope.find(node)
+    if found is None:
+        raise sql_error(1054, ".".join(node.parts), "field list")
+    if found.extra:
+        raise row_id_write_error()
+    for base in relation.bases:
+        if base.stored.table is found.base and base.alias == found.table and base.schema == found.schema:
+            assert found.column is not None, "it is the column of a table"
+            return base, found.column
+    raise sql_error(1288, found.table, "UPDATE")
+
+
+def is_point_update(statement: syntax.Update, relation: Relation) -> bool:
+    """Return whether TiDB updates rows by a primary or unique key without an optimizer: then it casts the values of all
+    assignments by CAST (tidb pkg/planner/core/point_get_plan.go, tryUpdatePointPlan, buildOrderedList)."""
+    if len(relation.bases) != 1 or statement.where is None:
+        return False
+    table = relation.bases[0].stored.table
+    if any(column.generated for column in table.columns):
+        return False
+    if any(isinstance(part, syntax.ContextExpression) for each in statement.assignments for part in walk(each.value)):
+        return False
+    keys = [table.primary_key]
+    for index in table.indexes:
+        if index.unique and all(part.length < 0 for part in index.columns):
+            keys.append(tuple(part.name for part in index.columns))
+    names = sorted(_compared_column(node) for node in conjuncts(statement.where))
+    return names in [sorted(name.lower() for name in key) for key in keys if key]
+
+
+def _compared_column(node: syntax.Node) -> str:
+    """Return the column that a condition compares with a literal; empty for any other condition."""
+    node = strip_parentheses(node)
+    if isinstance(node, syntax.Binary) and node.operator == "=":
+        sides = strip_parentheses(node.left), strip_parentheses(node.right)
+        for side, other in (sides, sides[::-1]):
+            if isinstance(side, syntax.ColumnName) and isinstance(other, syntax.Literal):
+                return side.parts[-1].lower()
+    if isinstance(node, syntax.In) and not node.negated and isinstance(node.operand, syntax.ColumnName):
+        if all(isinstance(each, syntax.Literal) for each in node.candidates):
+            return node.operand.parts[-1].lower()
+    return ""
