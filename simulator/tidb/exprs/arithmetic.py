@@ -17,7 +17,7 @@ from simulator.errors import SqlError
 from simulator.tidb.exprs import decimals
 from simulator.tidb.exprs.context import DIVIDED, Context
 from simulator.tidb.exprs.conversions import as_decimal, as_integer, as_number, as_real, integer_value
-from simulator.tidb.exprs.decimals import EXACT, MOST
+from simulator.tidb.exprs.decimals import EXACT, MOST, WORD
 from simulator.tidb.exprs.expression import (
     MAX_SCALE,
     Evaluate,
@@ -32,9 +32,6 @@ from simulator.tidb.exprs.expression import (
 )
 from simulator.tidb.exprs.numbers import BOUNDS, NAMES, bits, real_text, text_to_decimal
 from simulator.tidb.sql_engine.errors import sql_error_with_text
-
-WORD = 9
-"""Digits of a word of TiDB's decimals (pkg/types/mydecimal.go)."""
 
 MASK = 2**64 - 1
 

@@ -5,11 +5,13 @@ The result has the common type of the arguments.
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from simulator.tidb.exprs import decimals
-from simulator.tidb.exprs.comparisons import comparison
+from simulator.tidb.exprs.collations import derive_collation
+from simulator.tidb.exprs.comparisons import comparison, of_today
 from simulator.tidb.exprs.context import Context
 from simulator.tidb.exprs.conversions import as_boolean, as_decimal, as_integer, as_number, as_real, as_text
 from simulator.tidb.exprs.expression import (
@@ -23,11 +25,13 @@ from simulator.tidb.exprs.expression import (
     Function,
     Row,
     apply,
+    apply_in_context,
     boolean,
     null,
-    place,
     string,
 )
+from simulator.tidb.exprs.moments import moment_text, parse_moment
+from simulator.tidb.exprs.texts import as_bytes, collation_key
 
 WHOLE_DIGITS = {"bool": 1, "int": 19, "uint": 20}
 
@@ -58,7 +62,7 @@ def common_type(values: Sequence[Expression]) -> Expression:
         return Expression(NULL_VALUE, "decimal", scale=scale, digits=digits, shown_scale=_shown_scale(typed))
     if kinds <= set(NUMERIC_KINDS):
         return Expression(NULL_VALUE, "real")
-    if kinds <= set(MOMENT_KINDS):
+    if kinds <= {*MOMENT_KINDS, "time"}:
         return Expression(NULL_VALUE, "datetime", scale=scale)
     return string(NULL_VALUE, *(value for value in typed if value.kind == "string"))
 
@@ -80,10 +84,12 @@ def convert_to(value: Expression, target: Expression) -> Evaluate:
         if number.scale == scale and value.kind == "decimal":
             return number.evaluate
         return apply(lambda each: decimals.quantize(each, scale), number.evaluate)
+    if kind == "string":
+        return as_bytes(value) if target.is_binary else as_text(value)
+    if kind == "datetime" and value.kind == "time":
+        return of_today(value).evaluate
     if value.kind == kind or kind in (*MOMENT_KINDS, "time", "json"):
         return value.evaluate
-    if kind == "string":
-        return as_text(value)
     return as_real(value) if kind == "real" else as_number(value).evaluate
 
 
@@ -126,40 +132,60 @@ def _coalesce(*values: Expression) -> Expression:
     return replace(target, evaluate=evaluate, is_constant=False)
 
 
-def _greatest_or_least(operator: str) -> Callable[..., Expression]:
+def _greatest_or_least(name: str) -> Callable[..., Expression]:
     """Return GREATEST or LEAST; NULL if any argument is.
 
     Of equal values TiDB returns the first for constants, but the last for rows (pkg/expression/builtin_compare_vec.go).
-    Text converts all arguments to text (builtin_compare.go, resolveType4Extremum).
     """
 
     def extreme(*values: Expression) -> Expression:
         target = common_type(values)
-        if target.kind in ("string", *NUMERIC_KINDS) and not any(value.kind in MOMENT_KINDS for value in values):
-            values = tuple(replace(target, evaluate=convert_to(value, target), text=None) for value in values)
-        decides = operator + "=" * all(value.is_constant for value in values)
-        best, steps = replace(values[0], text=None), []
-        for value in values[1:]:
-            # Pairs of the best so far and the next value are the rows of these expressions.
-            first = replace(best, evaluate=place(0), is_constant=False, constant=None)
-            second = replace(value, evaluate=place(1), text=None, is_constant=False, constant=None)
-            best = common_type((first, second))
-            keeps = comparison(decides, first, second)
-            steps.append((value.evaluate, keeps, convert_to(first, best), convert_to(second, best)))
-        start = values[0].evaluate
+        parse = None
+        if target.kind in ("string", "json"):
+            target = string(NULL_VALUE, *(value for value in values if value.kind == "string"))
+            parse = _as_moments(values)
+        parts = [convert_to(value, target) for value in values]
+        if parse is not None:
+            parts = [apply_in_context(parse, part) for part in parts]
+        key = None
+        if target.kind == "string" and parse is None:
+            key = collation_key(derive_collation(name, values, True).collation or "utf8mb4_bin")
+        keeps = operators.gt if name == "greatest" else operators.lt
+        if all(value.is_constant for value in values):
+            keeps = operators.ge if name == "greatest" else operators.le
 
         def evaluate(row: Row, context: Context) -> object:
-            result = start(row, context)
-            for following, keeps, kept, taken in steps:
-                pair = (result, following(row, context))
-                if None in pair:
+            found = []
+            for part in parts:
+                value = part(row, context)
+                if value is None:
                     return None
-                result = (kept if keeps(pair, context) else taken)(pair, context)
-            return result
+                found.append(value)
+            best, *others = found
+            for other in others:
+                if not (keeps(best, other) if key is None else keeps(key(best), key(other))):
+                    best = other
+            return best
 
-        return replace(best, evaluate=evaluate, is_constant=False)
+        return replace(target, evaluate=evaluate, is_constant=False)
 
     return extreme
+
+
+def _as_moments(values: Sequence[Expression]) -> Callable[[Context, str], str] | None:
+    """Return how texts are compared that stand beside dates: as dates or moments, those that are none as they are; None if
+    they are compared as texts (builtin_compare.go, resolveType4Extremum, doTimeConversionForGL)."""
+    kinds = [value.kind for value in values if value.kind in (*MOMENT_KINDS, "time")]
+    decides = "datetime" if "datetime" in kinds else kinds[0] if kinds else ""
+    if decides not in MOMENT_KINDS:
+        return None
+    most = 10 if decides == "date" else 26
+
+    def parse(context: Context, text: str) -> str:
+        moment = parse_moment(context, text)
+        return text if moment is None else moment_text(moment)[:most]
+
+    return parse
 
 
 def _if(condition: Expression, yes: Expression, no: Expression) -> Expression:
@@ -185,8 +211,8 @@ CHOICE_FUNCTIONS: dict[str, Function] = {
     "COALESCE": Function(1, UNLIMITED, _coalesce),
     "NULLIF": Function(2, 2, _nullif),
     "ISNULL": Function(1, 1, _isnull),
-    "GREATEST": Function(2, UNLIMITED, _greatest_or_least(">")),
-    "LEAST": Function(2, UNLIMITED, _greatest_or_least("<")),
+    "GREATEST": Function(2, UNLIMITED, _greatest_or_least("greatest")),
+    "LEAST": Function(2, UNLIMITED, _greatest_or_least("least")),
     "ELT": Function(2, UNLIMITED, _elt),
 }
 """By TiDB's names."""

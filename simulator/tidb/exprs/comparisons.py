@@ -29,10 +29,10 @@ from simulator.tidb.exprs.expression import (
     apply_in_context,
     fixed,
 )
-from simulator.tidb.exprs.json_documents import json_key
+from simulator.tidb.exprs.json_documents import json_key, unquote_json
 from simulator.tidb.exprs.literals import number_value
 from simulator.tidb.exprs.moments import duration_text, parse_duration, parse_moment, parse_printed_duration
-from simulator.tidb.exprs.numbers import leading_number, text_to_decimal
+from simulator.tidb.exprs.numbers import bits, leading_number, text_to_decimal
 from simulator.tidb.exprs.texts import text_operands
 from simulator.tidb.functions.time_conversions import moment_of_duration
 from simulator.tidb.values import spellings
@@ -76,8 +76,16 @@ def _compared(operator: str, left: Evaluate, right: Evaluate) -> Evaluate:
 
 def comparison_operands(left: Expression, right: Expression, operator: str = "=") -> tuple[Evaluate, Evaluate]:
     """Return two values, neither a NULL literal, in the type in which they are compared."""
-    return convert_operands(
-        comparison_kind(left, right), _expand_year(left, right, operator), _expand_year(right, left, operator), operator
+    kind = "int" if _rounds_to_year(left, right, operator) else comparison_kind(left, right)
+    return convert_operands(kind, _expand_year(left, right, operator), _expand_year(right, left, operator), operator)
+
+
+def _rounds_to_year(left: Expression, right: Expression, operator: str) -> bool:
+    """Return whether a YEAR is compared with a constant date, which is the number `YYYYMMDD` to an inequality
+    (builtin_compare.go, RefineComparedConstant)."""
+    pairs = ((left, right), (right, left))
+    return operator in ("<", "<=", ">", ">=") and any(
+        year.is_year and year.is_column and other.is_constant and other.kind in MOMENT_KINDS for year, other in pairs
     )
 
 
@@ -220,7 +228,8 @@ def as_moment(value: Expression) -> Evaluate:
     if value.is_year:
         return apply(lambda year: f"{year}-00-00 00:00:00.000000", value.evaluate)
     if value.constant is None or value.kind == "string":
-        return converted(value, apply_in_context(parse_moment, as_text(value)))
+        text = unquote_json(value) if value.kind == "json" else as_text(value)
+        return converted(value, apply_in_context(parse_moment, text))
     return _parsed_literal(value, spellings.moment(spellings.number(value.constant), 6), "Incorrect datetime value")
 
 
@@ -230,8 +239,13 @@ def as_duration(value: Expression) -> Evaluate:
         return value.evaluate
     if value.kind in MOMENT_KINDS:
         return apply(lambda moment: parse_printed_duration(moment[11:]), value.evaluate)
+    if value.kind == "uint":
+        value = Expression(
+            apply(lambda number: bits(number, "int"), value.evaluate), "int", is_constant=value.is_constant
+        )
     if value.constant is None:
-        return converted(value, apply_in_context(parse_duration, as_text(value)))
+        text = unquote_json(value) if value.kind == "json" else as_text(value)
+        return converted(value, apply_in_context(parse_duration, text))
     parsed = spellings.duration(value.constant, 6, cut=True)
     return _parsed_literal(value, parsed, "Truncated incorrect time value")
 

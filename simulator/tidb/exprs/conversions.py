@@ -208,10 +208,13 @@ def _printer(value: Expression) -> Callable[[Any], str]:
             return lambda condition: "1" if condition else "0"
         case "decimal":
             return decimals.text
-    return str
+    return (lambda year: str(year) if year else "0000") if value.is_year else str
 
 
 def with_shown_digits(value: Expression) -> Expression:
-    """Return a decimal with the digits that a client is shown (tidb pkg/types/mydecimal.go, String)."""
+    """Return a decimal, or the text of a double, with the digits that a client is shown (tidb pkg/types/mydecimal.go,
+    String)."""
     digits = value.scale if value.shown_scale is None else value.shown_scale
+    if value.kind == "real":
+        return replace(value, text=apply(lambda number: f"{number:.{digits}f}", value.evaluate), shown_scale=None)
     return decimal(apply(lambda number: decimals.quantize(number, digits), value.evaluate), digits, value.digits)

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from simulator.tidb.exprs.expression import (
-    CONNECTION_COLLATION,
-    MAX_DIGITS,
-    MAX_SCALE,
-    Evaluate,
-    Expression,
-    apply,
-    fixed,
-    null,
-)
-from simulator.tidb.exprs.moments import duration_of_text, moment_of_text, parse_printed_duration, parse_printed_moment
+from simulator.tidb.exprs import decimals
+from simulator.tidb.exprs.expression import CONNECTION_COLLATION, MAX_DIGITS, Evaluate, Expression, apply, fixed, null
+from simulator.tidb.exprs.moments import parse_printed_duration, parse_printed_moment
 from simulator.tidb.exprs.numbers import real_text
+from simulator.tidb.exprs.time_literals import time_literal
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, ColumnType
 from simulator.tidb.syntax.expressions import Literal
@@ -134,15 +125,7 @@ def literal_value(literal: Literal) -> Expression:
         value = shown == "TRUE"
         return Expression(fixed(value), "bool", constant=str(int(value)), is_constant=True)
     if kind in ("date", "time", "timestamp"):
-        parse: Callable[[str], Any] = duration_of_text if kind == "time" else moment_of_text
-        digits = 0 if kind == "date" else min(len(shown.partition(".")[2]), 6)
-        return Expression(
-            fixed(parse(shown)),
-            "datetime" if kind == "timestamp" else kind,
-            text=fixed(shown),
-            scale=digits,
-            is_constant=True,
-        )
+        return time_literal(kind, shown)
     if kind in ("hex", "bit"):
         return _bits_value(kind, shown)
     if kind == "string":
@@ -172,16 +155,19 @@ def number_value(shown: str) -> Expression:
     if "." not in shown and -(2**63) <= int(shown) < 2**64:
         kind = "int" if int(shown) < 2**63 else "uint"
         return Expression(fixed(int(shown)), kind, constant=shown, text=fixed(shown), is_constant=True)
-    return replace(decimal_literal(shown), text=fixed(shown))
+    return decimal_literal(shown)
 
 
 def decimal_literal(shown: str) -> Expression:
-    """Return a decimal literal, or a double if it has more than 65 digits."""
-    whole, _, fraction = shown.lstrip("+-").partition(".")
-    digits, scale = max(len(whole.lstrip("0")) + len(fraction), 1), len(fraction)
-    if digits > MAX_DIGITS or scale > MAX_SCALE:
-        return Expression(fixed(float(shown)), "real", constant=shown, is_constant=True)
-    return Expression(fixed(Decimal(shown)), "decimal", constant=shown, scale=scale, digits=digits, is_constant=True)
+    """Return a decimal literal. One with too many digits before its point is the largest DECIMAL (tidb
+    pkg/parser/lexer.go, toDecimal; pkg/types/mydecimal.go, FromString)."""
+    number = decimals.fitted(Decimal(shown))
+    if number is None:
+        number = Decimal("9" * MAX_DIGITS).copy_sign(Decimal(shown))
+    sign, figures, exponent = number.as_tuple()
+    scale = max(-int(exponent), 0)
+    digits = max(len(figures), scale, 1)
+    return Expression(fixed(number), "decimal", constant=shown, scale=scale, digits=digits, is_constant=True)
 
 
 def _bits_value(kind: str, shown: str) -> Expression:

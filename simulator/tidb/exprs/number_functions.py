@@ -13,7 +13,6 @@ from simulator.tidb.exprs.conversions import as_int32, as_number, as_real
 from simulator.tidb.exprs.expression import (
     MAX_DIGITS,
     MAX_SCALE,
-    NUMERIC_KINDS,
     Evaluate,
     Expression,
     Function,
@@ -53,16 +52,17 @@ def _to_places(value: Expression, places: Expression | None, rounding: str) -> E
             return integer(number.evaluate, number.kind)
         whole = _round_whole if rounding == ROUND_HALF_UP else _truncate_whole
         return integer(apply(whole, number.evaluate, digits), number.kind)
-    is_literal = places is None or places.constant is not None and places.kind in NUMERIC_KINDS
     scale = number.scale
-    if is_literal:
-        scale = min(max(int(float(places.constant or 0)) if places else 0, 0), MAX_SCALE)
+    if places is None or places.constant is not None:
+        scale = min(max(digits((), Context()) or 0, 0), MAX_SCALE)
 
     def rounded(each: Decimal, count: int) -> Decimal:
-        result = decimals.quantize(each, max(min(count, scale), -MAX_DIGITS), rounding)
-        return decimals.quantize(result, scale if is_literal else max(min(count, scale), 0))
+        shown = min(count, scale)
+        result = decimals.quantize(each, max(shown, -MAX_DIGITS), rounding)
+        return result if shown >= 0 else decimals.quantize(result, 0)
 
-    return decimal(apply(rounded, number.evaluate, digits), scale, number.digits)
+    more = max(scale - number.scale, 0) if number.digits else 0
+    return decimal(apply(rounded, number.evaluate, digits), scale, number.digits + more)
 
 
 def round_real(number: float, digits: int) -> float:
@@ -191,7 +191,7 @@ NUMBER_FUNCTIONS: dict[str, Function] = {
     "LOG": Function(1, 2, _log),
     "LOG2": Function(1, 1, _partial("log2", _is_positive, INVALID_LOGARITHM)),
     "LOG10": Function(1, 1, _partial("log10", _is_positive, INVALID_LOGARITHM)),
-    "PI": Function(0, 0, lambda: real(fixed(math.pi))),
+    "PI": Function(0, 0, lambda: Expression(fixed(math.pi), "real", shown_scale=6)),
     "SIN": Function(1, 1, _double("sin")),
     "COS": Function(1, 1, _double("cos")),
     "TAN": Function(1, 1, _double("tan")),

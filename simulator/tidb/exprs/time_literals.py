@@ -1,0 +1,70 @@
+"""Literals of time, whose text is checked before anything is evaluated (tidb pkg/expression/builtin_time.go:
+dateLiteralFunctionClass, timeLiteralFunctionClass, timestampLiteralFunctionClass)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from simulator.errors import SqlError
+from simulator.tidb.exprs.context import ALWAYS, Context
+from simulator.tidb.exprs.expression import Expression, Row, fixed
+from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.values import spellings
+from simulator.tidb.values.moments import InvalidDigits, text_moment
+
+DATE = r"0*\d{1,4}([^\d]0*\d{1,2}){2}"
+PATTERNS = {
+    "date": re.compile(rf"\s*({DATE}|\d{{2,4}}(\d{{2}}){{2}})\s*", re.ASCII),
+    "time": re.compile(r"\s*-?((\d{1,2}\s+)?0*\d{0,3}(:0*\d{1,2}){0,2}|\d{1,7})?(\.\d*)?\s*", re.ASCII),
+    "timestamp": re.compile(rf"\s*{DATE}\s+(0*\d{{0,2}}([^\d]0*\d{{1,2}}){{2}})?(\.\d*)?\s*", re.ASCII),
+}
+
+
+def time_literal(kind: str, text: str) -> Expression:
+    """Return the value of a literal: `date`, `time` or `timestamp`. Raises SqlError 1292 and 1525."""
+    if not PATTERNS[kind].fullmatch(text):
+        name = "datetime" if kind == "timestamp" else kind
+        raise sql_error_with_text(1525 if kind == "timestamp" else 1292, f"Incorrect {name} value: '{text}'")
+    digits = 0 if kind == "date" else min(len(text.partition(".")[2].rstrip()), 6)
+    if kind == "time":
+        duration = spellings.duration(text, 6)
+        if duration is None:
+            raise sql_error_with_text(1292, f"Truncated incorrect time value: '{text}'")
+        return Expression(fixed(duration), "time", scale=digits, is_constant=True)
+    moment = spellings.moment(text, 6)
+    if moment is None:
+        raise _incorrect_moment(text)
+    if kind == "timestamp":
+        return Expression(fixed(moment), "datetime", scale=digits, is_constant=True)
+    return _date(moment)
+
+
+def _incorrect_moment(text: str) -> SqlError:
+    """Return the error of a moment that is not in the calendar (tidb pkg/types/time.go, checkDatetimeType)."""
+    try:
+        parsed = text_moment(text, 6)
+    except InvalidDigits:
+        parsed = None
+    if parsed is None:
+        return sql_error_with_text(1292, f"Incorrect datetime value: '{text}'")
+    limits = zip(parsed[3:6], (24, 60, 60), strict=True)
+    wrong = next((part for part, limit in limits if part >= limit), None)
+    if wrong is None or spellings.moment(parsed._replace(hour=0, minute=0, second=0).text(), 6) is None:
+        return sql_error_with_text(1292, f"Incorrect datetime value: '{parsed.year}-{parsed.month}-{parsed.day}'")
+    return sql_error_with_text(1292, f"Incorrect time value: '{wrong}'")
+
+
+def _date(moment: str) -> Expression:
+    shown = moment[:10]
+    needs = "" if "-00" not in shown else "z" if shown == "0000-00-00" else "p"
+    moment = f"{shown} 00:00:00.000000"
+    if not needs:
+        return Expression(fixed(moment), "date", is_constant=True)
+
+    def evaluate(row: Row, context: Context) -> Any:
+        if needs not in context.zeros:
+            context.problem(ALWAYS, f"1292 Incorrect date value: '{shown}'")
+        return moment
+
+    return Expression(evaluate, "date", is_constant=True)
