@@ -71,10 +71,8 @@ class Session:
         """
         self.step += 1
         try:
-            if isinstance(statement, syntax.Execute):
-                statement, text = resolve_execute(statement, self.settings)
-            self.text = text
-            outcome = self._execute(statement, text, now_ms)
+            statement, self.text = resolve_execute(statement, text, self.settings)
+            outcome = self._execute(statement, self.text, now_ms)
         except (SqlError, DdlError) as error:
             outcome = FailedStatement(error)
         except RecursionError:

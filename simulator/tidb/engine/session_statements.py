@@ -163,8 +163,12 @@ def _prepare(statement: syntax.Prepare, text: str, session: Session, now_ms: int
     return StatementOutcome()
 
 
-def resolve_execute(statement: syntax.Execute, settings: SqlSession) -> tuple[syntax.SqlStatement, str]:
-    """Return the statement that EXECUTE runs, and its text. Raises SqlError."""
+def resolve_execute(
+    statement: syntax.SqlStatement, text: str, settings: SqlSession
+) -> tuple[syntax.SqlStatement, str]:
+    """Return the statement that EXECUTE runs, and its text; any other statement as it is. Raises SqlError."""
+    if not isinstance(statement, syntax.Execute):
+        return statement, text
     prepared = _prepared(settings, statement.name)
     if len(statement.variables) != prepared.parameters:
         raise SqlError(8112, "HY000", "Wrong parameter count")

@@ -1,0 +1,51 @@
+"""The columns of the tables of information_schema."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
+
+SCHEMA = "information_schema"
+Row = Sequence[str | int | None]
+
+NAMES = ("_SCHEMA", "_NAME")
+"""The ends of the names of columns that TiDB searches without regard to case (tidb
+pkg/planner/core/memtable_infoschema_extractor.go)."""
+
+TYPE = re.compile(r"([a-z]+)(\d*)(u?)(!?)")
+TYPE_NAMES = {"v": "varchar", "b": "bigint", "i": "int", "dt": "datetime"}
+
+
+@cache
+def system_definitions() -> Mapping[str, Table]:
+    """Return the tables by their names in lower case."""
+    columns: dict[str, list[Column]] = {}
+    with resources.files(__package__).joinpath("columns.tsv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            columns.setdefault(row["table"], []).append(_column(row["column"], row["type"]))
+    return {name.lower(): Table(SCHEMA, name, tuple(each)) for name, each in columns.items()}
+
+
+def _column(name: str, written: str) -> Column:
+    """Return a column of a type such as `v64!`: VARCHAR(64) NOT NULL; `u` stands for UNSIGNED."""
+    match = TYPE.fullmatch(written)
+    assert match is not None, written
+    word, size, unsigned, not_null = match.groups()
+    if word.endswith("u"):
+        word, unsigned = word[:-1], "u"
+    return Column(name, column_type(TYPE_NAMES.get(word, word), int(size or -1), bool(unsigned), name), bool(not_null))
+
+
+def column_type(kind: str, length: int = -1, unsigned: bool = False, name: str = "") -> ColumnType:
+    """Return the type of a column that the server makes."""
+    if kind == "varchar" or kind.endswith("text"):
+        collation = "utf8mb4_general_ci" if name.endswith(NAMES) else "utf8mb4_bin"
+        return ColumnType(kind, length, charset="utf8mb4", collation=collation)
+    usual = {"bigint": 20, "int": 11}.get(kind, -1)
+    return ColumnType(kind, length if length >= 0 else usual, -1, unsigned)
