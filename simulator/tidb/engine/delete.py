@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from simulator.tidb import syntax
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
-from simulator.tidb.engine.match import match
 from simulator.tidb.engine.names import resolve_table
 from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.relation import Base, held
+from simulator.tidb.engine.queries import match
+from simulator.tidb.engine.relation import Base
 from simulator.tidb.engine.rows import Location, RowWriter
+from simulator.tidb.engine.scope import new_compilation
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.sql_engine.errors import sql_error
 
@@ -26,11 +28,15 @@ def delete(statement: syntax.Delete, context: StatementContext) -> StatementOutc
             raise sql_error(1288, target.alias, "DELETE")
         if target.name.schema or target.name.name.lower() not in common:
             resolve_table(context, target.name, "delete")
-    relation, _ = match(statement, context)
-    bases = [_base(target, relation.bases, context) for target in targets]
+    source = statement.source
+    if statement.partitions and isinstance(source, syntax.TableSource):
+        source = replace(source, partitions=statement.partitions)
+    compilation = new_compilation(context)
+    rows = match(source, statement.where, statement.order, statement.limit, statement.common, compilation)
+    bases = [_base(target, rows.bases, context) for target in targets]
     writers = {base.stored: RowWriter(base.stored, context) for base in bases}
     deleted: set[tuple[object, Location]] = set()
-    for row in held(relation.rows(context), context):
+    for row in rows.rows(context):
         for base in bases:
             location = row[base.place]
             if location is not None and (base.stored, location) not in deleted:

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from simulator.tidb.engine.assign import Cell, RowValues
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.match import evaluate_subqueries
-from simulator.tidb.engine.queries import selected
+from simulator.tidb.engine.queries import evaluate_subqueries, selected
 from simulator.tidb.engine.relation import Values
 from simulator.tidb.engine.scope import Field, Fields, new_compilation
 from simulator.tidb.engine.selects import contains_aggregate

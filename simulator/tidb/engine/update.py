@@ -16,13 +16,13 @@ from simulator.tidb import syntax
 from simulator.tidb.engine.assign import UPDATE, Cell, RowValues
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
-from simulator.tidb.engine.match import match
 from simulator.tidb.engine.names import row_id_write_error
 from simulator.tidb.engine.new_rows import is_default
 from simulator.tidb.engine.outcome import StatementOutcome
-from simulator.tidb.engine.relation import Base, Relation, Values, held
+from simulator.tidb.engine.queries import Matched, match
+from simulator.tidb.engine.relation import Base, Values
 from simulator.tidb.engine.rows import Location, RowWriter
-from simulator.tidb.engine.scope import QueryScope
+from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses, walk
 from simulator.tidb.exprs.casts import cast_to_column
 from simulator.tidb.exprs.compile import compile_expression
@@ -62,12 +62,13 @@ Assign = tuple[Target, int, Callable[[Values], Cell]]
 
 def update(statement: syntax.Update, context: StatementContext) -> StatementOutcome:
     """Execute UPDATE. Raises SqlError."""
-    relation, scope = match(statement, context)
-    assignments = _assignments(statement, relation, scope, context)
+    compilation = new_compilation(context)
+    rows = match(statement.source, statement.where, statement.order, statement.limit, statement.common, compilation)
+    assignments = _assignments(statement, rows, context)
     targets = sorted(dict.fromkeys(target for target, _, _ in assignments), key=lambda target: target.base.place)
     _merge_aliases(targets)
     matched = changed = 0
-    for row in held(relation.rows(context), context):
+    for row in rows.rows(context):
         new_rows = {}
         for target in targets:
             if row[target.base.place] is not None:
@@ -136,16 +137,14 @@ def _merge_aliases(targets: Sequence[Target]) -> None:
 # -- assignments -------------------------------------------------------------------------------------------------------
 
 
-def _assignments(
-    statement: syntax.Update, relation: Relation, scope: QueryScope, context: StatementContext
-) -> list[Assign]:
+def _assignments(statement: syntax.Update, matched: Matched, context: StatementContext) -> list[Assign]:
     """Return the assignments of a statement in its order. Raises SqlError 1054, 1052, 1288 for a column of a query, 3105
     for a generated column."""
     targets: dict[Base, Target] = {}
-    casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, relation)
+    casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched)
     found = []
     for each in statement.assignments:
-        base, column = _assigned_column(each.column, relation, scope)
+        base, column = _assigned_column(each.column, matched)
         target = targets.get(base)
         if target is None:
             writer = RowWriter(base.stored, context)
@@ -155,7 +154,7 @@ def _assignments(
             if not is_default(each.value):
                 raise sql_error(3105, column.name, target.table.name)
             continue
-        compute = _compiled(each.value, column, target.values, scope, casts)
+        compute = _compiled(each.value, column, target.values, matched.scope, casts)
         found.append((target, target.values.place_of[column.name], compute))
     return found
 
@@ -171,25 +170,25 @@ def _compiled(
     return lambda row: values.cast(column, evaluate(row, context))
 
 
-def _assigned_column(node: syntax.ColumnName, relation: Relation, scope: QueryScope) -> tuple[Base, Column]:
-    found = scope.find(node)
+def _assigned_column(node: syntax.ColumnName, matched: Matched) -> tuple[Base, Column]:
+    found = matched.scope.find(node)
     if found is None:
         raise sql_error(1054, ".".join(node.parts), "field list")
     if found.extra:
         raise row_id_write_error()
-    for base in relation.bases:
+    for base in matched.bases:
         if base.stored.table is found.base and base.alias == found.table and base.schema == found.schema:
             assert found.column is not None, "it is the column of a table"
             return base, found.column
     raise sql_error(1288, found.table, "UPDATE")
 
 
-def is_point_update(statement: syntax.Update, relation: Relation) -> bool:
+def is_point_update(statement: syntax.Update, matched: Matched) -> bool:
     """Return whether TiDB updates rows by a primary or unique key without an optimizer: then it casts the values of all
     assignments by CAST (tidb pkg/planner/core/point_get_plan.go, tryUpdatePointPlan, buildOrderedList)."""
-    if len(relation.bases) != 1 or statement.where is None:
+    if len(matched.bases) != 1 or statement.where is None:
         return False
-    table = relation.bases[0].stored.table
+    table = matched.bases[0].stored.table
     if any(column.generated for column in table.columns):
         return False
     if any(isinstance(part, syntax.ContextExpression) for each in statement.assignments for part in walk(each.value)):
