@@ -1,4 +1,7 @@
-"""TiDB's functions that expressions can compute."""
+"""TiDB's functions: those that expressions can compute, and those that only TiDB can.
+
+TiDB does not know a name that is in neither list.
+"""
 
 from __future__ import annotations
 
