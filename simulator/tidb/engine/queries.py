@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.match import Matched as Matched
 from simulator.tidb.engine.match import evaluate_subqueries as evaluate_subqueries
+from simulator.tidb.engine.match import match as match
 from simulator.tidb.engine.outcome import ResultSet
 from simulator.tidb.engine.relation import Relation
 from simulator.tidb.engine.results import result_column, sent
