@@ -47,6 +47,8 @@ def over_columns(
     row: Cells = [None] * len(places)
     if not used:
         return [compute(row)] * rows if rows else []
+    if len(used) == 1:
+        return _over_column(compute, row, places[used[0]], raw(texts[used[0]]))
     numbers = [places[name] for name in used]
     results, known = list[Result](), dict[tuple[bytes | None, ...], Result]()
     for start in range(0, rows, BATCH):
@@ -60,3 +62,12 @@ def over_columns(
         if len(known) > BATCH:
             known.clear()
     return results
+
+
+def _over_column(compute: Callable[[Cells], Result], row: Cells, place: int, cells: pa.Array) -> list[Result]:
+    distinct = cells.dictionary_encode(null_encoding="encode")
+    results = []
+    for cell in distinct.dictionary.to_pylist():
+        row[place] = cell
+        results.append(compute(row))
+    return [results[number] for number in distinct.indices.to_pylist()]

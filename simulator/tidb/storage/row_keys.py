@@ -29,7 +29,7 @@ from simulator.tidb.storage.tables import Cells
 SIGN = 1 << 63
 FULL = (1 << 64) - 1
 
-_NO_STATEMENT = Context()
+NO_STATEMENT = Context()
 
 Encode = Callable[[bytes], bytes]
 """Returns the part of a key that a cell is, so that equal values have equal bytes, and smaller ones smaller bytes."""
@@ -105,7 +105,7 @@ def part_of(table: Table, part: IndexColumn) -> Evaluate:
     place, encode = places_of(table).get(column.name), encoder(column.type, part.length)
     if place is None:
         computed = table_cell(table, column)
-        return lambda cells: None if (cell := computed(cells, _NO_STATEMENT)) is None else encode(cell)
+        return lambda cells: None if (cell := computed(cells, NO_STATEMENT)) is None else encode(cell)
 
     def evaluate(cells: Cells) -> bytes | None:
         cell = cells[place]
@@ -120,7 +120,7 @@ def _expression_part(table: Table, expression: str) -> Evaluate:
     key = collation_key(value.collation) if value.kind == "string" else None
 
     def evaluate(cells: Cells) -> bytes | None:
-        shown = text(cells, _NO_STATEMENT)
+        shown = text(cells, NO_STATEMENT)
         if shown is None:
             return None
         return _ended((shown if key is None else key(shown)).encode("utf-8", "surrogatepass"))
@@ -183,10 +183,10 @@ def shown_part(table: Table, part: IndexColumn, cells: Cells) -> str:
     r"""Return a row's value in a part of a key: all digits of a double, `\xNN` for bytes outside ASCII (tidb
     pkg/types/datum.go, ToString; pkg/kv/error.go, GenKeyExistsErr)."""
     if part.expression:
-        text: str | None = as_text(table_expression(table, part.expression))(cells, _NO_STATEMENT)
+        text: str | None = as_text(table_expression(table, part.expression))(cells, NO_STATEMENT)
         return "NULL" if text is None else text
     column = columns_by_name(table)[part.name.lower()]
-    cell: bytes | None = table_cell(table, column)(cells, _NO_STATEMENT)
+    cell: bytes | None = table_cell(table, column)(cells, NO_STATEMENT)
     if cell is None:
         return "NULL"
     if family(column.type) == "float":
