@@ -259,21 +259,25 @@ class Recursion:
 
 def _as_type(value: Expression, seed: Expression, length: int | None) -> Expression:
     """Return a value in the type of a column of the seed."""
-    if seed.kind == "null" or value.kind == "null":
-        return replace(seed, evaluate=value.evaluate if seed.kind != "null" else seed.evaluate, text=None, number=None)
+    if seed.kind == "null":
+        return seed
+    return replace(seed, evaluate=_converted(value, seed, length), text=None, number=None, constant=None, is_constant=False)
+
+
+def _converted(value: Expression, seed: Expression, length: int | None) -> Evaluate:
+    if value.kind == "null":
+        return value.evaluate
     if seed.kind in ("bool", "int", "uint"):
-        return cast(value, "UNSIGNED" if seed.kind == "uint" else "SIGNED")
+        return cast(value, "UNSIGNED" if seed.kind == "uint" else "SIGNED").evaluate
     if seed.kind == "decimal":
-        return cast(value, f"DECIMAL({seed.digits or 65}, {seed.scale})")
+        return cast(value, f"DECIMAL({seed.digits or 65}, {seed.scale})").evaluate
     if seed.kind == "string" and seed.is_binary:
-        evaluate = apply(lambda blob: blob.decode("latin-1"), as_blob(value))
-        return replace(seed, evaluate=evaluate, text=None, number=None, constant=None, is_constant=False)
+        return apply(lambda blob: blob.decode("latin-1"), as_blob(value))
     if seed.kind == "string":
         text = as_text(value)
-        cut = text if length is None else apply(lambda shown: shown[:length], text)
-        return replace(seed, evaluate=cut, text=None, number=None, constant=None, is_constant=False)
+        return text if length is None else apply(lambda shown: shown[:length], text)
     digits = f"({seed.scale})" if seed.kind in ("datetime", "time") and seed.scale else ""
-    return cast(value, {"real": "DOUBLE"}.get(seed.kind, seed.kind.upper()) + digits)
+    return cast(value, {"real": "DOUBLE"}.get(seed.kind, seed.kind.upper()) + digits).evaluate
 
 
 def _lengths(tree: syntax.QueryTree, scope: QueryScope, columns: int, build: BuildQuery) -> list[int | None]:

@@ -205,6 +205,7 @@ def export(columns: Sequence[Selected]) -> tuple[Fields, list[Evaluate]]:
             makers += [place(field.start + slot) for slot in field.slots]
             read = partial(_read_moved, field.read, first - field.slots[0])
         else:
+            value = value if value.constant is None else replace(value, text=None)
             makers += [part for part in (value.evaluate, value.text, value.number) if part is not None]
             read = partial(_read_exported, value, first)
         shows = None if field is None else field.shown_column
