@@ -325,7 +325,7 @@ V8_2_0 = replace(
     | {"sink.kafka-config.output-raw-change-event", "sink.send-all-bootstrap-at-start"},
 )
 
-V8_3_0 = replace(V8_2_0, name="v8.3.0", checksum_version=1)
+V8_3_0 = replace(V8_2_0, name="v8.3.0", checksum_version=1, pad_attributes=True)
 
 V8_4_0 = replace(
     V8_3_0,

@@ -37,6 +37,9 @@ class SettingBehaviours:
     gb18030: bool = SQL(
         "Whether the character set gb18030 is known ((not up to 8.0: tidb %s))", "parser/charset/charset.go"
     )
+    pad_attributes: bool = SQL(
+        "Whether SHOW COLLATION tells Pad_attribute, with other Sortlens ((8.3+: tidb %s))", "executor/show.go"
+    )
     vectors: bool = SQL(
         "Whether there are columns of type VECTOR and indexes on them ((8.4+: tidb %s))", "parser/parser.y"
     )

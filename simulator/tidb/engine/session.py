@@ -82,6 +82,10 @@ class Session:
         self.abandon()
         return outcome
 
+    def refuse(self, error: SqlError | DdlError) -> None:
+        """Remember the error of a text that is no statement, for SHOW WARNINGS."""
+        self._remember(FailedStatement(error))
+
     def kill(self) -> None:
         """End the statement that runs, at its next check; may be called in any thread."""
         self.killed = True

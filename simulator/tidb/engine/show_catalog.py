@@ -122,7 +122,9 @@ def _find_table(show: Show, context: StatementContext) -> Table:
 
 def _columns(show: Show, text: str, context: StatementContext) -> Shown:
     table = _find_table(show, context)
-    described = (describe_column(column, table, context.session.settings) for column in table.columns)
+    described = (
+        describe_column(column, table, context.session.settings, context.database.release) for column in table.columns
+    )
     if not show.full:
         return shown(
             ("Field", "Type", "Null", "Key", "Default", "Extra"), ((each[0], each[1], *each[3:7]) for each in described)

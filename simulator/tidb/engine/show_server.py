@@ -98,7 +98,9 @@ def _charsets(show: Show, text: str, context: StatementContext) -> Shown:
 
 def _collations(show: Show, text: str, context: StatementContext) -> Shown:
     names = ("Collation", "Charset", "Id", "Default", "Compiled", "Sortlen", "Pad_attribute")
-    return shown(names, server.collations(context), {"Id": "bigint", "Sortlen": "bigint"})
+    width = len(names) if context.database.release.pad_attributes else len(names) - 1
+    rows = (row[:width] for row in server.collations(context))
+    return shown(names[:width], rows, {"Id": "bigint", "Sortlen": "bigint"})
 
 
 def _grants(show: Show, text: str, context: StatementContext) -> Shown:

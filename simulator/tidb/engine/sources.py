@@ -121,10 +121,10 @@ def _build_table(source: syntax.TableSource, outer: QueryScope, build: BuildQuer
         return TableRelation(stored, ordinals, alias, shown_schema)
     if key in catalog.views:
         return renamed(_view(catalog.views[key], catalog, outer, build), alias, ())
-    if schema.lower() == "information_schema":
+    if schema.lower() in ("information_schema", "performance_schema"):
         from simulator.tidb.engine.system_tables import system_table  # few statements ask for it
 
-        system = system_table(name, context)
+        system = system_table(schema, name, context)
         if system is not None:
             return relation_of_rows(system.table, alias, shown_schema, system.rows)
     if key in catalog.sequences:

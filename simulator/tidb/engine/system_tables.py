@@ -7,7 +7,9 @@ Times of creation, statistics and the ids of tables are NULL or 0: the simulator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,13 +21,15 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.variables import shown_variable
 from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.parser.reserved import RESERVED
+from simulator.tidb.sql_engine.errors import not_simulated
 from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES
 from simulator.tidb.sql_engine.storage.names import SYSTEM_DATABASES
 from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.system_tables import keys, server
 from simulator.tidb.system_tables.columns import column_rows
-from simulator.tidb.system_tables.definitions import Row, system_definitions
+from simulator.tidb.system_tables.definitions import SCHEMA, Row, system_definitions
+from simulator.tidb.system_tables.words import TABLES_OF_THE_CLUSTER, UNRESERVED
 
 Rows = Callable[[StatementContext], Iterator[Row]]
 
@@ -62,7 +66,7 @@ def _schemata(context: StatementContext) -> Iterator[Row]:
 
 
 def _table_rows(context: StatementContext) -> Iterator[Row]:
-    for table in system_definitions().values():
+    for table in sorted([*system_definitions().values(), *unknown_tables()], key=lambda table: table.name):
         yield _table_row(SYSTEM_DATABASES[0], table, "SYSTEM VIEW", context)
     for schema, table in _tables(context):
         yield _table_row(schema, table, "BASE TABLE", context)
@@ -87,6 +91,12 @@ def _table_row(schema: str, table: Table, kind: str, context: StatementContext) 
     )
 
 
+@cache
+def unknown_tables() -> Sequence[Table]:
+    """Return the tables that are only listed."""
+    return [Table(SCHEMA, name, ()) for name in TABLES_OF_THE_CLUSTER]
+
+
 def _sharding(table: Table) -> str:
     """Return TIDB_ROW_ID_SHARDING_INFO (tidb pkg/infoschema/tables.go, GetShardingInfo)."""
     bits = next((column.shard_bits for column in table.columns if column.auto_random), 0)
@@ -99,10 +109,11 @@ def _sharding(table: Table) -> str:
 
 
 def _columns(context: StatementContext) -> Iterator[Row]:
+    described_with = context.session.settings, context.database.release
     for table in system_definitions().values():
-        yield from column_rows(table, SYSTEM_DATABASES[0], context.session.settings)
+        yield from column_rows(table, SYSTEM_DATABASES[0], *described_with)
     for schema, table in _tables(context):
-        yield from column_rows(table, schema, context.session.settings)
+        yield from column_rows(table, schema, *described_with)
 
 
 def _views(context: StatementContext) -> Iterator[Row]:
@@ -159,13 +170,15 @@ def _sequences(context: StatementContext) -> Iterator[Row]:
         )
 
 
-def _variables(context: StatementContext) -> Iterator[Row]:
-    shown = ((name, shown_variable(name, False, context)) for name in sorted(VARIABLES))
+def _variables(context: StatementContext, is_global: bool = False) -> Iterator[Row]:
+    names = (name for name in sorted(VARIABLES) if not is_global or VARIABLES[name].scope != "session")
+    shown = ((name, shown_variable(name, is_global, context)) for name in names)
     yield from ((name, value) for name, value in shown if value is not None)
 
 
 def _keywords(context: StatementContext) -> Iterator[Row]:
-    yield from ((word, 1) for word in sorted(RESERVED))
+    words = {**dict.fromkeys(RESERVED, 1), **dict.fromkeys(UNRESERVED, 0)}
+    yield from sorted(words.items())
 
 
 ROWS: Mapping[str, Rows] = MappingProxyType(
@@ -209,13 +222,25 @@ class SystemTable(NamedTuple):
     rows: Callable[[StatementContext], Iterator[Cells]]
 
 
-def system_table(name: str, context: StatementContext) -> SystemTable | None:
-    """Return a table of information_schema; None for a name that is none."""
-    table = system_definitions().get(name.lower())
-    if table is None:
+PERFORMANCE_SCHEMA = "performance_schema"
+
+
+def system_table(schema: str, name: str, context: StatementContext) -> SystemTable | None:
+    """Return a table of information_schema or performance_schema; None for a name that is none. Raises SqlError 1235 for
+    one that is only listed."""
+    if schema.lower() == PERFORMANCE_SCHEMA and name.lower() in ("session_variables", "global_variables"):
+        table = replace(system_definitions()["session_variables"], schema=PERFORMANCE_SCHEMA, name=name.lower())
+        is_global = table.name == "global_variables"
+        return SystemTable(table, lambda context: map(cells_of_row, _variables(context, is_global)))
+    if schema.lower() != SCHEMA:
         return None
-    rows = ROWS[table.name]
-    return SystemTable(table, lambda context: map(cells_of_row, rows(context)))
+    known = system_definitions().get(name.lower())
+    if known is None:
+        if name.upper() in TABLES_OF_THE_CLUSTER:
+            raise not_simulated(f"{SCHEMA}.{name} is not simulated; accepted: TABLES, COLUMNS, STATISTICS, …")
+        return None
+    rows = ROWS[known.name]
+    return SystemTable(known, lambda context: map(cells_of_row, rows(context)))
 
 
 def cells_of_row(row: Row) -> Cells:

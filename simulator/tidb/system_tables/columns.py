@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from simulator.releases import Release
 from simulator.tidb.ddl.create_table_text import current_time, has_charset
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.expressions.stored_text import stored_expression
@@ -41,14 +42,14 @@ class DescribedColumn(NamedTuple):
     comment: str
 
 
-def describe_column(column: Column, table: Table, session: SqlSession) -> DescribedColumn:
+def describe_column(column: Column, table: Table, session: SqlSession, release: Release) -> DescribedColumn:
     flags = key_flags(column, table)
     key = "PRI" if flags & PRIMARY else "UNI" if flags & UNIQUE else "MUL" if flags else ""
     collation = column.type.collation if has_charset(column.type) else None
     null = "NO" if column.not_null else "YES"
     default = default_shown(column, session)
     type = mysql_type(column.type, full=True)
-    return DescribedColumn(column.name, type, collation, null, key, default, _extra(column), column.comment)
+    return DescribedColumn(column.name, type, collation, null, key, default, _extra(column, release), column.comment)
 
 
 def default_shown(column: Column, session: SqlSession) -> str | None:
@@ -62,7 +63,7 @@ def default_shown(column: Column, session: SqlSession) -> str | None:
     return local_timestamp(column.default, session) if column.type.name == "timestamp" else column.default
 
 
-def _extra(column: Column) -> str:
+def _extra(column: Column, release: Release) -> str:
     if column.auto_increment:
         return "auto_increment"
     if column.on_update:
@@ -70,13 +71,14 @@ def _extra(column: Column) -> str:
         return f"DEFAULT_GENERATED on update CURRENT_TIMESTAMP{digits}"
     if column.generated:
         return f"{column.generated.upper()} GENERATED"
-    return "DEFAULT_GENERATED" if column.default_expression and not current_time(column) else ""
+    is_marked = column.default_expression and not current_time(column) and release.default_parentheses
+    return "DEFAULT_GENERATED" if is_marked else ""
 
 
-def column_rows(table: Table, schema: str, session: SqlSession) -> Iterator[Row]:
+def column_rows(table: Table, schema: str, session: SqlSession, release: Release) -> Iterator[Row]:
     """Yield the rows of information_schema.COLUMNS."""
     for place, column in enumerate(table.columns, 1):
-        shown, type = describe_column(column, table, session), column.type
+        shown, type = describe_column(column, table, session, release), column.type
         characters, octets, precision, scale, moment = _sizes(column)
         unsigned = " unsigned" * (type.unsigned and type.name not in ("bit", "year"))
         yield (

@@ -48,7 +48,8 @@ def collations(context: StatementContext) -> Iterator[Row]:
         if charset in known:
             default = "Yes" if CHARSETS[charset][0] == name else ""
             padded = "NO PAD" if name in NOT_PADDED else "PAD SPACE"
-            yield name, charset, COLLATION_IDS[name], default, "Yes", SORT_LENGTHS.get(name, 1), padded
+            length = SORT_LENGTHS.get(name, 1) if context.database.release.pad_attributes else 1
+            yield name, charset, COLLATION_IDS[name], default, "Yes", length, padded
 
 
 def collation_charsets(context: StatementContext) -> Iterator[Row]:
