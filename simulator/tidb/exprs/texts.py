@@ -140,10 +140,8 @@ def _regexp_piece(piece: str) -> str:
 
 def regexp(value: Expression, pattern: Expression) -> Evaluate:
     """Return `value REGEXP pattern`."""
-    ignores_case = "" if is_exact(derive_collation("regexp", (value, pattern)).collation) else "i"
-    return call(
-        lambda text, wanted: regexp_like(ignores_case, text, wanted, "") == "1", as_text(value), as_text(pattern)
-    )
+    ignores_case = not is_exact(derive_collation("regexp", (value, pattern)).collation)
+    return call(lambda text, wanted: regexp_like(ignores_case, text, wanted, ""), as_text(value), as_text(pattern))
 
 
 def is_exact(collation: str) -> bool:

@@ -1,15 +1,19 @@
 """MySQL's functions that Python computes, since DuckDB's differ from TiDB's.
 
-Arguments and results are texts, None for NULL; bytes are texts with one character per byte. Functions raise
-FunctionProblem.
+NULL is None; bytes are texts with one character per byte. Functions raise FunctionProblem. `call_function` calls them by
+name with texts.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
+from typing import Any
 
 from simulator.tidb.functions import (
     addresses,
+    documents,
     intervals,
     json_changes,
     json_functions,
@@ -21,6 +25,7 @@ from simulator.tidb.functions import (
     time_functions,
 )
 from simulator.tidb.functions.elementary import ELEMENTARY_FUNCTIONS
+from simulator.tidb.functions.problems import FunctionProblem
 
 _NAMES_BY_MODULE = {
     addresses: "inet_aton inet_ntoa inet6_aton inet6_ntoa is_ipv4 is_ipv6 is_ipv4_compat is_ipv4_mapped is_uuid"
@@ -29,7 +34,7 @@ _NAMES_BY_MODULE = {
     json_changes: "json_set json_insert json_replace json_remove json_array_append json_array_insert"
     " json_merge_preserve json_merge_patch",
     json_functions: "json_of_text json_scalar json_key json_pair json_merged json_shown json_extract json_unquote"
-    " json_unquote_document json_valid json_length json_keys json_depth json_type json_storage_size json_storage_free"
+    " json_unquote_document json_length json_keys json_depth json_type json_storage_size json_storage_free"
     " json_pretty json_quote json_array json_object json_contains json_contains_path json_overlaps json_member_of"
     " json_search",
     regexps: "regexp_like regexp_substr regexp_instr regexp_replace",
@@ -45,8 +50,9 @@ _NAMES_BY_MODULE = {
     " period_add period_diff get_format",
 }
 
-PYTHON_FUNCTIONS: dict[str, Callable[..., str | None]] = {
+PYTHON_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(module, name) for module, names in _NAMES_BY_MODULE.items() for name in names.split()},
+    "json_valid": documents.is_json,
     **ELEMENTARY_FUNCTIONS,
 }
 """By the names that `python_call` takes."""
@@ -60,4 +66,33 @@ FUNCTIONS_OF_NULL = frozenset(
 
 
 def call_function(name: str, arguments: tuple[str | None, ...]) -> str | None:
-    return None if None in arguments and name not in FUNCTIONS_OF_NULL else PYTHON_FUNCTIONS[name](*arguments)
+    """Return the result of a function as text, given its arguments as texts."""
+    if None in arguments and name not in FUNCTIONS_OF_NULL:
+        return None
+    try:
+        return as_text(PYTHON_FUNCTIONS[name](*map(_parsed, _argument_types(name, len(arguments)), arguments)))
+    except FunctionProblem as problem:
+        problem.value = as_text(problem.value)
+        raise
+
+
+def as_text(value: Any) -> str | None:
+    return None if value is None else str(int(value)) if isinstance(value, bool) else str(value)
+
+
+@functools.cache
+def _argument_types(name: str, count: int) -> list[str]:
+    """Return the types of so many arguments of a function, as their annotations begin."""
+    parameters = inspect.signature(PYTHON_FUNCTIONS[name]).parameters.values()
+    types = [str(parameter.annotation).partition(" ")[0] for parameter in parameters]
+    return [*types, *types[-1:] * (count - len(types))]
+
+
+def _parsed(type: str, text: str | None) -> Any:
+    if text is None:
+        return None
+    if type == "Amount":
+        return int(text) if text.lstrip("-").isdigit() else text
+    if type == "Number":
+        return {"true": 1, "false": 0}.get(text) or (int(text) if text.lstrip("-").isdigit() else float(text))
+    return {"int": int, "float": float, "bool": bool}.get(type, str)(text)

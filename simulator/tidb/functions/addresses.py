@@ -10,7 +10,7 @@ from simulator.tidb.functions.problems import incorrect_string
 PART = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
-def inet_aton(text: str) -> str:
+def inet_aton(text: str) -> int:
     parts = text.split(".")
     if (
         not text
@@ -22,11 +22,11 @@ def inet_aton(text: str) -> str:
     numbers = [int(part or 0) for part in parts]
     if len(numbers) > 1:
         numbers[-1:-1] = [0] * (4 - len(numbers))
-    return str(sum(number << 8 * place for place, number in enumerate(reversed(numbers))))
+    return sum(number << 8 * place for place, number in enumerate(reversed(numbers)))
 
 
-def inet_ntoa(number: str) -> str | None:
-    return str(IPv4Address(int(number))) if 0 <= int(number) < 2**32 else None
+def inet_ntoa(number: int) -> str | None:
+    return str(IPv4Address(number)) if 0 <= number < 2**32 else None
 
 
 def _parse_ipv4(text: str) -> bytes | None:
@@ -72,27 +72,27 @@ def _shortest(data: bytes) -> str:
     return f"{':'.join(f'{field:x}' for field in head)}::{':'.join(f'{field:x}' for field in tail)}"
 
 
-def is_ipv4(text: str | None) -> str:
+def is_ipv4(text: str | None) -> bool:
     """Return IS_IPV4, which accepts leading zeros."""
     parts = (text or "").split(".")
     is_address = all(re.fullmatch(r"\d{1,3}", part, re.ASCII) and int(part) < 256 for part in parts)
-    return str(int(len(parts) == 4 and is_address))
+    return len(parts) == 4 and is_address
 
 
-def is_ipv6(text: str | None) -> str:
-    return str(int(text is not None and ":" in text and _parse_ipv6(text) is not None))
+def is_ipv6(text: str | None) -> bool:
+    return text is not None and ":" in text and _parse_ipv6(text) is not None
 
 
-def is_ipv4_compat(text: str | None) -> str:
+def is_ipv4_compat(text: str | None) -> bool:
     return _has_prefix(text, bytes(12))
 
 
-def is_ipv4_mapped(text: str | None) -> str:
+def is_ipv4_mapped(text: str | None) -> bool:
     return _has_prefix(text, bytes(10) + b"\xff\xff")
 
 
-def _has_prefix(text: str | None, prefix: bytes) -> str:
-    return str(int(text is not None and len(text) == 16 and text.encode("latin-1").startswith(prefix)))
+def _has_prefix(text: str | None, prefix: bytes) -> bool:
+    return text is not None and len(text) == 16 and text.encode("latin-1").startswith(prefix)
 
 
 UUID = re.compile(r"(?:urn:uuid:)?([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})", re.I)
@@ -107,29 +107,29 @@ def _uuid(text: str) -> str | None:
     return "".join(result.groups()) if result else None
 
 
-def is_uuid(text: str) -> str:
-    return str(int(_uuid(text) is not None))
+def is_uuid(text: str) -> bool:
+    return _uuid(text) is not None
 
 
-def uuid_to_bin(text: str | None, swapped: str | None = None) -> str | None:
+def uuid_to_bin(text: str | None, swapped: int | None = None) -> str | None:
     if text is None:
         return None
     digits = _uuid(text)
     if digits is None:
         raise incorrect_string(text, "uuid_to_bin", "E")
     data = bytes.fromhex(digits)
-    if swapped not in (None, "0"):
+    if swapped:
         data = data[6:8] + data[4:6] + data[:4] + data[8:]
     return data.decode("latin-1")
 
 
-def bin_to_uuid(text: str | None, swapped: str | None = None) -> str | None:
+def bin_to_uuid(text: str | None, swapped: int | None = None) -> str | None:
     if text is None:
         return None
     data = text.encode("latin-1")
     if len(data) != 16:
         raise incorrect_string(text, "bin_to_uuid", "E")
-    if swapped not in (None, "0"):
+    if swapped:
         data = data[4:8] + data[2:4] + data[:2] + data[8:]
     digits = data.hex()
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
@@ -58,6 +58,7 @@ DECIMAL_SEPARATORS = {
 """The separator that its point stands for."""
 
 INT64 = 2**63
+Result = TypeVar("Result", int, str)
 
 
 class Interval(NamedTuple):
@@ -171,7 +172,7 @@ def add_interval(start: CalendarMoment, by: Interval, sign: int) -> CalendarMome
 
 
 def date_add(
-    sign: str, unit: str, zone: str, digits: str, base_kind: str, base: str | None, amount_kind: str, amount: str | None
+    sign: int, unit: str, zone: str, digits: int, base_kind: str, base: str | None, amount_kind: str, amount: str | None
 ) -> str | None:
     """Return DATE_ADD or DATE_SUB, with all digits of a second that the result has."""
     if base is None:
@@ -183,12 +184,12 @@ def date_add(
     if base_kind not in ("date", "datetime") and (calendar.has_zero(start) or not start.year):
         raise incorrect_value(base)
     if calendar.has_zero(start):
-        raise incorrect_value(calendar.date_text(start) if is_day else calendar.moment_text(start, int(digits)))
+        raise incorrect_value(calendar.date_text(start) if is_day else calendar.moment_text(start, digits))
     if amount is None:
         return None
     problems: list[FunctionProblem] = []
     by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
-    result = add_interval(start, by, int(sign))
+    result = add_interval(start, by, sign)
     if base_kind in ("date", "datetime"):
         text = calendar.moment_text(result)
     elif is_day and not is_clock_unit(unit):
@@ -198,14 +199,14 @@ def date_add(
     return _value_or_problem(problems, text)
 
 
-def _value_or_problem(problems: list[FunctionProblem], value: str) -> str:
+def _value_or_problem(problems: list[FunctionProblem], value: Result) -> Result:
     """Return the value. Raises the first problem if there is one."""
     if problems:
         raise FunctionProblem(problems[0].number, problems[0].text, problems[0].kind, value)
     return value
 
 
-def duration_add(sign: str, unit: str, base: str, amount_kind: str, amount: str) -> str:
+def duration_add(sign: int, unit: str, base: int, amount_kind: str, amount: str) -> int:
     """Return DATE_ADD or DATE_SUB of a duration and a unit of the clock."""
     problems: list[FunctionProblem] = []
     by = parse_interval(unit, amount_text(amount_kind, amount, unit, problems), problems)
@@ -215,12 +216,12 @@ def duration_add(sign: str, unit: str, base: str, amount_kind: str, amount: str)
         or abs(by.days * calendar.DAY + by.micros) > calendar.MAX_DURATION
     ):
         raise field_overflow("time")
-    return _value_or_problem(problems, str(int(base) + int(sign) * (by.days * calendar.DAY + by.micros)))
+    return _value_or_problem(problems, base + sign * (by.days * calendar.DAY + by.micros))
 
 
-def timestamp_add(unit: str, amount: str, base: str, is_day: str) -> str:
+def timestamp_add(unit: str, number: float, base: str, is_day: bool) -> str:
     """Return TIMESTAMPADD. Days beyond the end of a month run into the next."""
-    start, number = calendar.parse_moment(base), float(amount)
+    start = calendar.parse_moment(base)
     if calendar.has_zero(start) or not start.year:
         raise incorrect_value(calendar.moment_text(start, 0))
     rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0**62 else INT64

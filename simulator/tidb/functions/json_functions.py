@@ -50,13 +50,9 @@ def json_unquote_document(document: str) -> str:
     return json_unquote(documents.print_dumped(document))
 
 
-def json_valid(text: str) -> str:
-    return str(int(documents.is_json(text)))
-
-
-def json_length(document: str, *path: str) -> str | None:
+def json_length(document: str, *path: str) -> int | None:
     result = _values_at(document, path)
-    return None if not result else str(len(result[0]) if isinstance(result[0], (list, dict)) else 1)
+    return None if not result else len(result[0]) if isinstance(result[0], (list, dict)) else 1
 
 
 def json_keys(document: str, *path: str) -> str | None:
@@ -72,21 +68,21 @@ def _values_at(document: str, path: Sequence[str]) -> list[Document]:
     return [value for _, value in json_paths.find(load(document), legs)]
 
 
-def json_depth(document: str) -> str:
-    return str(documents.depth(load(document)))
+def json_depth(document: str) -> int:
+    return documents.depth(load(document))
 
 
 def json_type(document: str) -> str:
     return documents.type_name(load(document))
 
 
-def json_storage_size(document: str) -> str:
+def json_storage_size(document: str) -> int:
     value = load(document)
-    return str((1 if isinstance(value, bool) or value is None else documents.size(value)) + 1)
+    return (1 if isinstance(value, bool) or value is None else documents.size(value)) + 1
 
 
-def json_storage_free(document: str) -> str:
-    return "0"
+def json_storage_free(document: str) -> int:
+    return 0
 
 
 def json_pretty(document: str) -> str:
@@ -146,9 +142,9 @@ def json_object(*pairs: str | None) -> str:
 # -- searching a document ----------------------------------------------------------------------------------------------
 
 
-def json_contains(document: str, target: str, *path: str) -> str | None:
+def json_contains(document: str, target: str, *path: str) -> bool | None:
     result = _values_at(document, path)
-    return str(int(_contains(result[0], load(target)))) if result else None
+    return _contains(result[0], load(target)) if result else None
 
 
 def _contains(document: Document, target: Document) -> bool:
@@ -163,7 +159,7 @@ def _contains(document: Document, target: Document) -> bool:
     return compare(document, target) == 0
 
 
-def json_contains_path(document: str | None, which: str | None, *paths: str | None) -> str | None:
+def json_contains_path(document: str | None, which: str | None, *paths: str | None) -> bool | None:
     if document is None or which is None:
         return None
     every = _is_every(which)
@@ -171,8 +167,8 @@ def json_contains_path(document: str | None, which: str | None, *paths: str | No
         if path is None:
             return None
         if bool(json_paths.find(load(document), json_paths.parse_path(path))) != every:
-            return str(int(not every))
-    return str(int(every))
+            return not every
+    return every
 
 
 def _is_every(which: str) -> bool:
@@ -181,21 +177,21 @@ def _is_every(which: str) -> bool:
     return which.lower() == "all"
 
 
-def json_overlaps(first: str, second: str) -> str:
+def json_overlaps(first: str, second: str) -> bool:
     one, other = load(first), load(second)
     if not isinstance(one, list) and isinstance(other, list):
         one, other = other, one
     if isinstance(one, dict) and isinstance(other, dict):
-        return str(int(any(key in one and compare(one[key], value) == 0 for key, value in other.items())))
+        return any(key in one and compare(one[key], value) == 0 for key, value in other.items())
     if isinstance(one, dict):
-        return "0"
+        return False
     left, right = (each if isinstance(each, list) else [each] for each in (one, other))
-    return str(int(any(compare(a, b) == 0 for a in left for b in right)))
+    return any(compare(a, b) == 0 for a in left for b in right)
 
 
-def json_member_of(target: str, document: str) -> str:
+def json_member_of(target: str, document: str) -> bool:
     result, searched = load(document), load(target)
-    return str(int(any(compare(each, searched) == 0 for each in (result if isinstance(result, list) else [result]))))
+    return any(compare(each, searched) == 0 for each in (result if isinstance(result, list) else [result]))
 
 
 def json_search(

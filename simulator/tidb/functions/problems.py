@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class FunctionProblem(Exception):
     """An error or a warning with MySQL's number and text, and the value of the function for a statement that goes on.
@@ -10,7 +12,7 @@ class FunctionProblem(Exception):
     strict mode writes rows, `D` a division by 0, `W` a warning.
     """
 
-    def __init__(self, number: int, text: str, kind: str = "E", value: str | None = None) -> None:
+    def __init__(self, number: int, text: str, kind: str = "E", value: Any = None) -> None:
         super().__init__(text)
         self.number, self.text, self.kind, self.value = number, text, kind, value
 
@@ -19,12 +21,12 @@ MAX_ALLOWED_PACKET = 64 << 20
 """Bytes of the longest text that a function returns: the default of the system variable of that name."""
 
 
-def packet_overflow(name: str) -> str:
+def packet_overflow(name: str, most: int = MAX_ALLOWED_PACKET) -> str:
     """Return the text of 1301 (tidb pkg/errno/errname.go, ErrWarnAllowedPacketOverflowed)."""
-    return f"Result of {name}() was larger than max_allowed_packet ({MAX_ALLOWED_PACKET}) - truncated"
+    return f"Result of {name}() was larger than max_allowed_packet ({most}) - truncated"
 
 
-def incorrect_value(shown: str, value: str | None = None) -> FunctionProblem:
+def incorrect_value(shown: str, value: Any = None) -> FunctionProblem:
     return FunctionProblem(1292, f"Incorrect datetime value: '{shown}'", "T", value)
 
 
@@ -32,7 +34,7 @@ def incorrect_string(text: str, function: str, kind: str = "T") -> FunctionProbl
     return FunctionProblem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
 
 
-def truncated_value(type: str, shown: str, value: str | None = None, kind: str = "T") -> FunctionProblem:
+def truncated_value(type: str, shown: str, value: Any = None, kind: str = "T") -> FunctionProblem:
     return FunctionProblem(1292, f"Truncated incorrect {type} value: '{shown}'", kind, value)
 
 

@@ -26,7 +26,7 @@ def _compiled(pattern: str, flags: str) -> Any:
         raise regexp_error(f"error parsing regexp: {message}: `{pattern}`") from None
 
 
-def _pattern(pattern: str, match_type: str, ignore_case: str) -> Any:
+def _pattern(pattern: str, match_type: str, ignore_case: bool) -> Any:
     """Compile a pattern with match_type. Raises Problem 1139."""
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
@@ -45,17 +45,17 @@ def _from_position(text: str, place: int) -> str:
     return text[place - 1 :]
 
 
-def regexp_like(ignore_case: str, text: str, pattern: str, match_type: str) -> str:
-    return str(int(_pattern(pattern, match_type, ignore_case).search(text) is not None))
+def regexp_like(ignore_case: bool, text: str, pattern: str, match_type: str) -> bool:
+    return _pattern(pattern, match_type, ignore_case).search(text) is not None
 
 
 def regexp_substr(
-    ignore_case: str, text: str, pattern: str, place: str, occurrence: str, match_type: str
+    ignore_case: bool, text: str, pattern: str, place: int, occurrence: int, match_type: str
 ) -> str | None:
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
-    rest = _from_position(text, int(place))
-    result = _nth_match(_pattern(pattern, match_type, ignore_case), rest, int(occurrence))
+    rest = _from_position(text, place)
+    result = _nth_match(_pattern(pattern, match_type, ignore_case), rest, occurrence)
     return None if result is None else str(result.group(0))
 
 
@@ -64,24 +64,24 @@ def _nth_match(pattern: Any, text: str, occurrence: int) -> Any:
 
 
 def regexp_instr(
-    ignore_case: str, text: str, pattern: str, place: str, occurrence: str, end: str, match_type: str
-) -> str:
+    ignore_case: bool, text: str, pattern: str, place: int, occurrence: int, end: int, match_type: str
+) -> int:
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
-    rest = _from_position(text, int(place)) if text or int(place) < 1 else ""
-    if end not in ("0", "1"):
+    rest = _from_position(text, place) if text or place < 1 else ""
+    if end not in (0, 1):
         raise regexp_error("Incorrect arguments to regexp_instr: return_option must be 1 or 0")
-    result = _nth_match(_pattern(pattern, match_type, ignore_case), rest, int(occurrence))
-    return "0" if result is None else str((result.end() if end == "1" else result.start()) + int(place))
+    result = _nth_match(_pattern(pattern, match_type, ignore_case), rest, occurrence)
+    return 0 if result is None else int(result.end() if end else result.start()) + place
 
 
 def regexp_replace(
-    ignore_case: str, text: str, pattern: str, new: str, place: str, occurrence: str, match_type: str
+    ignore_case: bool, text: str, pattern: str, new: str, place: int, occurrence: int, match_type: str
 ) -> str:
     if not pattern:
         raise regexp_error("Empty pattern is invalid")
-    rest = _from_position(text, int(place))
-    number_wanted, pieces, last = max(int(occurrence), 0), [text[: int(place) - 1]], 0
+    rest = _from_position(text, place)
+    number_wanted, pieces, last = max(occurrence, 0), [text[: place - 1]], 0
     for number, result in enumerate(_pattern(pattern, match_type, ignore_case).finditer(rest), 1):
         if not number_wanted or number == number_wanted:
             pieces += [rest[last : result.start()], _expand(new, result)]

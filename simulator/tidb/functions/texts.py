@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from simulator.tidb.collations.weights import WEIGHTS
 from simulator.tidb.functions.problems import MAX_ALLOWED_PACKET, FunctionProblem, packet_overflow
 
 _EXACTLY = Context(prec=400)
+Number: TypeAlias = int | float
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -50,35 +52,32 @@ def trim(text: str, part: str, side: str) -> str:
     return text
 
 
-def insert(text: str, place: str, length: str, new: str) -> str:
-    start, count = int(place), int(length)
-    if not 1 <= start <= len(text):
+def insert(text: str, place: int, length: int, new: str) -> str:
+    if not 1 <= place <= len(text):
         return text
-    if not 0 <= count <= len(text) - start + 1:
-        count = len(text) - start + 1
-    return text[: start - 1] + new + text[start + count - 1 :]
+    if not 0 <= length <= len(text) - place + 1:
+        length = len(text) - place + 1
+    return text[: place - 1] + new + text[place + length - 1 :]
 
 
-def make_set(bits: str | None, *members: str | None) -> str | None:
+def make_set(bits: int | None, *members: str | None) -> str | None:
     if bits is None:
         return None
-    return ",".join(
-        member for place, member in enumerate(members[:64]) if member is not None and int(bits) >> place & 1
-    )
+    return ",".join(member for place, member in enumerate(members[:64]) if member is not None and bits >> place & 1)
 
 
-def export_set(bits: str, on: str, off: str, separator: str, count: str) -> str:
-    most = int(count) if 0 <= int(count) <= 64 else 64
-    return separator.join(on if place < 63 and int(bits) >> place & 1 else off for place in range(most))
+def export_set(bits: int, on: str, off: str, separator: str, count: int) -> str:
+    most = count if 0 <= count <= 64 else 64
+    return separator.join(on if place < 63 and bits >> place & 1 else off for place in range(most))
 
 
-def ordinal(text: str) -> str:
+def ordinal(text: str) -> int:
     """Return ORD, the bytes of the first character as a number."""
-    return str(int.from_bytes(text[:1].encode("utf-8", "replace"), "big"))
+    return int.from_bytes(text[:1].encode("utf-8", "replace"), "big")
 
 
-def ordinal_byte(text: str) -> str:
-    return str(ord(text[0]) if text else 0)
+def ordinal_byte(text: str) -> int:
+    return ord(text[0]) if text else 0
 
 
 def _leading_digits(text: str, base: int) -> str:
@@ -92,25 +91,24 @@ def _leading_digits(text: str, base: int) -> str:
     return "" if shown in ("+", "-") else shown.removeprefix("+")
 
 
-def conv(text: str, source: str, target: str) -> str | None:
-    first, second = int(source), int(target)
-    if not 2 <= abs(first) <= 36 or not 2 <= abs(second) <= 36:
+def conv(text: str, source: int, target: int) -> str | None:
+    if not 2 <= abs(source) <= 36 or not 2 <= abs(target) <= 36:
         return None
-    shown = _leading_digits(text, abs(first))
+    shown = _leading_digits(text, abs(source))
     if not shown:
         return "0"
     negative, digits = shown.startswith("-"), shown.removeprefix("-")
-    number = int(digits, abs(first))
+    number = int(digits, abs(source))
     if number >= 2**64:
         raise FunctionProblem(1690, f"BIGINT UNSIGNED value is out of range in '{digits}'")
-    if first < 0:
+    if source < 0:
         number = min(number, 2**63 if negative else 2**63 - 1)
     if negative:
         number = -number % 2**64
     below = number >= 2**63
-    if second < 0 and below:
+    if target < 0 and below:
         number = 2**64 - number
-    return ("-" if second < 0 and below else "") + _in_base(number, abs(second))
+    return ("-" if target < 0 and below else "") + _in_base(number, abs(target))
 
 
 def _in_base(number: int, base: int) -> str:
@@ -122,8 +120,8 @@ def _in_base(number: int, base: int) -> str:
             return digits
 
 
-def octal(number: str) -> str:
-    return _in_base(int(number) % 2**64, 8)
+def octal(number: int) -> str:
+    return _in_base(number % 2**64, 8)
 
 
 def octal_text(text: str) -> str:
@@ -136,18 +134,18 @@ def octal_text(text: str) -> str:
     return _in_base(-number % 2**64 if negative else number, 8)
 
 
-def format_number(number: str, places: str) -> str:
+def format_number(number: str, places: int) -> str:
     """Return FORMAT: rounded and with commas; every locale is treated as en_US."""
-    digits = min(max(int(places), 0), 30)
+    digits = min(max(places, 0), 30)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACTLY):,f}"
 
 
-def char(*codes: str | None) -> str:
+def char(*codes: int | None) -> str:
     """Return CHAR: the bytes of numbers of 32 bits."""
     result = b""
     for code in codes:
         if code is not None:
-            number = int(code) % 2**64
+            number = code % 2**64
             size = 4 if number >= 2**32 else max((number.bit_length() + 7) // 8, 1)
             result += (number % 2**32).to_bytes(size, "big")
     return result.decode("latin-1")
@@ -183,9 +181,9 @@ def encode_text(text: str, charset: str) -> str:
     return text.encode(charset, "replace").decode("latin-1")
 
 
-def bit_bytes(number: str, size: str) -> str:
+def bit_bytes(number: int, size: int) -> str:
     """Return the bytes of a BIT."""
-    return int(number).to_bytes(int(size), "big").decode("latin-1")
+    return number.to_bytes(size, "big").decode("latin-1")
 
 
 def bytes_as_text(text: str, charset: str = "") -> str:
@@ -199,25 +197,18 @@ def bytes_as_text(text: str, charset: str = "") -> str:
         raise FunctionProblem(3854, f"Cannot convert string '{shown}' from binary to {own}") from None
 
 
-def interval(fixed: str, value: str | None, *others: str | None) -> str:
+def interval(fixed: bool, value: Number | None, *others: Number | None) -> int:
     """Return INTERVAL. `fixed` numbers are literals, which TiDB assumes sorted and bisects."""
     if value is None:
-        return "-1"
-    number = _number(value)
-    less = [other is not None and number < _number(other) for other in others]
+        return -1
+    less = [other is not None and value < other for other in others]
     if not fixed:
-        return str(next((place for place, result in enumerate(less) if result), len(less)))
+        return next((place for place, result in enumerate(less) if result), len(less))
     low, high = 0, len(less)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if less[middle] else (middle + 1, high)
-    return str(low)
-
-
-def _number(shown: str) -> int | float:
-    if shown in ("true", "false"):
-        return int(shown == "true")
-    return int(shown) if shown.lstrip("-").isdigit() else float(shown)
+    return low
 
 
 def to_base64(text: str) -> str:
@@ -244,20 +235,19 @@ def weights(text: str, collation: str) -> str:
     return key.decode("latin-1")
 
 
-def format_bytes(number: str) -> str:
+def format_bytes(number: float) -> str:
     return _in_units(number, ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"), [1024.0**power for power in range(7)])
 
 
-def format_nano_time(number: str) -> str:
+def format_nano_time(number: float) -> str:
     return _in_units(number, ("ns", "us", "ms", "s", "min", "h", "d"), [1, 1e3, 1e6, 1e9, 6e10, 3.6e12, 8.64e13])
 
 
-def _in_units(number: str, names: tuple[str, ...], sizes: list[float]) -> str:
-    value = float(number)
-    place = max((place for place, size in enumerate(sizes) if abs(value) >= size), default=0)
+def _in_units(number: float, names: tuple[str, ...], sizes: list[float]) -> str:
+    place = max((place for place, size in enumerate(sizes) if abs(number) >= size), default=0)
     if not place:
-        return f"{value:.0f} {names[0]}"
-    shown = value / sizes[place]
+        return f"{number:.0f} {names[0]}"
+    shown = number / sizes[place]
     return f"{shown:.2e} {names[place]}" if abs(shown) >= 100000 else f"{shown:.2f} {names[place]}"
 
 
@@ -290,8 +280,8 @@ def uncompress(text: str) -> str:
     return result.decode("latin-1")
 
 
-def uncompressed_length(text: str) -> str:
+def uncompressed_length(text: str) -> int:
     data = text.encode("latin-1")
     if 0 < len(data) <= 4:
-        raise FunctionProblem(1259, "ZLIB: Input data corrupted", "W", "0")
-    return str(int.from_bytes(data[:4], "little"))
+        raise FunctionProblem(1259, "ZLIB: Input data corrupted", "W", 0)
+    return int.from_bytes(data[:4], "little")

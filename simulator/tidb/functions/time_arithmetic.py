@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
 from simulator.tidb.functions.intervals import MONTH_UNITS, SINGLE_UNITS
 from simulator.tidb.functions.problems import FunctionProblem, truncated_value
 from simulator.tidb.values import spellings
+
+Amount: TypeAlias = int | str
+"""Microseconds of a TIME, or a text."""
 
 DURATION = re.compile(r"\s*-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?\s*", re.ASCII)
 
@@ -33,15 +37,14 @@ def _parse_duration(text: str) -> int:
     return result
 
 
-def add_to_text(sign: str, text: str, kind: str, amount: str) -> str | None:
+def add_to_text(sign: int, text: str, kind: str, amount: Amount) -> str | None:
     """Return ADDTIME or SUBTIME of a text, which is a duration or a moment.
 
     `kind`, the type of the amount, is `time`, `string` or `clock`.
     """
-    by = int(amount) if kind == "time" else _parse_duration(amount)
-    if kind != "time" and re.fullmatch(r"\s*\d+-.+", amount, re.DOTALL):
+    by = sign * (amount if isinstance(amount, int) else _parse_duration(amount))
+    if isinstance(amount, str) and re.fullmatch(r"\s*\d+-.+", amount, re.DOTALL):
         return None
-    by = -by if sign == "-1" else by
     if DURATION.fullmatch(text):
         total = _parse_duration(text) + by
         return calendar.clock_text(total, None)
@@ -65,7 +68,7 @@ def _add(start: CalendarMoment, by: int) -> CalendarMoment | None:
     return None if result is None else result._replace(micros=clock)
 
 
-def add_to_moment(sign: str, start: str | None, kind: str, amount: str | None) -> str | None:
+def add_to_moment(sign: int, start: str | None, kind: str, amount: Amount | None) -> str | None:
     """Return ADDTIME or SUBTIME of a DATETIME."""
     by = _parse_amount(sign, kind, amount)
     if start is None or by is None:
@@ -74,31 +77,32 @@ def add_to_moment(sign: str, start: str | None, kind: str, amount: str | None) -
     return None if result is None else calendar.moment_text(result)
 
 
-def add_to_duration(sign: str, start: str | None, kind: str, amount: str | None) -> str | None:
+def add_to_duration(sign: int, start: int | None, kind: str, amount: Amount | None) -> int | None:
     """Return ADDTIME or SUBTIME of a TIME."""
     by = _parse_amount(sign, kind, amount)
-    return None if start is None or by is None else str(int(start) + by)
+    return None if start is None or by is None else start + by
 
 
-def _parse_amount(sign: str, kind: str, amount: str | None) -> int | None:
-    if amount is None or kind != "time" and not DURATION.fullmatch(amount):
+def _parse_amount(sign: int, kind: str, amount: Amount | None) -> int | None:
+    if isinstance(amount, int):
+        return sign * amount
+    if amount is None or not DURATION.fullmatch(amount):
         return None
     try:
-        by = int(amount) if kind == "time" else _parse_duration(amount)
+        return sign * _parse_duration(amount)
     except FunctionProblem as problem:
         raise FunctionProblem(problem.number, problem.text, "T" if kind == "clock" else "W") from None
-    return -by if sign == "-1" else by
 
 
-def add_date_time(sign: str, kind: str, amount: str, digits: str) -> str | None:
+def add_date_time(sign: int, kind: str, amount: Amount, digits: int) -> str | None:
     """Return ADDTIME or SUBTIME of a DATE, which counts as midnight, as text."""
     by = _parse_amount(sign, kind, amount)
     if by is None:
         return None
-    return calendar.clock_text(by, int(digits) if kind == "time" else None)
+    return calendar.clock_text(by, digits if kind == "time" else None)
 
 
-def timediff(first_kind: str, first: str, second_kind: str, second: str) -> str | None:
+def timediff(first_kind: str, first: Amount, second_kind: str, second: Amount) -> int | None:
     """Return TIMEDIFF of two moments or two durations; a text is either."""
     truncated: list[str] = []
     left = _timediff_operand(first_kind, first, truncated)
@@ -114,14 +118,14 @@ def timediff(first_kind: str, first: str, second_kind: str, second: str) -> str 
         truncated.append(calendar.clock_text(micros))
         micros = calendar.MAX_DURATION if micros > 0 else -calendar.MAX_DURATION
     if truncated:
-        raise truncated_value("time", truncated[0], str(micros))
-    return str(micros)
+        raise truncated_value("time", truncated[0], micros)
+    return micros
 
 
-def _timediff_operand(kind: str, text: str, truncated: list[str]) -> CalendarMoment | int:
+def _timediff_operand(kind: str, text: Amount, truncated: list[str]) -> CalendarMoment | int:
     """Parse an operand. A text of twelve characters or more may be a moment (StrToDuration), others are durations."""
-    if kind == "time":
-        return int(text)
+    if isinstance(text, int):
+        return text
     if kind in ("date", "datetime"):
         return calendar.parse_moment(text)
     size = len(text.strip().partition(".")[0].removeprefix("-"))
@@ -133,15 +137,15 @@ def _timediff_operand(kind: str, text: str, truncated: list[str]) -> CalendarMom
     return micros
 
 
-def timestampdiff(unit: str, start: str, end: str) -> str:
+def timestampdiff(unit: str, start: str, end: str) -> int:
     first, second = calendar.parse_moment(start), calendar.parse_moment(end)
     calendar.check_date(first)
     calendar.check_date(second)
     micros = (calendar.days(second) - calendar.days(first)) * calendar.DAY + second.micros - first.micros
     sign, size = (-1, -micros) if micros < 0 else (1, micros)
     if unit not in MONTH_UNITS:
-        return str(sign * (size // SINGLE_UNITS[unit]))
+        return sign * (size // SINGLE_UNITS[unit])
     low, high = (second, first) if micros < 0 else (first, second)
     months = (high.year - low.year) * 12 + high.month - low.month
     months -= (high.day, high.micros) < (low.day, low.micros)
-    return str(sign * (months // MONTH_UNITS[unit]))
+    return sign * (months // MONTH_UNITS[unit])

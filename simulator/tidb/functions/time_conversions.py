@@ -105,28 +105,27 @@ def moment_of_number(number: str) -> str:
     return result
 
 
-def moment_of_year(year: str) -> str:
-    return f"{int(year):04}-00-00 00:00:00.000000"
+def moment_of_year(year: int) -> str:
+    return f"{year:04}-00-00 00:00:00.000000"
 
 
-def moment_of_duration(micros: str, today: str) -> str | None:
+def moment_of_duration(micros: int, today: str) -> str | None:
     """Convert a TIME to a moment of the day of the statement."""
     if not today:
         return None
-    days, clock = divmod(int(micros), calendar.DAY)
+    days, clock = divmod(micros, calendar.DAY)
     result = calendar.add_micros(
         CalendarMoment(int(today[:4]), int(today[5:7]), int(today[8:10])), days * calendar.DAY + clock
     )
     return None if result is None else calendar.moment_text(result)
 
 
-def duration_of_text(text: str) -> str:
+def duration_of_text(text: str) -> int:
     """Convert a text to a TIME."""
     result = spellings.duration(text, 6)
     if result is None:
-        cut = spellings.duration(text, 6, cut=True)
-        raise truncated_value("time", text, None if cut is None else str(cut))
-    return str(result)
+        raise truncated_value("time", text, spellings.duration(text, 6, cut=True))
+    return result
 
 
 def convert_tz(text: str, source: str, target: str) -> str | None:
@@ -139,20 +138,20 @@ LAST_UNIX_TIME = 32536771199
 """tidb pkg/expression/builtin_time.go, evalFromUnixTime."""
 
 
-def unix_timestamp(text: str, zone: str) -> str:
+def unix_timestamp(text: str, zone: str) -> int:
     """Return the microseconds since 1970; 0 outside of the range of TIMESTAMP."""
     result = calendar.parse_moment(text)
     universal = None if calendar.has_zero(result) else to_utc(result, zone)
     if universal is None:
-        return "0"
+        return 0
     days = (datetime(max(universal.year, 1), universal.month, universal.day) - datetime(1970, 1, 1)).days
     micros = days * calendar.DAY + universal.micros
-    return str(micros) if 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999 else "0"
+    return micros if 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999 else 0
 
 
-def from_unixtime(micros: str, zone: str) -> str | None:
-    if not 0 <= int(micros) <= LAST_UNIX_TIME * 1_000_000 + 999_999:
+def from_unixtime(micros: int, zone: str) -> str | None:
+    if not 0 <= micros <= LAST_UNIX_TIME * 1_000_000 + 999_999:
         return None
-    result = calendar.add_micros(CalendarMoment(1970, 1, 1), int(micros))
+    result = calendar.add_micros(CalendarMoment(1970, 1, 1), micros)
     local = None if result is None else from_utc(result, zone)
     return None if local is None else calendar.moment_text(local)

@@ -15,8 +15,8 @@ def date_format(text: str, pattern: str) -> str:
     return _replace_letters(pattern, lambda letter: _date_letter(letter, moment))
 
 
-def time_format(micros: str, pattern: str) -> str:
-    size = abs(int(micros))
+def time_format(micros: int, pattern: str) -> str:
+    size = abs(micros)
     return _replace_letters(pattern, lambda letter: _clock_letter(letter, size) or letter)
 
 
@@ -144,7 +144,7 @@ class _DateReader:
         return bool(self.rest)
 
 
-def str_to_date(text: str, pattern: str, kind: str, zeros: str) -> str:
+def str_to_date(text: str, pattern: str, kind: str, zeros: bool) -> str | int:
     """Return STR_TO_DATE: a moment, or a duration for a format without a date. `zeros` allows 0 in parts of a date."""
     reading = _DateReader(text)
     try:
@@ -153,9 +153,8 @@ def str_to_date(text: str, pattern: str, kind: str, zeros: str) -> str:
         result = _moment(reading)
     except ValueError:
         raise incorrect_value("0000-00-00 00:00:00") from None
-    if kind == "time":
-        value = str(result.micros)
-    else:
+    value: str | int = result.micros
+    if kind != "time":
         if not zeros and (calendar.has_zero(result) or not result.year):
             shown = text if kind == "date" else calendar.moment_text(result, 0)
             if kind != "date":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from simulator.tidb.functions import calendar
 from simulator.tidb.functions.calendar import CalendarMoment
@@ -10,9 +11,11 @@ from simulator.tidb.functions.problems import FunctionProblem, incorrect_value, 
 from simulator.tidb.functions.time_arithmetic import DURATION, leading_duration
 from simulator.tidb.values import spellings
 
+Result = TypeVar("Result", int, str)
 
-def _date_function(compute: Callable[[CalendarMoment], object]) -> Callable[[str, str], str]:
-    return lambda kind, text: str(compute(calendar.check_date(calendar.parse_moment(text), kind)))
+
+def _date_function(compute: Callable[[CalendarMoment], Result]) -> Callable[[str, str], Result]:
+    return lambda kind, text: compute(calendar.check_date(calendar.parse_moment(text), kind))
 
 
 dayofweek = _date_function(lambda moment: calendar.weekday(moment) + 1)
@@ -31,52 +34,50 @@ def monthname(kind: str, text: str) -> str:
     return calendar.MONTHS[moment.month - 1]
 
 
-def time_of_text(text: str) -> str:
+def time_of_text(text: str) -> int:
     """Return TIME of a text, whose rest is ignored with a problem."""
     result, whole = leading_duration(text)
     if not whole:
-        raise truncated_value("time", text, str(result))
-    return str(result)
+        raise truncated_value("time", text, result)
+    return result
 
 
-def datediff(end: str, start: str) -> str:
+def datediff(end: str, start: str) -> int:
     last, first = calendar.parse_moment(end), calendar.parse_moment(start)
-    return str(calendar.days(calendar.check_date(last)) - calendar.days(calendar.check_date(first)))
+    return calendar.days(calendar.check_date(last)) - calendar.days(calendar.check_date(first))
 
 
-def week(kind: str, text: str, mode: str) -> str:
-    return str(calendar.week_number(calendar.check_date(calendar.parse_moment(text), kind), int(mode))[1])
+def week(kind: str, text: str, mode: int) -> int:
+    return calendar.week_number(calendar.check_date(calendar.parse_moment(text), kind), mode)[1]
 
 
-def yearweek(kind: str, text: str | None, mode: str | None) -> str | None:
+def yearweek(kind: str, text: str | None, mode: int | None) -> int | None:
     if text is None:
         return None
     moment = calendar.check_date(calendar.parse_moment(text), kind)
-    year, number = calendar.week_number(moment, int(mode or 0), True)
-    return str(year * 100 + number if year * 100 + number >= 0 else 2**32 - 1)
+    year, number = calendar.week_number(moment, mode or 0, True)
+    return year * 100 + number if year * 100 + number >= 0 else 2**32 - 1
 
 
-def from_days(number: str) -> str | None:
-    result = calendar.from_day_number(max(int(number), 0))
+def from_days(number: int) -> str | None:
+    result = calendar.from_day_number(max(number, 0))
     return None if result is None else calendar.moment_text(result)
 
 
-def makedate(year: str, day: str) -> str | None:
-    number, count = int(year), int(day)
-    if count <= 0 or not 0 <= number <= 9999:
+def makedate(year: int, day: int) -> str | None:
+    if day <= 0 or not 0 <= year <= 9999:
         return None
-    result = calendar.from_day_number(min(calendar.day_number(_full_year(number), 1, 1) + count - 1, 10**9))
+    result = calendar.from_day_number(min(calendar.day_number(_full_year(year), 1, 1) + day - 1, 10**9))
     return None if result is None or not result.year else calendar.moment_text(result)
 
 
-def maketime(hour: str, minute: str, second: str, digits: str) -> str | None:
-    hours, minutes, seconds = int(hour), int(minute), float(second)
+def maketime(hours: int, minutes: int, seconds: float, digits: int) -> int | None:
     if not 0 <= minutes < 60 or not 0 <= seconds < 60:
         return None
     if abs(hours) > calendar.MAX_HOURS or abs(hours) == calendar.MAX_HOURS and minutes == 59 and seconds > 59:
-        return str(calendar.MAX_DURATION if hours > 0 else -calendar.MAX_DURATION)
-    size = (abs(hours) * 3600 + minutes * 60) * calendar.SECOND + _round_seconds(seconds, int(digits))
-    return str(-size if hours < 0 else size)
+        return calendar.MAX_DURATION if hours > 0 else -calendar.MAX_DURATION
+    size = (abs(hours) * 3600 + minutes * 60) * calendar.SECOND + _round_seconds(seconds, digits)
+    return -size if hours < 0 else size
 
 
 def _round_seconds(seconds: float, digits: int) -> int:
@@ -85,19 +86,19 @@ def _round_seconds(seconds: float, digits: int) -> int:
     return (int(round(seconds * 10**7)) + 5 * unit) // (10 * unit) * unit
 
 
-def sec_to_time(number: str, digits: str) -> str:
-    seconds = abs(float(number))
-    sign = -1 if float(number) < 0 else 1
+def sec_to_time(number: float, digits: int) -> int:
+    seconds = abs(number)
+    sign = -1 if number < 0 else 1
     if int(seconds) // 3600 > calendar.MAX_HOURS:
         shown = f"{seconds:.20f}".rstrip("0").rstrip(".")
-        raise truncated_value("time", shown, str(sign * calendar.MAX_DURATION))
-    return str(sign * _round_seconds(seconds, int(digits)))
+        raise truncated_value("time", shown, sign * calendar.MAX_DURATION)
+    return sign * _round_seconds(seconds, digits)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def part_of_moment(unit: str, text: str) -> str:
+def part_of_moment(unit: str, text: str) -> int:
     """Return EXTRACT of a unit with a day."""
     year, month, day, micros = result = calendar.parse_moment(text)
     hour, minute, second, part = calendar.clock_fields(micros)
@@ -113,15 +114,13 @@ def part_of_moment(unit: str, text: str) -> str:
         "DAY_MICROSECOND": (day * 10**6 + hour * 10000 + minute * 100 + second) * calendar.SECOND + part,
     }
     if unit == "WEEK":
-        return "0" if calendar.has_zero(result) else str(calendar.week_number(result, 0)[1])
-    return str(parts[unit])
+        return 0 if calendar.has_zero(result) else calendar.week_number(result, 0)[1]
+    return parts[unit]
 
 
-def part_of_duration(unit: str, micros: str) -> str:
+def part_of_duration(unit: str, micros: int) -> int:
     """Return EXTRACT of a unit of the clock."""
-    fields = dict(
-        zip(("HOUR", "MINUTE", "SECOND", "MICROSECOND"), calendar.clock_fields(abs(int(micros))), strict=True)
-    )
+    fields = dict(zip(("HOUR", "MINUTE", "SECOND", "MICROSECOND"), calendar.clock_fields(abs(micros)), strict=True))
     first, _, last = unit.removeprefix("DAY_").partition("_")
     if unit.startswith("DAY_"):
         first, last = "HOUR", first
@@ -129,7 +128,7 @@ def part_of_duration(unit: str, micros: str) -> str:
     result = 0
     for name in names[names.index(first) : names.index(last or first) + 1]:
         result = result * (1 if name == first else calendar.SECOND if name == "MICROSECOND" else 100) + fields[name]
-    return str(-result if int(micros) < 0 else result)
+    return -result if micros < 0 else result
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
@@ -146,17 +145,17 @@ def _period_months(period: int, function: str) -> int:
     return _full_year(year) * 12 + month - 1
 
 
-def period_add(period: str, months: str) -> str:
-    total = (_period_months(int(period), "period_add") + int(months)) % 2**64
+def period_add(period: int, months: int) -> int:
+    total = (_period_months(period, "period_add") + months) % 2**64
     if not total:
-        return "0"
+        return 0
     year, month = divmod(total, 12)
     result = _full_year(year) * 100 + month + 1
-    return str((result + 2**63) % 2**64 - 2**63)
+    return (result + 2**63) % 2**64 - 2**63
 
 
-def period_diff(first: str, second: str) -> str:
-    return str(_period_months(int(first), "period_diff") - _period_months(int(second), "period_diff"))
+def period_diff(first: int, second: int) -> int:
+    return _period_months(first, "period_diff") - _period_months(second, "period_diff")
 
 
 GET_FORMATS = {
@@ -176,7 +175,7 @@ def get_format(kind: str, region: str) -> str:
     return GET_FORMATS[kind].get(region, "")
 
 
-def last_day(kind: str, text: str, zeros: str) -> str:
+def last_day(kind: str, text: str, zeros: bool) -> str:
     result = calendar.parse_moment(text)
     if not result.month or not result.day and not zeros:
         raise calendar.incorrect_moment(result, kind)
@@ -185,10 +184,10 @@ def last_day(kind: str, text: str, zeros: str) -> str:
     )
 
 
-def extract_day(unit: str, text: str) -> str:
+def extract_day(unit: str, text: str) -> int:
     """Return EXTRACT of a unit of the clock with a day from a text, which is a duration or a moment."""
     if DURATION.fullmatch(text):
-        return part_of_duration(unit, str(leading_duration(text)[0]))
+        return part_of_duration(unit, leading_duration(text)[0])
     result = spellings.moment(text, 6)
     if result is None:
         raise incorrect_value(text)
