@@ -17,8 +17,8 @@ from simulator.tidb.engine.relation import Values
 from simulator.tidb.engine.scope import Field, QueryScope
 from simulator.tidb.expressions.trees import strip_parentheses, walk
 from simulator.tidb.exprs.compile import compile_expression
-from simulator.tidb.exprs.expression import INTEGER_KINDS, Evaluate, Expression, Row
-from simulator.tidb.exprs.texts import as_blob
+from simulator.tidb.exprs.conversions import as_text
+from simulator.tidb.exprs.expression import INTEGER_KINDS, Evaluate, Expression, Row, apply
 from simulator.tidb.model.table import Column, IndexColumn, Table, row_id_column
 from simulator.tidb.model.types import INTEGER_BITS, is_binary, is_text
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table, columns_by_name
@@ -196,10 +196,9 @@ def _as_cells(value: Expression, column: Column) -> Callable[[Row, StatementCont
     alike = value.constant is not None and value.coercibility == 4 or value.collation == type.collation
     if not alike or value.is_binary != is_binary(type):
         return None
-    blob = as_blob(value)
-    if value.is_binary or value.constant is None or type.charset in ("utf8mb4", "utf8", "ascii", "binary"):
-        return blob
-    return None
+    if value.constant is None and type.charset not in ("utf8mb4", "utf8", "ascii", "binary"):
+        return None
+    return apply(lambda text: text.encode("utf-8", "surrogatepass"), as_text(value))
 
 
 def _key_cells(

@@ -246,7 +246,8 @@ def _group_concat(tree: Aggregate, values: Sequence[Expression], scope: QuerySco
             nonlocal is_cut
             if not found:
                 return None
-            joined = separator.join(sorted_by(list(found), [descending for _, descending in order]))
+            descending = [each for _, each in order]
+            joined = separator.join(sorted_by(_as_heap(found, descending) if order else list(found), descending))
             if len(joined) * 4 > longest and len(encoded := joined.encode(encoding, "surrogateescape")) > longest:
                 if not is_cut:
                     context.problem(WARNED, f"1260 Some rows were cut by GROUPCONCAT({named})")
@@ -258,6 +259,26 @@ def _group_concat(tree: Aggregate, values: Sequence[Expression], scope: QuerySco
 
     collation = "binary" if binary else "utf8mb4_bin"
     return Aggregation(begin, Expression(_itself, "string", collation, 2, is_binary=binary))
+
+
+def _as_heap(pairs: Sequence[tuple[list[Any], str]], descending: Sequence[bool]) -> list[tuple[Sequence[Any], str]]:
+    """Return pairs in the order of TiDB's heap with the last one on top, from which it sorts them: those with equal keys
+    stay in that order (tidb pkg/executor/aggfuncs/func_group_concat.go, topNRows)."""
+    ranks: list[int] = []
+    for number in sorted_by([(keys, place) for place, (keys, _) in enumerate(pairs)], descending):
+        ranks.append(number)
+    rank_of, previous, rank = dict[int, int](), None, -1
+    for number in ranks:
+        rank += pairs[number][0] != previous
+        previous, rank_of[number] = pairs[number][0], rank
+    heap: list[int] = []
+    for number in range(len(pairs)):
+        heap.append(number)
+        place = number
+        while place and rank_of[heap[place]] > rank_of[heap[(place - 1) // 2]]:
+            heap[place], heap[(place - 1) // 2] = heap[(place - 1) // 2], heap[place]
+            place = (place - 1) // 2
+    return [pairs[number] for number in heap]
 
 
 def _ordered(item: Any, values: Sequence[Expression], scope: QueryScope) -> Expression:

@@ -17,12 +17,17 @@ from simulator.tidb.engine.sorting import distinct_key
 from simulator.tidb.expressions.trees import conjuncts, strip_parentheses
 from simulator.tidb.exprs.expression import Evaluate, Expression
 from simulator.tidb.model.table import Table
-from simulator.tidb.sql_engine.errors import sql_error
+from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Literal, Node
 from simulator.tidb.syntax.queries import Aggregate
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext
+
+MIXED = (
+    "In aggregated query without GROUP BY, expression #{} of SELECT list contains nonaggregated column '{}'; this is"
+    " incompatible with sql_mode=only_full_group_by"
+)
 
 GROUP_SIZE = 300
 """About the bytes of the state of an aggregate function."""
@@ -74,15 +79,17 @@ class Grouping:
         return self._aggregates[tree]
 
     def check(self, field: Field) -> None:
-        """Refuse a column that has several values in a group. Raises SqlError 1055, 1140."""
+        """Refuse a column that has several values in a group. Raises SqlError 1055, 8123."""
         if not self._checks or field in self._fixed:
             return
         if field.base is not None and self._has_key(field.base, field.table, field.schema):
             return
         clause, number = self.place
-        schema = field.schema or self._scope.context.session.settings.database
+        if self._whole:
+            raise sql_error_with_text(8123, MIXED.format(number, field.name))
+        schema = field.schema or self._scope.database
         name = f"{schema}.{field.table}.{field.name}" if field.table else field.name
-        raise sql_error(1140 if self._whole else 1055, number, clause, name)
+        raise sql_error(1055, number, clause, "" if clause == "ORDER BY" else name)
 
     def _has_key(self, table: Table, alias: str, schema: str) -> bool:
         """Return whether the fixed columns contain a key of a base table."""

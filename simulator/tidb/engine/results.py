@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -14,7 +13,7 @@ from simulator.tidb.exprs.numbers import real_text
 from simulator.tidb.exprs.texts import as_blob
 from simulator.tidb.functions.elementary import shown
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import ColumnType, is_text
 from simulator.tidb.sql_engine.result_columns import ResultColumn, table_column, type_flags
 
 TYPES = {
@@ -92,8 +91,11 @@ def sent(value: Expression, field: Field | None = None) -> Evaluate:
     """Return a value as the server sends it to a client (tidb pkg/server/internal/column/column.go, DumpTextRow), given the
     field that it is read from."""
     if field is not None and field.column is not None and field.slots and field.column.type.name in SHOWN_TYPES:
+        cell = place(field.start + field.slots[0])
+        if not is_text(field.column.type):
+            return cell
         if not value.is_binary:
-            return place(field.start + field.slots[0])
+            return apply(_sent_text, cell)
     if value.column_type is not None and value.column_type.name == "bit" and value.is_column:
         size = (max(value.column_type.length, 1) + 7) // 8
         return apply(lambda bits: bits.to_bytes(size, "big"), value.evaluate)
@@ -106,6 +108,11 @@ def sent(value: Expression, field: Field | None = None) -> Evaluate:
     return apply(_encoded, as_text(value))
 
 
+def _sent_text(cell: bytes) -> bytes:
+    """Return the bytes of a text; those that are not UTF-8 are lone surrogates in a cell."""
+    return cell if 0xED not in cell else cell.decode("utf-8", "surrogatepass").encode("utf-8", "surrogateescape")
+
+
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
@@ -114,6 +121,3 @@ def _sent_real(number: float) -> bytes:
     size = abs(number)
     usual = number == 0 or 1e-15 <= size < 1e15
     return (real_text(number) if usual else shown(repr(number))).encode()
-
-
-Send = Callable[[Any, Any], "bytes | None"]

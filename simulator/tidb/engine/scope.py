@@ -217,7 +217,7 @@ class QueryScope:
         raise sql_error(1054, ".".join(node.parts), self.clause)
 
     def read(self, field: Field) -> Expression:
-        """Return a field of this query. Raises SqlError 1055, 1140."""
+        """Return a field of this query. Raises SqlError 1055, 8123."""
         if self.check is not None:
             self.check(field)
         self.compilation.varying += 1

@@ -192,7 +192,7 @@ def _column_name(node: syntax.Node, text: str) -> str:
         return node.text.lstrip()
     if isinstance(node, syntax.Literal) and node.kind in ("boolean", "null"):
         return node.text.upper()
-    return text
+    return text.strip("+() \t\n\r") if isinstance(node, syntax.Literal) else text
 
 
 def _has_dots(cursor: Cursor, count: int) -> bool:
