@@ -19,7 +19,6 @@ from simulator.serve.clients import Client
 from simulator.serve.data_directory import DataDirectory
 from simulator.serve.running_statement import RunningStatement
 from simulator.tidb import syntax
-from simulator.tidb.engine.load_data import as_insert
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.session import Session
 from simulator.tidb.engine.session_statements import columns_of_prepared
@@ -27,7 +26,7 @@ from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.sessions.session_variables import new_session, with_global_settings
 from simulator.tidb.sql_engine.storage.state import Process, SqlSession
 from simulator.tidb.sql_engine.system_tables.server import own_process
-from simulator.tidb.syntax.load_data import LoadData
+from simulator.tidb.syntax.load_data import LoadData, LoadFile
 
 Returned = TypeVar("Returned")
 
@@ -115,9 +114,9 @@ class SharedDatabase:
         when it prepares the statement."""
         return columns_of_prepared(statement, client.session, self.now_ms)
 
-    def load(self, client: Client, statement: LoadData, data: bytes) -> syntax.Insert:
-        """Return the statement that stores the rows of a client's file. Raises SqlError."""
-        return as_insert(statement, data, client.session)
+    def load(self, client: Client, statement: LoadData, data: bytes) -> LoadFile:
+        """Return the statement that stores the rows of a client's file."""
+        return LoadFile(statement, data)
 
     @property
     def now_ms(self) -> int:

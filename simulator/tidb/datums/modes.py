@@ -24,6 +24,9 @@ class Mode(NamedTuple):
     inserting: bool = True
     """Whether it is INSERT … VALUES or INSERT … SELECT, with IGNORE for all problems."""
 
+    loading: bool = False
+    """Whether it is LOAD DATA, for which sql_mode does not refuse zero dates."""
+
     @property
     def strict(self) -> bool:
         return not STRICT.isdisjoint(self.sql_mode)

@@ -64,6 +64,8 @@ def _allowed(
     type: ColumnType, datum: Datum, moment: CoreTime, problem: CastProblem | None, mode: Mode
 ) -> tuple[CoreTime, CastProblem | None]:
     """Apply sql_mode to zero and invalid dates (pkg/table/column.go, handleZeroDatetime)."""
+    if mode.loading:
+        return moment, problem
     invalid = problem is not None and problem.number == 1292
     refused = incorrect_value(type.name, datum_text(datum))
     if type.name == "timestamp":

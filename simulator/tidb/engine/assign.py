@@ -37,8 +37,8 @@ from simulator.tidb.storage.tables import Cells
 
 Cell = bytes | None
 
-VALUES, SELECT, UPDATE, DUPLICATE = "values", "select", "update", "duplicate"
-"""The origin of a value: INSERT's VALUES or its SELECT, UPDATE, ON DUPLICATE KEY UPDATE."""
+VALUES, SELECT, LOAD, UPDATE, DUPLICATE = "values", "select", "load", "update", "duplicate"
+"""The origin of a value: INSERT's VALUES or its SELECT, LOAD DATA, UPDATE, ON DUPLICATE KEY UPDATE."""
 
 MAX_CHARACTERS = {1292: 128, 1366: 192}
 """The number of characters of a value in an error."""
@@ -52,7 +52,7 @@ class RowValues:
         self.table, self.context, self.origin = table, context, origin
         self.columns = visible_columns(table)
         self.place_of = places_of(table)
-        self._mode = context.mode._replace(inserting=origin in (VALUES, SELECT))
+        self._mode = context.mode._replace(inserting=origin in (VALUES, SELECT, LOAD), loading=origin == LOAD)
         self._updating = origin in (UPDATE, DUPLICATE)
         self._lone = rows == 1 and context.database.release.lone_null_refused
         self._steps: list[tuple[int, Column, Callable[[], Cell] | None]] = []
@@ -82,13 +82,17 @@ class RowValues:
             self.context.warn(error)
         return cell
 
-    def not_null(self, column: Column) -> Cell:
-        """Return the zero that replaces NULL in a NOT NULL column, with a warning. Raises SqlError 1048.
+    def not_null(self, column: Column, row: int = 1) -> Cell:
+        """Return the zero that replaces NULL in a NOT NULL column, with a warning. Raises SqlError 1048, and 1263 in LOAD
+        DATA.
 
         In some releases an INSERT of one row ignores the lenient mode (Release.lone_null_refused) unless it has IGNORE
         (tidb pkg/table/column.go, HandleBadNull).
         """
         error = sql_error(1048, column.name)
+        if self.origin == LOAD:
+            text = f"Column set to default value; NULL supplied to NOT NULL column '{column.name}' at row {row}"
+            error = sql_error_with_text(1263, text)
         if not self._mode.lenient or self._lone and not self._mode.ignore:
             raise error
         self.context.warn(error)
@@ -116,7 +120,7 @@ class RowValues:
             if compute is not None:
                 cells[place] = compute()
             if cells[place] is None and column.not_null:
-                cells[place] = self.not_null(column)
+                cells[place] = self.not_null(column, row)
         if self._generated:
             self.generate(cells, row, VALUES if self.origin == SELECT else self.origin)
 
@@ -125,7 +129,7 @@ class RowValues:
         for column, place, evaluate in self._generated:
             cell = self.cast(column, evaluate(cells, self.context), row, origin)
             if cell is None and column.not_null:
-                cell = self.not_null(column)
+                cell = self.not_null(column, row)
             if place >= 0:
                 cells[place] = cell
 
@@ -213,9 +217,11 @@ class RowValues:
 def cast_error(column: Column, datum: Datum, problem: CastProblem, row: int, origin: str) -> SqlError:
     """Return the error as the statement completes it.
 
-    INSERT … VALUES adds column and row (tidb pkg/executor/insert_common.go, completeInsertErr), UPDATE in some errors
-    (pkg/executor/update.go, handleErr), other statements do not.
+    INSERT … VALUES adds column and row (tidb pkg/executor/insert_common.go, completeInsertErr), LOAD DATA to a text that is
+    too long (completeLoadErr), UPDATE in some errors (pkg/executor/update.go, handleErr), other statements do not.
     """
+    if origin == LOAD and problem.name == "too long":
+        return sql_error(1265, column.name, row)
     if origin in (VALUES, UPDATE):
         if problem.name == "too long":
             return sql_error(1406, column.name, row)

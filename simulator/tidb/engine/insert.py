@@ -9,7 +9,7 @@ Sources: tidb pkg/executor/insert.go, insert_common.go, replace.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from simulator.errors import SqlError
@@ -68,9 +68,10 @@ class Insertion:
         self._extra: Sequence[Values] = ()
         """What ON DUPLICATE KEY UPDATE names of a SELECT beside its columns, for each row."""
 
-        self._affected = self._added = 0
+        self._affected = self._added = self._updated = self._deleted = 0
 
     def execute(self) -> StatementOutcome:
+        """Insert the rows that the statement has. Raises SqlError."""
         statement, context = self._statement, self._context
         columns = assigned_columns(statement, self._table)
         selected = None
@@ -83,16 +84,25 @@ class Insertion:
         origin = VALUES if selected is None else SELECT
         values = RowValues(self._table, context, origin, len(statement.rows or ()))
         if selected is None:
-            rows = ValueRows(values, columns, statement.rows or ()).rows(columns)
-        else:
-            rows = selected.rows(values)
-        count = 0
+            return self._insert_all(ValueRows(values, columns, statement.rows or ()).rows(columns), self._write)
+        self._extra = selected.beside
+        return self._insert_all(selected.rows(values), self._write, one_by_one=True)
+
+    def load(self, rows: Iterator[Cells]) -> StatementOutcome:
+        """Insert the rows of LOAD DATA (tidb pkg/executor/load_data.go, checkAndInsertOneBatch). Raises SqlError."""
+        outcome = self._insert_all(rows, self._write_loaded)
+        skipped = outcome.matched - self._affected
+        message = f"Records: {outcome.matched}  Deleted: {self._deleted}  Skipped: {skipped}"
+        return replace(outcome, message=f"{message}  Warnings: {len(outcome.warnings)}")
+
+    def _insert_all(
+        self, rows: Iterator[Cells], write: Callable[[Sequence[Cells]], None], one_by_one: bool = False
+    ) -> StatementOutcome:
+        context, count = self._context, 0
         try:
-            found = self._with_ids(rows, one_by_one=selected is not None)
-            if selected is not None:
-                self._extra = selected.beside
+            found = self._with_ids(rows, one_by_one)
             count = len(found)
-            self._write(found)
+            write(found)
             enforce_foreign_keys(context, [self._writer])
         except IdsExhausted as error:
             context.warn(error.error)
@@ -100,11 +110,16 @@ class Insertion:
             if self._added and self._ids.first:
                 session = context.session
                 session.settings = replace(session.settings, last_insert_id=self._ids.first)
+        message = ""
+        if count > 1 or self._statement.query is not None:
+            repeated = count - self._added if self._statement.ignore else self._updated
+            message = f"Records: {count}  Duplicates: {repeated}  Warnings: {len(context.warnings)}"
         return StatementOutcome(
             affected=self._affected,
             matched=count,
             insert_id=self._ids.first or self._ids.explicit,
             warnings=tuple(context.warnings),
+            message=message,
         )
 
     def _with_ids(self, rows: Iterator[Cells], one_by_one: bool) -> list[Cells]:
@@ -146,6 +161,13 @@ class Insertion:
             for row in without_orphans(self._context, self._table, [row for _, row in placed]):
                 self._insert_or_ignore(row)
 
+    def _write_loaded(self, rows: Sequence[Cells]) -> None:
+        for row in without_orphans(self._context, self._table, [row for _, row in self._placed(rows)]):
+            if self._statement.replace:
+                self._replace(row, counts=False)
+            else:
+                self._insert_or_ignore(row)
+
     def _placed(self, rows: Sequence[Cells]) -> list[tuple[int, KeyedRow]]:
         """Return the rows, with their numbers, that have a partition (getKeysNeedCheck)."""
         placed = []
@@ -176,16 +198,18 @@ class Insertion:
                 raise
             self._context.warn(error)
 
-    def _replace(self, row: KeyedRow) -> None:
-        """Delete every row with a key of the new row, then insert it. An identical row stays (replaceRow)."""
+    def _replace(self, row: KeyedRow, counts: bool = True) -> None:
+        """Delete every row with a key of the new row, then insert it. An identical row stays (replaceRow). `counts` is
+        whether deleted and identical rows are affected."""
         for place, owner in self._writer.owners(row):
             old = self._writer.cells(owner)
-            self._affected += 1
+            self._affected += counts
             if old == row.cells:
                 self._writer.lock_key(row, place)
                 return
             assert old is not None, "it owns the key"
             self._writer.delete(owner, old)
+            self._deleted += 1
         self._insert(row, is_new=True)
 
     def _insert_or_update(self, number: int, row: KeyedRow) -> None:
@@ -200,7 +224,9 @@ class Insertion:
         extra = self._extra[number] if self._extra else ()
         new = self._update.apply(old, owner, row.cells, extra, number + 1)
         try:
-            self._affected += 2 * self._writer.update(owner, old, new)
+            changed = self._writer.update(owner, old, new)
+            self._affected += 2 * changed
+            self._updated += changed
         except SqlError as error:
             if not self._statement.ignore or error.number not in (*DUPLICATE_OR_BROKEN, *MISPLACED):
                 raise

@@ -96,6 +96,9 @@ class StatementOutcome:
     warnings: tuple[str, ...] = ()
     """As SHOW WARNINGS prints them: `1292 Incorrect datetime value: …`."""
 
+    message: str = ""
+    """What a client is told beside the counts: `Records: 2  Duplicates: 0  Warnings: 0`."""
+
 
 @dataclass(frozen=True)
 class FailedStatement:

@@ -19,6 +19,7 @@ from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl import execute_ddl
 from simulator.tidb.engine.delete import delete
 from simulator.tidb.engine.insert import insert
+from simulator.tidb.engine.load_data import load_data
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
@@ -30,6 +31,7 @@ from simulator.tidb.storage.database import Database
 from simulator.tidb.storage.locks import LockWait, Pause
 from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.transactions import Transaction
+from simulator.tidb.syntax.load_data import LoadFile
 from simulator.tidb.syntax.show import Show
 
 KEEP_WARNINGS = ("WARNINGS", "ERRORS")
@@ -63,7 +65,9 @@ class Session:
         self.resumed: list[int] = []
         """What the first calls of SLEEP and GET_LOCK return in a statement that is executed again."""
 
-    def execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
+    def execute(
+        self, statement: syntax.SqlStatement | LoadFile, text: str, now_ms: int
+    ) -> StatementOutcome | FailedStatement:
         """Execute a statement at a millisecond of simulated time. `text` is the statement's own text.
 
         Raises LockWait if another transaction has a lock that it needs, and Pause; it is undone then and may be executed
@@ -104,7 +108,7 @@ class Session:
 
     def _execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Raises SqlError and DdlError."""
-        if isinstance(statement, syntax.RowStatement):
+        if isinstance(statement, syntax.RowStatement | LoadFile):
             return self._change_rows(statement, now_ms)
         if isinstance(statement, syntax.SelectStatement):
             return self._query(statement, now_ms)
@@ -125,13 +129,12 @@ class Session:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def _change_rows(self, statement: syntax.RowStatement, now_ms: int) -> StatementOutcome:
-        """Execute INSERT, UPDATE or DELETE. A statement that fails keeps the locks that it took."""
+    def _change_rows(self, statement: syntax.RowStatement | LoadFile, now_ms: int) -> StatementOutcome:
+        """Execute INSERT, UPDATE, DELETE or LOAD DATA. A statement that fails keeps the locks that it took."""
         transaction = self.transaction or self._begin(now_ms)
         position = transaction.position
-        context = StatementContext(
-            self, transaction, now_ms, NEWEST, True, statement.ignore, isinstance(statement, syntax.Insert)
-        )
+        inserting = isinstance(statement, syntax.Insert | LoadFile)
+        context = StatementContext(self, transaction, now_ms, NEWEST, True, statement.ignore, inserting)
         try:
             outcome = ROW_STATEMENTS[type(statement)](statement, context)
             committed = self._end_of_statement(now_ms)
@@ -275,5 +278,5 @@ class Session:
 
 
 ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = MappingProxyType(
-    {syntax.Insert: insert, syntax.Update: update, syntax.Delete: delete}
+    {syntax.Insert: insert, syntax.Update: update, syntax.Delete: delete, LoadFile: load_data}
 )

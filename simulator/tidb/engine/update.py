@@ -94,7 +94,8 @@ def update(statement: syntax.Update, context: StatementContext) -> StatementOutc
             else:
                 changed += target.done[location]
     enforce_foreign_keys(context, [target.writer for target in targets])
-    return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings))
+    message = f"Rows matched: {matched}  Changed: {changed}  Warnings: {len(context.warnings)}"
+    return StatementOutcome(affected=changed, matched=matched, warnings=tuple(context.warnings), message=message)
 
 
 def _merge(

@@ -8,12 +8,14 @@ from simulator.errors import SqlError
 from simulator.tidb.parser.clauses import accept_charset, parse_charset_name
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.dml import parse_assignment
-from simulator.tidb.parser.queries.sources import parse_partitions
 from simulator.tidb.parser.session import not_simulated_error
 from simulator.tidb.syntax.load_data import DelimitedText, LoadData
 
 AS_BYTES = ("utf8mb4", "utf8", "binary", "ascii")
 """Character sets of a file whose bytes are stored as they are."""
+
+DECODED = ("gbk", "gb18030", "latin1")
+"""Character sets of a file whose fields are decoded."""
 
 WRONG_SEPARATORS = SqlError(1083, "42000", "Field separator argument is not what is expected; check the manual")
 
@@ -31,9 +33,9 @@ def parse_load_data(cursor: Cursor) -> LoadData:
         cursor.accept("IGNORE")  # LOCAL implies it
     cursor.expect("INTO TABLE")
     table = cursor.qualified_name()
-    partitions = parse_partitions(cursor)
-    if accept_charset(cursor) and (charset := parse_charset_name(cursor)) not in AS_BYTES:
-        raise not_simulated_error(f"LOAD DATA … CHARACTER SET {charset}", ", ".join(AS_BYTES))
+    charset = parse_charset_name(cursor) if accept_charset(cursor) else AS_BYTES[0]
+    if charset not in (*AS_BYTES, *DECODED):
+        raise not_simulated_error(f"LOAD DATA … CHARACTER SET {charset}", ", ".join((*AS_BYTES, *DECODED)))
     form = DelimitedText(**_parse_fields(cursor), **_parse_lines(cursor))
     if not form.separator or not form.terminator:
         raise not_simulated_error("LOAD DATA with empty separators", "FIELDS and LINES that end with a text")
@@ -47,7 +49,7 @@ def parse_load_data(cursor: Cursor) -> LoadData:
     assignments = cursor.comma_list(parse_assignment) if cursor.accept("SET") else ()
     if cursor.accept("WITH"):
         raise not_simulated_error("LOAD DATA … WITH", "LOAD DATA without its options")
-    return LoadData(path, table, form, ignored, replace, targets, assignments, partitions)
+    return LoadData(path, table, form, ignored, replace, targets, assignments, "" if charset in AS_BYTES else charset)
 
 
 def _parse_target(cursor: Cursor) -> str:

@@ -42,4 +42,17 @@ class LoadData(SessionStatement):
     assignments: tuple[Assignment, ...] = ()
     """SET."""
 
-    partitions: tuple[str, ...] = ()
+    charset: str = ""
+    """That of the file, if its bytes are not stored as they are."""
+
+
+@dataclass(frozen=True)
+class LoadFile:
+    """LOAD DATA with the bytes of its file."""
+
+    statement: LoadData
+    data: bytes
+
+    @property
+    def ignore(self) -> bool:
+        return not self.statement.replace

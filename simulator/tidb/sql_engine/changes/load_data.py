@@ -42,14 +42,7 @@ def as_insert(statement: LoadData, data: bytes, upstream: Upstream) -> Insert:
     )
     names = (*(column.name for _, column in filled), *(each.column.parts[-1] for each in statement.assignments))
     resolve_columns(table, names)
-    return Insert(
-        statement.table,
-        names,
-        rows,
-        ignore=not statement.replace,
-        replace=statement.replace,
-        partitions=statement.partitions,
-    )
+    return Insert(statement.table, names, rows, ignore=not statement.replace, replace=statement.replace)
 
 
 def _absent(column: Column) -> Node:
