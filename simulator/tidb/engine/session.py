@@ -6,6 +6,7 @@ open transaction first, even if the statement is refused. A refused statement le
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,13 +19,16 @@ from simulator.tidb.engine.changes import committed_transaction
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl import execute_ddl
 from simulator.tidb.engine.delete import delete
+from simulator.tidb.engine.hints import hinted_variables
 from simulator.tidb.engine.insert import insert
 from simulator.tidb.engine.load_data import load_data
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
+from simulator.tidb.engine.past import past_of_session
 from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
+from simulator.tidb.engine.set_variables import system_variable_set
 from simulator.tidb.engine.update import update
-from simulator.tidb.sql_engine.errors import not_simulated
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import LastStatement, SqlSession
 from simulator.tidb.storage.database import Database
@@ -33,6 +37,9 @@ from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadFile
 from simulator.tidb.syntax.show import Show
+
+VARIABLE_FIELDS = ("settings", "sql_mode", "time_zone", "timestamp", "foreign_key_checks", "check_constraints")
+"""The fields of SqlSession that system variables set."""
 
 KEEP_WARNINGS = ("WARNINGS", "ERRORS")
 """What SHOW shows without replacing the warnings of the statement before it."""
@@ -60,6 +67,8 @@ class Session:
         """The text of the statement that runs."""
         self.waits = False
         """Whether SLEEP and GET_LOCK raise Pause."""
+        self._committed_before: tuple[Event, ...] = ()
+        """What a DDL statement that waits has committed."""
         self._waiter: Transaction | None = None
         """What stands for a DDL statement that waits for transactions."""
         self.resumed: list[int] = []
@@ -76,7 +85,10 @@ class Session:
         self.step += 1
         try:
             statement, self.text = resolve_execute(statement, text, self.settings)
-            outcome = self._execute(statement, self.text, now_ms)
+            if "/*+" in self.text:
+                outcome = self._with_hints(statement, now_ms)
+            else:
+                outcome = self._execute(statement, self.text, now_ms)
         except (SqlError, DdlError) as error:
             outcome = FailedStatement(error)
         except RecursionError:
@@ -84,6 +96,23 @@ class Session:
         if not (isinstance(statement, Show) and statement.kind in KEEP_WARNINGS):
             self._remember(outcome)
         self.abandon()
+        return outcome
+
+    def _with_hints(self, statement: syntax.SqlStatement, now_ms: int) -> StatementOutcome | FailedStatement:
+        """Execute a statement with the variables that its hints set. A hint that is refused is a warning."""
+        before, warnings = self.settings, list[str]()
+        for name, value in hinted_variables(self.text):
+            try:
+                self.settings = system_variable_set(self.settings, name, "session", value, self, warnings, now_ms)
+            except SqlError as error:
+                warnings.append(f"{error.number} {error.text}")
+        changed = {name: getattr(before, name) for name in VARIABLE_FIELDS}
+        try:
+            outcome = self._execute(statement, self.text, now_ms)
+        finally:
+            self.settings = replace(self.settings, **changed)
+        if warnings and isinstance(outcome, StatementOutcome):
+            outcome = replace(outcome, warnings=(*warnings, *outcome.warnings))
         return outcome
 
     def refuse(self, error: SqlError | DdlError) -> None:
@@ -104,7 +133,7 @@ class Session:
         self.resumed = []
         if self._waiter is not None:
             self.database.roll_back(self._waiter)
-            self._waiter = None
+            self._waiter, self._committed_before = None, ()
 
     def _execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Raises SqlError and DdlError."""
@@ -131,6 +160,7 @@ class Session:
 
     def _change_rows(self, statement: syntax.RowStatement | LoadFile, now_ms: int) -> StatementOutcome:
         """Execute INSERT, UPDATE, DELETE or LOAD DATA. A statement that fails keeps the locks that it took."""
+        self._check_writes()
         transaction = self.transaction or self._begin(now_ms)
         position = transaction.position
         inserting = isinstance(statement, syntax.Insert | LoadFile)
@@ -183,36 +213,59 @@ class Session:
 
     def _query(self, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
         transaction = self.transaction or self._begin(now_ms)
-        read_ts = NEWEST if statement.locks_rows or self.reads_committed else transaction.start_ts
-        context = StatementContext(self, transaction, now_ms, read_ts)
+        newest = statement.locks_rows or transaction.reads_committed
+        context = StatementContext(self, transaction, now_ms, NEWEST if newest else transaction.start_ts)
+        limit_ms = int(self.settings.settings.get("max_execution_time", "0"))
+        self.deadline = time.monotonic() + limit_ms / 1000 if limit_ms else None
         try:
+            past = transaction.start_ts if transaction.stale else past_of_session(self.settings, self.database, now_ms)
+            if past is not None:
+                context.read_at(past)
             result = run_query(statement.query, context)
             self._end_of_statement(now_ms)
         except BaseException:
             self._end_refused(transaction)
             raise
+        finally:
+            self.deadline = None
         self._keep_given_id(context)
         return StatementOutcome(result=result, warnings=tuple(context.warnings))
 
-    @property
-    def reads_committed(self) -> bool:
-        """Whether queries read the newest commits, not those at the start of their transaction."""
-        return variable_text(self.settings, "transaction_isolation") == "READ-COMMITTED"
-
     # -- transactions --------------------------------------------------------------------------------------------------
 
-    def begin(self, now_ms: int, pessimistic: bool = True) -> Transaction:
-        """Begin the transaction of BEGIN."""
-        self.transaction = self.database.begin(now_ms, pessimistic)
+    def _check_writes(self) -> None:
+        """Raise SqlError 1105 for a statement that writes while the session reads the past (tidb
+        pkg/executor/adapter.go, handleNoDelayExecutor; pkg/executor/builder.go)."""
+        if self.settings.settings.get("tidb_snapshot"):
+            raise sql_error(1105, "can not execute write statement when 'tidb_snapshot' is set")
+        if self.transaction is not None and self.transaction.stale:
+            raise sql_error(1105, "only support read-only statement during read-only staleness transactions")
+
+    def begin(self, now_ms: int, mode: str = "", past: int | None = None) -> Transaction:
+        """Begin the transaction of BEGIN, `PESSIMISTIC` or `OPTIMISTIC`, or one that reads the past."""
+        mode = mode or variable_text(self.settings, "tidb_txn_mode").upper()
+        self.transaction = self._new_transaction(now_ms, mode == "PESSIMISTIC", True)
+        if past is not None:
+            self.transaction.start_ts, self.transaction.stale = past, True
         return self.transaction
+
+    def _new_transaction(self, now_ms: int, pessimistic: bool, explicit: bool) -> Transaction:
+        """Begin a transaction in the isolation level of SET TRANSACTION, or that of the session."""
+        transaction = self.database.begin(now_ms, pessimistic, explicit)
+        settings = self.settings.settings
+        level = settings.get("tx_isolation_one_shot") or settings.get("transaction_isolation", "")
+        transaction.reads_committed = level == "READ-COMMITTED"
+        if "tx_isolation_one_shot" in settings:
+            others = {name: value for name, value in settings.items() if name != "tx_isolation_one_shot"}
+            self.settings = replace(self.settings, settings=others)
+        return transaction
 
     def _begin(self, now_ms: int) -> Transaction:
         """Begin the transaction of a statement outside of BEGIN, which stays open with autocommit = 0."""
-        transaction = self.database.begin(now_ms, explicit=not self.settings.autocommit)
-        if not self.settings.autocommit:
-            self.transaction = transaction
-        self._own = transaction
-        return transaction
+        if self.settings.autocommit:
+            self._own = self._new_transaction(now_ms, True, False)
+            return self._own
+        return self.begin(now_ms)
 
     def _end_of_statement(self, now_ms: int) -> tuple[Event, ...]:
         """Commit the transaction of a statement outside of BEGIN."""
@@ -262,13 +315,14 @@ class Session:
 
     def _execute_ddl(self, statement: syntax.Statement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
-        before = self.commit(now_ms)
+        self._check_writes()
+        before = (*self._committed_before, *self.commit(now_ms))
         try:
             waiter = self._waiter or Transaction(self.database, self.database.last_ts)
             try:
                 outcome = execute_ddl(statement, text, self, waiter, now_ms)
             except LockWait:
-                self._waiter = waiter
+                self._waiter, self._committed_before = waiter, before
                 raise
         except (SqlError, DdlError) as error:
             return FailedStatement(error, before)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
-from simulator.tidb.engine.variables import evaluate_alone, reading_context, with_user_variable
-from simulator.tidb.exprs.conversions import as_text
+from simulator.tidb.engine.past import moment_ts
+from simulator.tidb.engine.scope import QueryScope, new_compilation
+from simulator.tidb.engine.set_variables import noop_warnings, set_variables
+from simulator.tidb.engine.variables import reading_context
 from simulator.tidb.parser.expressions.literals import float_literal
 from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable, variable_text
 from simulator.tidb.sql_engine.storage.names import is_system_database
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
 from simulator.tidb.storage.transactions import Transaction
@@ -43,28 +44,15 @@ def execute_in_session(statement: syntax.SessionStatement, text: str, session: S
 
 def _begin(statement: syntax.Begin, text: str, session: Session, now_ms: int) -> Outcome:
     """Begin a transaction, after committing the open one."""
+    warnings: tuple[str, ...] = ()
+    past = None
     if statement.as_of is not None:
-        raise not_simulated(
-            "START TRANSACTION READ ONLY AS OF TIMESTAMP is not simulated; AS OF TIMESTAMP of a table is"
-        )
-    warnings = _noop_warnings(session, "READ ONLY") if statement.read_only else ()
+        past = moment_ts(statement.as_of, QueryScope(new_compilation(reading_context(session, now_ms))))
+    elif statement.read_only:
+        warnings = noop_warnings(session.settings, "READ ONLY")
     events = session.commit(now_ms)
-    mode = statement.mode or variable_text(session.settings, "tidb_txn_mode").upper()
-    session.begin(now_ms, mode != "OPTIMISTIC")
+    session.begin(now_ms, statement.mode, past)
     return StatementOutcome(events, warnings=warnings)
-
-
-def _noop_warnings(session: Session, what: str) -> tuple[str, ...]:
-    """Return the warnings of a feature that does nothing in TiDB. Raises SqlError 1235 unless
-    tidb_enable_noop_functions allows it (tidb pkg/expression/errors.go, ErrFunctionsNoopImpl)."""
-    allowed = variable_text(session.settings, "tidb_enable_noop_functions").upper()
-    shown = f"function {what} has only noop implementation in tidb now, use tidb_enable_noop_functions to enable these"
-    error = SqlError(1235, "42000", f"{shown} functions")
-    if allowed in ("ON", "1"):
-        return ()
-    if allowed == "WARN":
-        return (f"1235 {error.text}",)
-    raise error
 
 
 def _commit(statement: syntax.Commit, text: str, session: Session, now_ms: int) -> Outcome:
@@ -119,31 +107,11 @@ def _use(statement: syntax.Use, text: str, session: Session, now_ms: int) -> Out
 def _set(statement: syntax.SetVariables, text: str, session: Session, now_ms: int) -> Outcome:
     """Set variables. SET autocommit = 1 commits (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
     before, events = session.settings, tuple[Event, ...]()
-    try:
-        for setting in statement.settings:
-            session.settings = _with_variable(setting, session, now_ms)
-        if session.settings.autocommit and not before.autocommit:
-            events = session.commit(now_ms)
-    except BaseException:
-        session.settings = before
-        raise
-    return StatementOutcome(events)
-
-
-def _with_variable(setting: syntax.VariableAssignment, session: Session, now_ms: int) -> SqlSession:
-    settings, node, shown = session.settings, setting.value, None
-    if node is not None:
-        context = reading_context(session, now_ms)
-        value, result = evaluate_alone(node, context)
-        shown = None if result is None else as_text(value)((), context)
-        settings = session.settings
-        if setting.scope == "user":
-            return with_user_variable(settings, setting.name, value, shown)
-    if setting.name in NAMES:
-        return NAMES[setting.name](settings, setting.name, shown or "utf8mb4")
-    if setting.name == "tx_isolation_one_shot" and session.transaction is not None:
-        raise sql_error(1568)
-    return set_variable(settings, setting.name, setting.scope, "" if node is not None and shown is None else shown)
+    after, warnings = set_variables(statement.settings, session, now_ms)
+    if after.autocommit and not before.autocommit:
+        events = session.commit(now_ms)
+    session.settings = after
+    return StatementOutcome(events, warnings=warnings)
 
 
 # -- prepared statements -----------------------------------------------------------------------------------------------
@@ -163,9 +131,7 @@ def _prepare(statement: syntax.Prepare, text: str, session: Session, now_ms: int
     return StatementOutcome()
 
 
-def resolve_execute(
-    statement: syntax.SqlStatement, text: str, settings: SqlSession
-) -> tuple[syntax.SqlStatement, str]:
+def resolve_execute(statement: syntax.SqlStatement, text: str, settings: SqlSession) -> tuple[syntax.SqlStatement, str]:
     """Return the statement that EXECUTE runs, and its text; any other statement as it is. Raises SqlError."""
     if not isinstance(statement, syntax.Execute):
         return statement, text

@@ -71,9 +71,8 @@ def _parse_chain(cursor: Cursor) -> bool:
     chained = cursor.accept("AND CHAIN")
     if not chained:
         cursor.accept("AND NO CHAIN")
-    if cursor.accept("RELEASE"):
-        raise not_simulated_error("RELEASE after COMMIT or ROLLBACK, which ends the session,", "[AND [NO] CHAIN]")
-    cursor.accept("NO RELEASE")
+    if not cursor.accept("RELEASE"):  # TiDB has no use for it
+        cursor.accept("NO RELEASE")
     return chained
 
 
@@ -98,34 +97,49 @@ def parse_set(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
     if cursor.word_ahead(places) == "TRANSACTION" and cursor.word_ahead(places + 1) in ("ISOLATION", "READ"):
         return _parse_transaction(cursor)
     if word in IGNORED_SET and cursor.word_after() not in ("=", ":="):
-        return parse_ignored(cursor, f"SET {word}")
+        return _parse_default_role(cursor) if word == "DEFAULT" else parse_ignored(cursor, f"SET {word}")
     return syntax.SetVariables(tuple(chain.from_iterable(cursor.comma_list(_parse_assignments))))
 
 
-def _parse_transaction(cursor: Cursor) -> syntax.SetVariables | syntax.IgnoredStatement:
-    """Parse SET [GLOBAL|SESSION] TRANSACTION. Without a scope it is about the next transaction alone, to which levels are
-    the same here."""
+def _parse_default_role(cursor: Cursor) -> syntax.IgnoredStatement:
+    """Parse SET DEFAULT ROLE … TO …"""
+    cursor.expect("DEFAULT ROLE")
+    while cursor.word() != "TO":
+        if cursor.at_end():
+            cursor.unexpected("TO")
+        cursor.literal()
+    return parse_ignored(cursor, "SET DEFAULT")
+
+
+def _parse_transaction(cursor: Cursor) -> syntax.SetVariables:
+    """Parse SET [GLOBAL|SESSION] TRANSACTION. Without a scope it is about the next transaction alone."""
     scope = {"GLOBAL": "global", "SESSION": "session"}.get(cursor.word(), "")
     if scope:
         cursor.take()
     cursor.expect("TRANSACTION")
-    levels = [level for level in cursor.comma_list(_parse_characteristic) if level]
-    if not levels:
-        return syntax.IgnoredStatement("SET TRANSACTION")
-    value = syntax.Literal("string", levels[-1], cursor.charset)
-    name = "transaction_isolation" if scope else "tx_isolation_one_shot"
-    return syntax.SetVariables((syntax.VariableAssignment(name, value, scope or "session"),))
+    isolation = "transaction_isolation" if scope else "tx_isolation_one_shot"
+    return syntax.SetVariables(
+        tuple(
+            syntax.VariableAssignment(
+                name or isolation, syntax.Literal("string", value, cursor.charset), scope or "session"
+            )
+            for name, value in cursor.comma_list(_parse_characteristic)
+        )
+    )
 
 
-def _parse_characteristic(cursor: Cursor) -> str:
-    """Parse READ WRITE or an isolation level, and return the level as the variable has it."""
+def _parse_characteristic(cursor: Cursor) -> tuple[str, str]:
+    """Parse READ WRITE, READ ONLY or an isolation level; return the variable that it sets, empty for that of the level,
+    and its value."""
     if cursor.accept("READ ONLY"):
-        raise not_simulated_error("SET TRANSACTION READ ONLY", "READ WRITE, ISOLATION LEVEL …")
+        if cursor.word() == "AS":
+            raise not_simulated_error("SET TRANSACTION READ ONLY AS OF TIMESTAMP", "START TRANSACTION READ ONLY AS OF …")
+        return "tx_read_only", "1"
     if cursor.accept("READ WRITE"):
-        return ""
+        return "tx_read_only", "0"
     cursor.expect("ISOLATION LEVEL")
     level = cursor.one_of("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
-    return level.replace(" ", "-")
+    return "", level.replace(" ", "-")
 
 
 def _parse_assignments(cursor: Cursor) -> tuple[syntax.VariableAssignment, ...]:
@@ -273,6 +287,10 @@ def parse_do(cursor: Cursor) -> syntax.IgnoredStatement:
     return syntax.IgnoredStatement("DO")
 
 
+def parse_help(cursor: Cursor) -> syntax.SessionStatement:
+    raise SqlError(8108, "HY000", "Unsupported type *ast.HelpStmt")
+
+
 def refuse(cursor: Cursor, what: str) -> syntax.SessionStatement:
     raise not_simulated_error(what, SIMULATED)
 
@@ -286,7 +304,7 @@ IGNORED = (
     "ADMIN|ALTER INSTANCE|ALTER RANGE|ALTER USER|ANALYZE|BACKUP|CALIBRATE|CREATE BINDING|"
     "CREATE GLOBAL BINDING|CREATE ROLE|CREATE SESSION BINDING|CREATE STATISTICS|CREATE USER|DROP BINDING|"
     "DROP GLOBAL BINDING|DROP ROLE|DROP SESSION BINDING|DROP STATISTICS|DROP STATS|DROP USER|FLUSH|GRANT|"
-    "HELP|KILL|LOAD STATS|LOCK STATS|OPTIMIZE|PLAN|QUERY|RECOMMEND|REFRESH|RENAME USER|REVOKE|SET BINDING|"
+    "KILL|LOAD STATS|LOCK STATS|OPTIMIZE|PLAN|QUERY|RECOMMEND|REFRESH|RENAME USER|REVOKE|SET BINDING|"
     "SPLIT|DISTRIBUTE|UNLOCK STATS"
 ).split("|")
 """Statements that affect neither rows nor the changefeed."""
@@ -315,6 +333,7 @@ AFTER_PHRASE: dict[str, SessionParser] = {
     "EXECUTE": parse_execute,
     **dict.fromkeys(("DEALLOCATE PREPARE", "DROP PREPARE"), parse_deallocate),
     "DO": parse_do,
+    "HELP": parse_help,
     "SHOW": parse_show,
     "ADMIN SHOW DDL": parse_admin_show,
     **{word: partial(parse_explain, what=word) for word in ("EXPLAIN", "DESC", "DESCRIBE", "TRACE")},

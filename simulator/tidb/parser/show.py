@@ -23,8 +23,6 @@ PLAIN_KINDS = {
     "PROFILES": "PROFILES",
     "FUNCTION STATUS": "FUNCTION STATUS",
     "PROCEDURE STATUS": "PROCEDURE STATUS",
-    "MASTER STATUS": "MASTER STATUS",
-    "BINARY LOG STATUS": "MASTER STATUS",
     "VARIABLES": "VARIABLES",
     "STATUS": "STATUS",
 }
@@ -40,9 +38,16 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
         return _parse_create(cursor)
     if cursor.accept("COUNT ( * )"):
         return Show(cursor.one_of("WARNINGS", "ERRORS"), counts=True)
-    for kind in ("WARNINGS", "ERRORS"):
+    for kind in ("WARNINGS", "ERRORS", "MASTER STATUS"):
         if cursor.accept(kind):
-            return _skip_limit(cursor, Show(kind))
+            return Show(kind)
+    if cursor.accept("BINARY LOG STATUS"):
+        return Show("MASTER STATUS")
+    for what in ("PRIVILEGES", "BUILTINS"):
+        if cursor.accept(what):
+            return syntax.IgnoredStatement(f"SHOW {what}")
+    if cursor.word() == "BINARY":
+        cursor.unexpected("LOG STATUS")
     if cursor.accept("GRANTS"):
         return _parse_grants(cursor)
     is_global = cursor.accept("GLOBAL")
@@ -124,13 +129,6 @@ def _with_filter(cursor: Cursor, show: Show) -> Show:
             cursor.unexpected("a pattern in quotes")
         return replace(show, like=pattern.text)
     return replace(show, where=cursor.grammar.expression(cursor)) if cursor.accept("WHERE") else show
-
-
-def _skip_limit(cursor: Cursor, show: Show) -> Show:
-    """Skip LIMIT, which TiDB accepts and ignores here."""
-    if cursor.word() == "LIMIT":
-        _skip(cursor)
-    return show
 
 
 def _skip(cursor: Cursor) -> syntax.IgnoredStatement:

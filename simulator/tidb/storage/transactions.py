@@ -40,6 +40,8 @@ class Transaction:
     def __init__(self, database: Database, start_ts: int, pessimistic: bool = True, explicit: bool = True) -> None:
         self.database, self.start_ts = database, start_ts
         self.pessimistic, self.explicit = pessimistic, explicit
+        self.reads_committed = self.stale = False
+        """Whether queries read the newest commits; whether it reads the past, and only reads."""
         self._rows: dict[TableRows, dict[Handle, Cells | None]] = {}
         self._entries: dict[tuple[TableRows, int], dict[bytes, Handle | None]] = {}
         self._tables: dict[TableRows, tuple[StoredTable, int]] = {}

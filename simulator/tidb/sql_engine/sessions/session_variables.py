@@ -26,11 +26,7 @@ from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 
 FIXED_VALUES = MappingProxyType(
     {
-        "div_precision_increment": "4",
-        "sql_select_limit": "18446744073709551615",
         "tidb_opt_write_row_id": "OFF",
-        "tidb_snapshot": "",
-        "tidb_read_staleness": "",
     }
 )
 """Variables with an effect on rows that is not simulated: other values are refused."""

@@ -136,16 +136,6 @@ def _default_collation(name: str, value: str) -> str:
     return value.lower()
 
 
-def _noop(name: str, value: str) -> str:
-    if _boolean(name, value) == "ON":
-        raise sql_error_with_text(
-            1235,
-            f"function {name} has only noop implementation in tidb now, use tidb_enable_noop_functions"
-            " to enable these functions",
-        )
-    return "OFF"
-
-
 VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
     {
         "tx_isolation": _isolation,
@@ -154,7 +144,6 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
         "last_insert_id": _insert_id,
         "insert_id": _insert_id,
         "max_allowed_packet": _session_is_read_only,
-        "sql_auto_is_null": _noop,
         **dict.fromkeys(("autocommit", "foreign_key_checks", "tidb_enable_check_constraint"), _boolean),
         **{f"character_set_{each}": _charset for each in ("client", "results", "connection", "database", "server")},
         **{f"collation_{each}": _collation for each in ("connection", "database", "server")},
