@@ -52,7 +52,7 @@ class RowValues:
         self.table, self.context, self.origin = table, context, origin
         self.columns = visible_columns(table)
         self.place_of = places_of(table)
-        self._mode = context.mode._replace(inserting=origin in (VALUES, SELECT, LOAD), loading=origin == LOAD)
+        self.mode = context.mode._replace(inserting=origin in (VALUES, SELECT, LOAD), loading=origin == LOAD)
         self._updating = origin in (UPDATE, DUPLICATE)
         self._lone = rows == 1 and context.database.release.lone_null_refused
         self._steps: list[tuple[int, Column, Callable[[], Cell] | None]] = []
@@ -74,10 +74,10 @@ class RowValues:
             cell = quick(datum.body)
             if cell is not None:
                 return cell
-        cell, problem = cast_value(column.type, column.name, datum, self._mode)
+        cell, problem = cast_value(column.type, column.name, datum, self.mode)
         if problem is not None:
             error = cast_error(column, datum, problem, row, origin or self.origin)
-            if not self._mode.forgives(problem):
+            if not self.mode.forgives(problem):
                 raise error
             self.context.warn(error)
         return cell
@@ -93,7 +93,7 @@ class RowValues:
         if self.origin == LOAD:
             text = f"Column set to default value; NULL supplied to NOT NULL column '{column.name}' at row {row}"
             error = sql_error_with_text(1263, text)
-        if not self._mode.lenient or self._lone and not self._mode.ignore:
+        if not self.mode.lenient or self._lone and not self.mode.ignore:
             raise error
         self.context.warn(error)
         return zero_cell(column)
@@ -139,7 +139,7 @@ class RowValues:
         """Return the value of DEFAULT. Raises SqlError 1364 for a column without one, before any row is looked at."""
         if is_automatic(column):
             return lambda: None
-        if not has_default(column) and not self._mode.lenient:
+        if not has_default(column) and not self.mode.lenient:
             raise sql_error(1364, column.name)
         compute = self._varying_default(column)
         if compute is not None:
@@ -169,7 +169,7 @@ class RowValues:
         else:
             cell = fixed_defaults(self.table)[self.place_of[column.name]]
             if cell is not None and settings.time_zone != "UTC":
-                cell = cast_value(column.type, column.name, Datum("string", cell), self._mode)[0]
+                cell = cast_value(column.type, column.name, Datum("string", cell), self.mode)[0]
         return lambda: cell
 
     def _missing_default(self, column: Column) -> Callable[[], Cell]:
@@ -179,7 +179,7 @@ class RowValues:
         def compute() -> Cell:
             nonlocal is_first
             error = sql_error(1364, column.name)
-            if not self._mode.lenient:
+            if not self.mode.lenient:
                 raise error
             if is_first:
                 self.context.warn(error)

@@ -221,7 +221,7 @@ class Insertion:
             return
         old = self._writer.cells(owner)
         assert old is not None, "it owns the key"
-        extra = self._extra[number] if self._extra else ()
+        extra = self._extra[number] if self._extra else []
         new = self._update.apply(old, owner, row.cells, extra, number + 1)
         try:
             changed = self._writer.update(owner, old, new)

@@ -67,10 +67,11 @@ class SelectedRows:
         """Yield the rows. Raises SqlError for the first one that does not fit."""
         evaluate_subqueries(self._compilation)
         relation, context = self._relation, values.context
-        rows, fields = relation.rows, [None] * len(self._columns)
+        rows, fields = relation.rows, list[Field | None]([None] * len(self._columns))
         expressions: Sequence[Expression] = [field.value for field in relation.fields]
         if relation.unprojected is not None and not self._has_more:
-            rows, expressions, fields = relation.unprojected
+            rows, expressions, shown = relation.unprojected
+            fields = [*shown]
         makers = [
             (values.place_of[column.name], _maker(column, expression, field, values))
             for column, expression, field in zip(self._columns, expressions, fields, strict=False)
