@@ -71,15 +71,21 @@ def find_access(
     for each in comparisons:
         if each.operator == "=":
             equal.setdefault(each.column, each)
-    table = stored.table
-    number = row_id_column(table) if table.clustered else ROW_ID
+    number = handle_column(stored.table)
     if number is not None:
         return (
-            _by_handles(stored, ordinals, equal.get(number.lower()), locks)
+            _by_handles(stored, ordinals, equal.get(number), locks)
             or _by_entry(stored, ordinals, equal, locks)
-            or _by_range(stored, ordinals, [each for each in comparisons if each.column == number.lower()])
+            or _by_range(stored, ordinals, [each for each in comparisons if each.column == number])
         )
     return _by_common_handle(stored, ordinals, equal, locks) or _by_entry(stored, ordinals, equal, locks)
+
+
+@cached_by_table
+def handle_column(table: Table) -> str | None:
+    """Return the name, in lower case, of the column that is the handle; None if the handle has several columns."""
+    name = row_id_column(table) if table.clustered else ROW_ID
+    return None if name is None else name.lower()
 
 
 # -- integers ----------------------------------------------------------------------------------------------------------
@@ -328,6 +334,8 @@ def _own_column(node: syntax.Node, scope: QueryScope) -> Field | None:
 
 def _depends(node: syntax.Node, scope: QueryScope) -> bool:
     """Return whether a value depends on rows of a scope, or is not worth to be known before them."""
+    if isinstance(node, syntax.Literal):
+        return False
     return any(
         isinstance(part, syntax.ContextExpression | syntax.RowExpression)
         or isinstance(part, syntax.ColumnName)

@@ -205,11 +205,11 @@ def export(columns: Sequence[Selected]) -> tuple[Fields, list[Evaluate]]:
             makers += [place(field.start + slot) for slot in field.slots]
             read = partial(_read_moved, field.read, first - field.slots[0])
         else:
-            value = value if value.constant is None else replace(value, text=None)
-            makers += [part for part in (value.evaluate, value.text, value.number) if part is not None]
+            parts = [value.evaluate, None if value.constant is not None else value.text, value.number]
+            makers += [part for part in parts if part is not None]
             read = partial(_read_exported, value, first)
         shows = None if field is None else field.shown_column
-        fields.append(Field(name, cache(read), shows=shows, slots=tuple(range(first, len(makers)))))
+        fields.append(Field(name, read, shows=shows, slots=tuple(range(first, len(makers)))))
     return Fields(fields), makers
 
 
@@ -224,7 +224,7 @@ def _read_exported(value: Expression, first: int, start: int) -> Expression:
     return replace(
         value,
         evaluate=place(next(parts)),
-        text=None if value.text is None else place(next(parts)),
+        text=None if value.text is None or value.constant is not None else place(next(parts)),
         number=None if value.number is None else place(next(parts)),
         constant=None,
         is_constant=False,

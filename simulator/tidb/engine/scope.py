@@ -6,7 +6,6 @@ pkg/planner/core/expression_rewriter.go).
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -170,9 +169,8 @@ class QueryScope:
 
     def changed(self, **changes: Any) -> QueryScope:
         """Return the scope of the same rows with other attributes."""
-        other = copy.copy(self)
-        for name, value in changes.items():
-            setattr(other, name, value)
+        other = QueryScope.__new__(QueryScope)
+        other.__dict__ = {**self.__dict__, **changes}
         return other
 
     def of_rows(self, fields: Fields) -> QueryScope:

@@ -101,15 +101,21 @@ def order_values(
     return found
 
 
+def context_trees(node: syntax.Node) -> Iterator[object]:
+    """Yield the trees of subqueries, aggregate and window functions in an expression."""
+    if isinstance(node, syntax.ColumnName | syntax.Literal):
+        return
+    for part in walk(node):
+        if isinstance(part, syntax.ContextExpression):
+            yield part.tree
+
+
 def contains_aggregate(node: syntax.Node) -> bool:
     return any(
-        isinstance(part, syntax.ContextExpression)
-        and (
-            isinstance(part.tree, syntax.Aggregate)
-            or isinstance(part.tree, syntax.WindowFunction)
-            and any(map(contains_aggregate, _parts_of_window(part.tree)))
-        )
-        for part in walk(node)
+        isinstance(tree, syntax.Aggregate)
+        or isinstance(tree, syntax.WindowFunction)
+        and any(map(contains_aggregate, _parts_of_window(tree)))
+        for tree in context_trees(node)
     )
 
 
@@ -120,10 +126,7 @@ def _parts_of_window(tree: syntax.WindowFunction) -> Iterator[syntax.Node]:
 
 
 def _contains_window(node: syntax.Node) -> bool:
-    return any(
-        isinstance(part, syntax.ContextExpression) and isinstance(part.tree, syntax.WindowFunction)
-        for part in walk(node)
-    )
+    return any(isinstance(tree, syntax.WindowFunction) for tree in context_trees(node))
 
 
 class Select:
@@ -252,7 +255,8 @@ class Select:
 
     def _value(self, item: SelectItem, scope: QueryScope) -> Expression:
         if item.node is not None:
-            return compile_expression(replace_nodes(item.node, self._known), scope)
+            node = item.node if self._grouping is None else replace_nodes(item.node, self._known)
+            return compile_expression(node, scope)
         assert item.field is not None
         return scope.read(item.field)
 

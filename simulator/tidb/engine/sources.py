@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from simulator.errors import DdlError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Catalog, ViewInfo, object_key
-from simulator.tidb.engine.access import Comparison, comparison_of, find_access, scanned
+from simulator.tidb.engine.access import Comparison, comparison_of, find_access, handle_column, scanned
 from simulator.tidb.engine.names import resolve_partitions
 from simulator.tidb.engine.past import read_as_of
 from simulator.tidb.engine.relation import (
@@ -29,9 +29,8 @@ from simulator.tidb.exprs.comparisons import comparison, comparison_operands, of
 from simulator.tidb.exprs.compile import compile_expression
 from simulator.tidb.exprs.conversions import as_boolean
 from simulator.tidb.exprs.expression import MOMENT_KINDS, Evaluate, Expression, Row
-from simulator.tidb.model.table import Table, row_id_column, visible_columns
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.sql_engine.storage.state import ROW_ID
 from simulator.tidb.storage.tables import Cells, StoredTable
 
 if TYPE_CHECKING:
@@ -285,9 +284,7 @@ class TableRelation(Filtered):
 
     def read_in_order(self, field: Field, descending: bool) -> bool:
         """Read the rows in the order of a column, if that is the order of handles; return whether it is."""
-        table = self.stored.table
-        number = row_id_column(table) if table.clustered else ROW_ID
-        if number is None or field.name.lower() != number.lower() or len(self.ordinals) != 1:
+        if field.name.lower() != handle_column(self.stored.table) or len(self.ordinals) != 1:
             return False
         if descending and self._tests is None:
             return False
