@@ -147,11 +147,16 @@ class RowWriter:
         self._check(row.cells)
         self.lock(row)
         if not is_new:
-            for place in range(HANDLE if self._handle_of is not None else 0, len(row.entries)):
-                if self._owner(row, place) is not None:
-                    raise self.duplicate_error(row, place)
+            for place, owner in self.owners(row if self._handle_of is not None else row._replace(handle=None)):
+                self._refuse(row, place, owner)
         self._put(row, row.cells, added=row.entries)
         self._note(None, row.cells)
+
+    def _refuse(self, row: KeyedRow, place: int, owner: Location) -> None:
+        """Raise SqlError 1062 for a key that another row has. An optimistic transaction may have to wait for its commit."""
+        error = self.duplicate_error(row, place)
+        if not self.transaction.presume(self.stored, *owner, error):
+            raise error
 
     def _next_row_id(self) -> int:
         number = next(self._row_ids, None)
@@ -179,15 +184,16 @@ class RowWriter:
         row = self.keyed(new)
         moves = row.ordinal != location[0] or row.handle is not None and row.handle != location[1]
         self._check(new)
-        if moves and row.handle is not None and self._owner(row, HANDLE) is not None:
-            raise self.duplicate_error(row, HANDLE)
+        if moves and row.handle is not None and (owner := self._owner(row, HANDLE)) is not None:
+            self._refuse(row, HANDLE, owner)
         if row.handle is None:
             row = row._replace(handle=self._next_row_id() if moves else location[1])
         self.lock(row)
         had = {(key.index_id, value) for key, value in before.entries}
         for place, (key, value) in enumerate(row.entries):
-            if (moves or (key.index_id, value) not in had) and self._owner(row, place) not in (None, location):
-                raise self.duplicate_error(row, place)
+            owner = self._owner(row, place) if moves or (key.index_id, value) not in had else None
+            if owner is not None and owner != location:
+                self._refuse(row, place, owner)
         if moves:
             self._put(before, None, removed=before.entries)
             self._put(row, new, added=row.entries)

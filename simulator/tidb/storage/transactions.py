@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, object_key
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.storage.locks import LockWait
@@ -49,6 +50,11 @@ class Transaction:
         self._locked: set[Hashable] = set()
         self._savepoints: list[tuple[str, int]] = []
         self._readers: dict[StoredTable, RowReader] = {}
+        self._presumed: list[tuple[int, SqlError]] = []
+        """The errors of keys that an optimistic transaction took for free, with the position after their writes."""
+
+        self._changes: list[Change] | None = None
+        """What `changes` returned, until the next write."""
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -147,6 +153,14 @@ class Transaction:
         """Lock an entry of a unique index, which need not exist. Raises LockWait."""
         self.lock((stored.entries(ordinal, key.unpartitioned), key.index_id, value))
 
+    def presume(self, stored: StoredTable, ordinal: int, handle: Handle, error: SqlError) -> bool:
+        """Return whether the transaction takes a key for free that a committed row has: an optimistic one does, and is
+        refused at its commit (tidb pkg/kv, PresumeKeyNotExists)."""
+        if self.pessimistic or handle in self._rows.get(stored.partitions[ordinal], ()):
+            return False
+        self._presumed.append((self.position + 1, error))
+        return True
+
     def put(
         self,
         stored: StoredTable,
@@ -172,6 +186,7 @@ class Transaction:
     def _set(self, buffer: dict[Any, Any], key: Any, value: Any) -> None:
         self._undo.append((buffer, key, buffer.get(key, MISSING)))
         buffer[key] = value
+        self._changes = None
 
     # -- savepoints ----------------------------------------------------------------------------------------------------
 
@@ -182,6 +197,9 @@ class Transaction:
 
     def undo(self, position: int) -> None:
         """Take back the writes after a position. Locks stay (tidb: ROLLBACK TO SAVEPOINT keeps them)."""
+        self._changes = None
+        while self._presumed and self._presumed[-1][0] > position:
+            self._presumed.pop()
         while len(self._undo) > position:
             buffer, key, before = self._undo.pop()
             if before is MISSING:
@@ -221,20 +239,24 @@ class Transaction:
 
         A row that is inserted and deleted is among them, without images: TiKV has its deletion.
         """
+        if self._changes is not None:
+            return self._changes
         order: dict[StoredTable, list[tuple[int, TableRows]]] = {}
         for rows, (stored, ordinal) in self._tables.items():
             order.setdefault(stored, []).append((ordinal, rows))
-        found = []
+        self._changes = found = []
         for stored, parts in order.items():
             for ordinal, rows in sorted(parts, key=lambda part: part[0]):
-                for handle in sorted(self._rows[rows]):
-                    cells = self._rows[rows][handle]
+                own = self._rows[rows]
+                for handle in sorted(own):
+                    cells = own[handle]
                     after = None if cells is None else image_of(cells)
                     found.append(Change(stored, ordinal, handle, rows.version(handle), after))
         return found
 
     def check(self) -> None:
-        """Raise SqlError 9007 if another transaction has written a key since an optimistic one began."""
+        """Raise SqlError 9007 if another transaction has written a key since an optimistic one began, 1062 if it has a key
+        of another row."""
         if self.pessimistic:
             return
         for rows, own in self._rows.items():
@@ -242,13 +264,13 @@ class Transaction:
                 committed = rows.committed(handle)
                 if committed > self.start_ts:
                     raise _conflict(self.start_ts, committed)
+        for _, error in self._presumed:
+            raise error
 
     def write(self, ts: int, safe_ts: int) -> None:
         """Write the buffer into the tables as a commit at `ts`."""
-        for rows, own in self._rows.items():
-            layout = layout_of(self._tables[rows][0].table)
-            for handle, cells in own.items():
-                rows.write(handle, Version(ts, None if cells is None else image_of(cells), layout), safe_ts)
+        for stored, ordinal, handle, _, after in self.changes():
+            stored.partitions[ordinal].write(handle, Version(ts, after, layout_of(stored.table)), safe_ts)
         for (rows, index), entries in self._entries.items():
             for key, owner in entries.items():
                 rows.write_entry(index, key, Entry(ts, owner), safe_ts)
@@ -269,7 +291,7 @@ class Transaction:
         """Release the locks. What is in the buffer is forgotten."""
         self.database.locks.release(self, self._locked)
         self._locked = set()
-        self._rows, self._entries, self._undo = {}, {}, []
+        self._rows, self._entries, self._undo, self._presumed, self._changes = {}, {}, [], [], None
 
 
 def _conflict(start_ts: int, committed: int) -> Exception:
