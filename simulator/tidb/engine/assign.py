@@ -56,6 +56,7 @@ class RowValues:
         self._updating = origin in (UPDATE, DUPLICATE)
         self._lone = rows == 1 and context.database.release.lone_null_refused
         self._steps: list[tuple[int, Column, Callable[[], Cell] | None]] = []
+        self._not_null, self._on_update = not_null_columns(table), on_update_columns(table)
         self._generated, self.quick = generated_values(table), quick_casts_of(table)
         self._defaults: dict[str, Callable[[], Cell]] = {}
 
@@ -201,11 +202,11 @@ class RowValues:
         does not change stays as it is. Raises SqlError."""
         if new == old:
             return
-        for place, column in not_null_columns(self.table):
+        for place, column in self._not_null:
             if new[place] is None:
                 new[place] = self.not_null(column)
         if new != old:
-            for place, column in on_update_columns(self.table):
+            for place, column in self._on_update:
                 if column.name not in named:
                     digits = max(column.type.decimal, 0)
                     now = now_text(column.type.name, digits, self.context.session.settings, self.context.now_ms)

@@ -22,18 +22,11 @@ from simulator.tidb.storage.tables import Cells
 
 
 @cached_by_table
-def _conditions(table: Table) -> list[tuple[str, Evaluate]]:
+def check_conditions(table: Table) -> list[tuple[str, Evaluate]]:
+    """Return the names and conditions of a table's CHECKs. A row violates one that is False."""
     return [
         (check.name, as_boolean(table_expression(table, check.expression))) for check in table.checks if check.enforced
     ]
-
-
-def violated_check(context: StatementContext, table: Table, cells: Cells) -> str | None:
-    """Return the name of the first CHECK that a row violates; None for none. Raises SqlError."""
-    for name, condition in _conditions(table):
-        if condition(cells, context) is False:
-            return name
-    return None
 
 
 def with_stored_checks(statement: syntax.Statement, table: Table, enabled: bool) -> Table:

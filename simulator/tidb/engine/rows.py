@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from simulator.errors import SqlError
-from simulator.tidb.engine.checks import violated_check
+from simulator.tidb.engine.checks import check_conditions
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ids import advance_after_update, allocate_row_ids
 from simulator.tidb.engine.references import is_related
@@ -65,6 +65,9 @@ class RowWriter:
         self._is_related = is_related(context, self.table)
         self._handle_of = handle_of(self.table) if self.table.clustered else None
         self._ordinal_of = partition_of(self.table) if self.table.partitioning else None
+        self._entries_of, self._conditions = entries_of(self.table), check_conditions(self.table)
+        automatic = auto_column(self.table)
+        self._automatic = None if automatic is None else (automatic, visible_columns(self.table).index(automatic))
         self._row_ids: Iterator[int] = iter(())
         self._expected = 1
 
@@ -92,7 +95,7 @@ class RowWriter:
         if allowed is not None and ordinal not in allowed:
             raise sql_error(1748)
         handle = None if self._handle_of is None else self._handle_of(cells)
-        return KeyedRow(cells, ordinal, handle, entries_of(self.table, cells, number))
+        return KeyedRow(cells, ordinal, handle, self._entries_of(cells, number))
 
     def cells(self, location: Location) -> Cells | None:
         return self.transaction.get(self.stored, *location)
@@ -166,21 +169,20 @@ class RowWriter:
         return number
 
     def _check(self, cells: Cells) -> None:
-        check = violated_check(self.context, self.table, cells)
-        if check is not None:
-            raise sql_error(3819, check)
+        for name, condition in self._conditions:
+            if condition(cells, self.context) is False:
+                raise sql_error(3819, name)
 
     def update(self, location: Location, old: Cells, new: Cells) -> bool:
         """Replace a row, and return whether it changes (tidb pkg/executor/write.go, updateRecord). Raises SqlError 3819 and
         1062, after which the row is as before."""
-        before = KeyedRow(old, *location, entries_of(self.table, old))
+        before = KeyedRow(old, *location, self._entries_of(old, 1))
         self.lock(before)
         if new == old:
             return False
-        automatic = auto_column(self.table)
-        if automatic is not None:
-            place = visible_columns(self.table).index(automatic)
-            advance_after_update(self.stored, automatic, old[place], new[place])
+        if self._automatic is not None:
+            column, place = self._automatic
+            advance_after_update(self.stored, column, old[place], new[place])
         row = self.keyed(new)
         moves = row.ordinal != location[0] or row.handle is not None and row.handle != location[1]
         self._check(new)
@@ -188,7 +190,8 @@ class RowWriter:
             self._refuse(row, HANDLE, owner)
         if row.handle is None:
             row = row._replace(handle=self._next_row_id() if moves else location[1])
-        self.lock(row)
+        if moves or row.entries != before.entries:
+            self.lock(row)
         had = {(key.index_id, value) for key, value in before.entries}
         for place, (key, value) in enumerate(row.entries):
             owner = self._owner(row, place) if moves or (key.index_id, value) not in had else None
@@ -206,7 +209,7 @@ class RowWriter:
 
     def delete(self, location: Location, cells: Cells) -> None:
         """Delete a row."""
-        row = KeyedRow(cells, *location, entries_of(self.table, cells))
+        row = KeyedRow(cells, *location, self._entries_of(cells, 1))
         self.lock(row)
         self._put(row, None, removed=row.entries)
         self._note(cells, None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simulator.errors import SqlError
@@ -112,12 +112,24 @@ def array_keys(table: Table) -> tuple[ArrayKey, ...]:
     return tuple(found)
 
 
-def entries_of(table: Table, cells: Cells, row: int = 1) -> list[tuple[RowKey, bytes]]:
-    """Return the entries of a row in unique indexes, in the order of `entry_keys`, those of arrays behind. Raises SqlError
-    for values that an array's index does not take; `row` is the row's number in the statement."""
-    found = [(key, value) for key in entry_keys(table) if (value := key.of(cells)) is not None]
-    for array in array_keys(table):
-        entries = array.entries(cells, row)
-        if array.index.unique:
-            found += [(array.beside, value) for value in entries]
-    return found
+Entries = Callable[[Cells, int], list[tuple[RowKey, bytes]]]
+"""Returns the entries of a row in unique indexes, given its number in the statement."""
+
+
+@cached_by_table
+def entries_of(table: Table) -> Entries:
+    """Return how rows have their entries in unique indexes, in the order of `entry_keys`, those of arrays behind. It raises
+    SqlError for values that an array's index does not take."""
+    keys, arrays = entry_keys(table), array_keys(table)
+    if not keys and not arrays:
+        return lambda cells, row: []
+
+    def entries(cells: Cells, row: int) -> list[tuple[RowKey, bytes]]:
+        found = [(key, value) for key in keys if (value := key.of(cells)) is not None]
+        for array in arrays:
+            values = array.entries(cells, row)
+            if array.index.unique:
+                found += [(array.beside, value) for value in values]
+        return found
+
+    return entries
