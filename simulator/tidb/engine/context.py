@@ -13,6 +13,7 @@ from simulator.tidb.exprs.context import MAX_WARNINGS, Context
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.storage.database import Schema, new_table, redefined
 from simulator.tidb.storage.rows import NEWEST
 from simulator.tidb.storage.tables import StoredTable
@@ -79,6 +80,9 @@ class StatementContext(Context):
     def mode(self) -> Mode:
         """How the statement casts values to columns."""
         return clock.session_mode(self.session.settings, self.now_ms, self.ignore, self._inserting)
+
+    def variable(self, name: str) -> str:
+        return variable_text(self.session.settings, name)
 
     def warn(self, error: SqlError) -> None:
         """Note an error that the statement survives."""

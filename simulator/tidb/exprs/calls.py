@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from simulator.errors import SqlError
 from simulator.tidb.exprs.context import ALWAYS, DIVIDED, TRUNCATED, WARNED, Context
 from simulator.tidb.exprs.expression import Evaluate, Row, apply_in_context
 from simulator.tidb.functions.problems import FunctionProblem
@@ -21,10 +22,15 @@ def note(context: Context, problem: FunctionProblem) -> Any:
 
 def call(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
     """Return the call of a function that may raise FunctionProblem; NULL if an argument is."""
+    return call_in_context(lambda context, *values: compute(*values), *parts)
+
+
+def call_in_context(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
+    """Return the call of a function of the context and values that may raise FunctionProblem; NULL if a value is."""
 
     def called(context: Context, *values: Any) -> Any:
         try:
-            return compute(*values)
+            return compute(context, *values)
         except FunctionProblem as problem:
             return note(context, problem)
 
@@ -40,5 +46,17 @@ def call_with_nulls(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
             return compute(*values)
         except FunctionProblem as problem:
             return note(context, problem)
+
+    return evaluate
+
+
+def null_for_errors(part: Evaluate) -> Evaluate:
+    """Return a value; NULL if the statement takes a problem of it for an error."""
+
+    def evaluate(row: Row, context: Context) -> Any:
+        try:
+            return part(row, context)
+        except SqlError:
+            return None
 
     return evaluate

@@ -16,6 +16,8 @@ MAX_SHOWN = 128
 MAX_WARNINGS = 64
 """Warnings that a statement keeps (tidb pkg/sessionctx/variable/tidb_vars.go, max_error_count)."""
 
+VARIABLES = {"block_encryption_mode": "aes-128-ecb", "default_week_format": "0", "max_allowed_packet": str(64 << 20)}
+
 STRICT = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
 
 
@@ -27,7 +29,7 @@ class Context:
 
     def __init__(
         self,
-        sql_mode: Collection[str] = (),
+        sql_mode: Collection[str] = ("NO_ZERO_DATE",),
         zone: str = "UTC",
         today: str = "",
         writing: bool = False,
@@ -45,6 +47,10 @@ class Context:
         divided = not writing or "ERROR_FOR_DIVISION_BY_ZERO" in sql_mode
         self._errors = {ALWAYS, *((TRUNCATED, *((DIVIDED,) if divided else ())) if strict else ())}
         self._silent = () if divided else (DIVIDED,)
+
+    def variable(self, name: str) -> str:
+        """Return one of the system variables that functions depend on, here as a new server has it."""
+        return VARIABLES[name]
 
     def problem(self, kind: str, text: str) -> None:
         """Note a problem, given its number and text: `1292 Truncated incorrect DOUBLE value: 'x'`. Raises SqlError if the

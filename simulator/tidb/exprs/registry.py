@@ -6,10 +6,21 @@ TiDB does not know a name that is in neither list.
 from __future__ import annotations
 
 from simulator.tidb.exprs.choices import CHOICE_FUNCTIONS
+from simulator.tidb.exprs.encoding_functions import ENCODING_FUNCTIONS
 from simulator.tidb.exprs.expression import Function
+from simulator.tidb.exprs.json_functions import JSON_FUNCTIONS
 from simulator.tidb.exprs.number_functions import NUMBER_FUNCTIONS
+from simulator.tidb.exprs.text_functions import TEXT_FUNCTIONS
+from simulator.tidb.exprs.time_functions import TIME_FUNCTIONS
 
-FUNCTIONS: dict[str, Function] = {**CHOICE_FUNCTIONS, **NUMBER_FUNCTIONS}
+FUNCTIONS: dict[str, Function] = {
+    **CHOICE_FUNCTIONS,
+    **NUMBER_FUNCTIONS,
+    **TEXT_FUNCTIONS,
+    **ENCODING_FUNCTIONS,
+    **JSON_FUNCTIONS,
+    **TIME_FUNCTIONS,
+}
 """By TiDB's names."""
 
 TIDB_ONLY_FUNCTIONS = frozenset(

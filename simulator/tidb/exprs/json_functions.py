@@ -1,0 +1,145 @@
+"""MySQL's JSON functions. A JSON null is the text `null`; a path that does not exist gives NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator.errors import SqlError
+from simulator.tidb.exprs.calls import call, call_with_nulls
+from simulator.tidb.exprs.conversions import as_text
+from simulator.tidb.exprs.expression import (
+    UNLIMITED,
+    Evaluate,
+    Expression,
+    Function,
+    apply,
+    boolean,
+    fixed,
+    integer,
+    string,
+)
+from simulator.tidb.exprs.json_documents import as_document, as_json_item, unquote_json
+from simulator.tidb.functions import documents, json_changes, json_functions
+
+
+def _json(evaluate: Evaluate) -> Expression:
+    return Expression(evaluate, "json")
+
+
+def _as_json(value: Expression, place: int, name: str) -> Evaluate:
+    """Return an argument that must be JSON or text as a document. Raises SqlError 3146."""
+    if value.kind in ("string", "json", "null"):
+        return as_document(value)
+    raise SqlError(
+        3146,
+        "22032",
+        f"Invalid data type for JSON data in argument {place} to function {name}; "
+        "a JSON string or JSON type is required.",
+    )
+
+
+_ARGUMENTS: dict[str, Callable[[Expression, int, str], Evaluate]] = {
+    "D": _as_json,
+    "d": lambda value, place, name: as_document(value),
+    "i": lambda value, place, name: as_json_item(value),
+    "t": lambda value, place, name: as_text(value),
+}
+
+
+def _function(
+    compute: Callable[..., Any],
+    letters: str,
+    gives: Callable[[Evaluate], Expression] = _json,
+    takes: Callable[..., Evaluate] = call,
+) -> Callable[..., Expression]:
+    """Return a function of documents.
+
+    `letters` has a letter for each argument: `d` a document, `D` a document that must be JSON or text, `i` an item of a
+    document, `t` text. The last two letters repeat for further arguments.
+    """
+
+    def called(*values: Expression) -> Expression:
+        each = letters + letters[-2:] * len(values)
+        arguments = [
+            _ARGUMENTS[letter](value, place, compute.__name__)
+            for place, (value, letter) in enumerate(zip(values, each, strict=False), 1)
+        ]
+        return gives(takes(compute, *arguments))
+
+    return called
+
+
+def _changes(name: str) -> Function:
+    """Return a function of a document and pairs of path and value, which raises SqlError 1582."""
+    compute = getattr(json_changes, name)
+
+    def changed(document: Expression, *pairs: Expression) -> Expression:
+        if len(pairs) % 2:
+            raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
+        parts = [as_json_item(each) if place % 2 else as_text(each) for place, each in enumerate(pairs)]
+        return _json(call_with_nulls(compute, _as_json(document, 1, name), *parts))
+
+    return Function(3, UNLIMITED, changed)
+
+
+def _object(*values: Expression) -> Expression:
+    if len(values) % 2:
+        raise SqlError(1582, "42000", "Incorrect parameter count in the call to native function 'json_object'")
+    if any(key.is_binary or key.kind == "null" for key in values[::2]):
+        raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+    return _function(json_functions.json_object, "ti", takes=call_with_nulls)(*values)
+
+
+def _quote(value: Expression) -> Expression:
+    if value.kind not in ("string", "null"):
+        raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_quote.")
+    return string(call(json_functions.json_quote, as_text(value)))
+
+
+def _valid(value: Expression) -> Expression:
+    if value.kind == "json":
+        return boolean(apply(lambda document: True, value.evaluate))
+    if value.kind not in ("string", "null"):
+        return boolean(fixed(False))
+    return boolean(apply(documents.is_json, as_text(value)))
+
+
+def _unquote(value: Expression) -> Expression:
+    if value.kind not in ("json", "string", "null"):
+        raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_unquote.")
+    return string(unquote_json(value))
+
+
+JSON_FUNCTIONS: dict[str, Function] = {
+    "JSON_EXTRACT": Function(2, UNLIMITED, _function(json_functions.json_extract, "Dtt", takes=call_with_nulls)),
+    "JSON_UNQUOTE": Function(1, 1, _unquote),
+    "JSON_VALID": Function(1, 1, _valid),
+    "JSON_LENGTH": Function(1, 2, _function(json_functions.json_length, "Dt", integer)),
+    "JSON_KEYS": Function(1, 2, _function(json_functions.json_keys, "Dt")),
+    "JSON_DEPTH": Function(1, 1, _function(json_functions.json_depth, "D", integer)),
+    "JSON_TYPE": Function(1, 1, _function(json_functions.json_type, "d", string)),
+    "JSON_STORAGE_SIZE": Function(1, 1, _function(json_functions.json_storage_size, "d", integer)),
+    "JSON_STORAGE_FREE": Function(1, 1, _function(json_functions.json_storage_free, "d", integer)),
+    "JSON_PRETTY": Function(1, 1, _function(json_functions.json_pretty, "d", string)),
+    "JSON_QUOTE": Function(1, 1, _quote),
+    "JSON_ARRAY": Function(0, UNLIMITED, _function(json_functions.json_array, "ii", takes=call_with_nulls)),
+    "JSON_OBJECT": Function(0, UNLIMITED, _object),
+    "JSON_CONTAINS": Function(2, 3, _function(json_functions.json_contains, "DDt", boolean)),
+    "JSON_CONTAINS_PATH": Function(
+        3, UNLIMITED, _function(json_functions.json_contains_path, "Dttt", boolean, call_with_nulls)
+    ),
+    "JSON_OVERLAPS": Function(2, 2, _function(json_functions.json_overlaps, "DD", boolean)),
+    "JSON_MEMBEROF": Function(2, 2, _function(json_functions.json_member_of, "iD", boolean)),
+    "JSON_SEARCH": Function(3, UNLIMITED, _function(json_functions.json_search, "Dttttt", takes=call_with_nulls)),
+    "JSON_SET": _changes("json_set"),
+    "JSON_INSERT": _changes("json_insert"),
+    "JSON_REPLACE": _changes("json_replace"),
+    "JSON_REMOVE": Function(2, UNLIMITED, _function(json_changes.json_remove, "Dtt")),
+    "JSON_ARRAY_APPEND": _changes("json_array_append"),
+    "JSON_ARRAY_INSERT": _changes("json_array_insert"),
+    "JSON_MERGE": Function(2, UNLIMITED, _function(json_changes.json_merge_preserve, "DD")),
+    "JSON_MERGE_PRESERVE": Function(2, UNLIMITED, _function(json_changes.json_merge_preserve, "DD")),
+    "JSON_MERGE_PATCH": Function(2, UNLIMITED, _function(json_changes.json_merge_patch, "DD", takes=call_with_nulls)),
+}
+"""By TiDB's names."""
