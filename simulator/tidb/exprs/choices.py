@@ -198,7 +198,8 @@ def _nullif(value: Expression, other: Expression) -> Expression:
 
 def _elt(number: Expression, *values: Expression) -> Expression:
     count = len(values)
-    return _chosen(apply(lambda which: which - 1 if 1 <= which <= count else None, as_integer(number)), values)
+    texts = [string(as_text(value), value) for value in values]
+    return _chosen(apply(lambda which: which - 1 if 1 <= which <= count else None, as_integer(number)), texts)
 
 
 def _isnull(value: Expression) -> Expression:

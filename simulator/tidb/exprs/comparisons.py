@@ -226,7 +226,7 @@ def as_moment(value: Expression) -> Evaluate:
     if value.kind in MOMENT_KINDS:
         return value.evaluate
     if value.is_year:
-        return apply(lambda year: f"{year}-00-00 00:00:00.000000", value.evaluate)
+        return apply(lambda year: f"{year:04d}-00-00 00:00:00.000000" if 0 <= year <= 9999 else None, value.evaluate)
     if value.constant is None or value.kind == "string":
         text = unquote_json(value) if value.kind == "json" else as_text(value)
         return converted(value, apply_in_context(parse_moment, text))
@@ -270,10 +270,12 @@ def of_today(value: Expression) -> Expression:
     if value.kind != "time":
         return value
 
+    digits = value.scale
+
     def moment(context: Context, micros: int) -> str | None:
         if context.today:
-            return moment_of_duration(str(micros), context.today)
-        return parse_moment(context, duration_text(micros))
+            return moment_of_duration(micros, context.today)
+        return parse_moment(context, duration_text(micros, digits))
 
     evaluate = converted(value, apply_in_context(moment, value.evaluate))
     return Expression(evaluate, "datetime", scale=value.scale, is_constant=value.is_constant)

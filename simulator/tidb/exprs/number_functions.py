@@ -25,6 +25,7 @@ from simulator.tidb.exprs.expression import (
     integer,
     real,
 )
+from simulator.tidb.exprs.numbers import bits
 from simulator.tidb.functions.elementary import DOUBLE_FUNCTIONS
 
 INVALID_LOGARITHM = "3020 Invalid argument for logarithm"
@@ -50,8 +51,8 @@ def _to_places(value: Expression, places: Expression | None, rounding: str) -> E
     if number.kind != "decimal":
         if places is None:
             return integer(number.evaluate, number.kind)
-        whole = _round_whole if rounding == ROUND_HALF_UP else _truncate_whole
-        return integer(apply(whole, number.evaluate, digits), number.kind)
+        whole, kind = _round_whole if rounding == ROUND_HALF_UP else _truncate_whole, number.kind
+        return integer(apply(lambda each, count: bits(whole(each, count), kind), number.evaluate, digits), kind)
     scale = number.scale
     if places is None or places.constant is not None:
         scale = min(max(digits((), Context()) or 0, 0), MAX_SCALE)
@@ -67,20 +68,33 @@ def _to_places(value: Expression, places: Expression | None, rounding: str) -> E
 
 def round_real(number: float, digits: int) -> float:
     """Round half to even at a decimal place (tidb pkg/types/helper.go, Round)."""
-    power = 10.0 ** max(min(digits, 308), -330)
-    moved = number * power
-    return round(moved) / power if math.isfinite(moved) and power else 0.0 if not power else number
+    return _at_place(round, number, digits)
 
 
 def truncate_real(number: float, digits: int) -> float:
     """Cut a double off at a decimal place (tidb pkg/types/helper.go, Truncate)."""
+    return _at_place(math.trunc, number, digits)
+
+
+def _at_place(cut: Callable[[float], int], number: float, digits: int) -> float:
     power = 10.0 ** max(min(digits, 308), -330)
     moved = number * power
-    return math.trunc(moved) / power if math.isfinite(moved) and power else 0.0 if not power else number
+    if not power or not math.isfinite(moved):
+        return number if power else 0.0
+    return _signed(cut(moved), number) / power
+
+
+def _signed(whole: int, number: float) -> float:
+    """Return a whole number as a double; zero has the sign of the number that it comes from."""
+    return float(whole) if whole else math.copysign(0.0, number)
 
 
 def _round_whole(number: int, digits: int) -> int:
-    return number if digits >= 0 else int(round_real(float(number), digits))
+    """Round the 64 bits of a number as a signed double (builtinRoundWithFracIntSig)."""
+    if digits >= 0:
+        return number
+    rounded = int(round_real(float(bits(number, "int")), digits))
+    return rounded if -(2**63) <= rounded < 2**63 else -(2**63)
 
 
 def _truncate_whole(number: int, digits: int) -> int:
@@ -97,7 +111,7 @@ def _ceiling_or_floor(rounding: str) -> Callable[[Expression], Expression]:
         if number.kind in ("int", "uint"):
             return integer(number.evaluate, number.kind)
         if number.kind == "real":
-            return real(apply(lambda each: float(of_real(each)), number.evaluate))
+            return real(apply(lambda each: _signed(of_real(each), each), number.evaluate))
         evaluate = apply(lambda each: decimals.quantize(each, 0, rounding), number.evaluate)
         if number.digits and number.digits - number.scale <= MOST_WHOLE_DIGITS:
             return integer(apply(int, evaluate))

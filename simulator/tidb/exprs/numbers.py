@@ -87,7 +87,8 @@ def real_to_integer(context: Context, number: float, kind: str) -> int:
     low, high = BOUNDS[kind]
     near = round(number) if math.isfinite(number) else (2**65 if number > 0 else -(2**65))
     if near < low or near > high:
-        context.problem(TRUNCATED, f"1690 constant {real_text(number)} overflows bigint")
+        shown = repr(number).removesuffix(".0")
+        context.problem(TRUNCATED, f"1690 constant {shown} overflows bigint")
         if kind == "uint" and near < 0:
             return bits(max(near, -(2**63)), "uint")
     return min(max(near, low), high)
