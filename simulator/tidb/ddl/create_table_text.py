@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from simulator.tidb.ddl.catalog import DatabaseInfo, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.definitions.defaults import row_default
+from simulator.tidb.ddl.definitions.table import RANGE_BITS
 from simulator.tidb.ddl.expressions.default_functions import NOW, TODAY
 from simulator.tidb.ddl.expressions.stored_text import stored_expression, stored_partitioning
 from simulator.tidb.ddl.sequence_options import sequence_limits
@@ -79,9 +80,15 @@ def _column(column: Column, table: Table, style: TextStyle) -> str:
         words += _default(column, style)
         words += [f"ON UPDATE CURRENT_TIMESTAMP{_digits(column.type)}"] if column.on_update else []
     if column.auto_random:
-        words.append(feature_comment(f"AUTO_RANDOM({column.shard_bits})", "auto_rand"))
+        words.append(feature_comment(auto_random_text(column), "auto_rand"))
     words += [f"COMMENT '{output_text(column.comment)}'"] if column.comment else []
     return " ".join(words)
+
+
+def auto_random_text(column: Column) -> str:
+    """Return AUTO_RANDOM with its bits, those of its range if they are fewer than usual."""
+    bits = "" if column.range_bits == RANGE_BITS else f", {column.range_bits}"
+    return f"AUTO_RANDOM({column.shard_bits}{bits})"
 
 
 def has_charset(type: ColumnType) -> bool:
@@ -174,6 +181,8 @@ def _options(table: Table, next_id: int) -> Iterator[str]:
     if table.collation != "binary":
         yield f"COLLATE={table.collation}"
     options = dict(table.options)
+    if options.get("COMPRESSION"):
+        yield f"COMPRESSION='{options['COMPRESSION']}'"
     if next_id > 1 and any(column.auto_increment for column in table.columns):
         yield f"AUTO_INCREMENT={next_id}"
     if "AUTO_ID_CACHE" in options:

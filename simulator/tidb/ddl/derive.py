@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from simulator.tidb.ddl.create_table_text import auto_random_text
 from simulator.tidb.ddl.definitions.defaults import row_default
 from simulator.tidb.ddl.expressions.default_functions import NOW
 from simulator.tidb.model.table import (
@@ -170,7 +171,7 @@ def column_text(column: Column, table: Table) -> str:
     words.append(default_text(column))
     words.append(f"ON UPDATE {column.on_update}" if column.on_update else "")
     words.append("AUTO_INCREMENT" if column.auto_increment else "")
-    words.append(f"AUTO_RANDOM({column.shard_bits})" if column.auto_random else "")
+    words.append(auto_random_text(column) if column.auto_random else "")
     words.append(f"COMMENT {quote_literal(column.comment)}" if column.comment else "")
     return " ".join(word for word in words if word)
 

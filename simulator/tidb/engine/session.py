@@ -117,7 +117,8 @@ class Session:
 
     def refuse(self, error: SqlError | DdlError) -> None:
         """Remember the error of a text that is no statement, for SHOW WARNINGS."""
-        self._remember(FailedStatement(error))
+        last = replace(self.settings.last, error=error, affected=-1)
+        self.settings = replace(self.settings, last=last)
 
     def kill(self) -> None:
         """End the statement that runs, at its next check; may be called in any thread."""

@@ -121,11 +121,12 @@ def _build_table(source: syntax.TableSource, outer: QueryScope, build: BuildQuer
     if key in catalog.views:
         return renamed(_view(catalog.views[key], catalog, outer, build), alias, ())
     if schema.lower() in ("information_schema", "performance_schema"):
-        from simulator.tidb.engine.system_tables import system_table  # few statements ask for it
+        from simulator.tidb.engine.system_relation import SystemRelation  # few statements ask for it
+        from simulator.tidb.engine.system_tables import system_table
 
         system = system_table(schema, name, context)
         if system is not None:
-            return relation_of_rows(system.table, alias, shown_schema, system.rows)
+            return SystemRelation(system, alias, shown_schema)
     if key in catalog.sequences:
         raise not_simulated(f"the row of the sequence `{schema}`.`{name}` is not computed; tables and views are")
     raise sql_error(1146, schema, name)
@@ -408,11 +409,11 @@ class JoinedRelation(Relation):
             side = self._side(node, scope)
             where["" if self._is_outer and side != first else side].append(node)
         for name, relation in (("left", self.left), ("right", self.right)):
-            rest = relation.restrict([*on[name], *where[name]], scope if where[name] else self._scope)
+            own = (scope if where[name] else self._scope).of_rows(relation.fields)
+            rest = relation.restrict([*on[name], *where[name]], own)
             if rest:
-                own, rows = scope.of_rows(relation.fields), relation.rows
                 tests = [compile_condition(node, own) for node in rest]
-                relation.rows = partial(_filtered_rows, rows, tests)
+                relation.rows = partial(_filtered_rows, relation.rows, tests)
         self._prepare([*((node, self._scope) for node in on["both"]), *((node, scope) for node in where["both"])])
         self.depends = self.left.depends or self.right.depends
         return where[""]

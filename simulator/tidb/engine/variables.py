@@ -22,9 +22,10 @@ from simulator.tidb.exprs.conversions import as_text
 from simulator.tidb.exprs.expression import Evaluate, Expression, Row, fixed
 from simulator.tidb.exprs.literals import number_value, text_value
 from simulator.tidb.exprs.moments import parse_printed_duration, parse_printed_moment
+from simulator.tidb.sql_engine.errors import sql_error
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_variables import new_session, shown_text, variable_text
-from simulator.tidb.sql_engine.sessions.variable_validation import is_text
+from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES, is_text
 from simulator.tidb.sql_engine.storage.state import SqlSession
 from simulator.tidb.storage.transactions import Transaction
 
@@ -122,7 +123,8 @@ def _assigned(tree: syntax.AssignedVariable, scope: QueryScope) -> Expression:
 
         return compute
 
-    return replace(value, evaluate=assigned(value.evaluate), constant=None, is_constant=False, is_column=False)
+    plain = replace(value, constant=None, is_constant=False, is_column=False, text=None, number=None)
+    return replace(plain, evaluate=assigned(value.evaluate))
 
 
 def with_user_variable(settings: SqlSession, name: str, value: Expression, shown: str | None) -> SqlSession:
@@ -139,7 +141,9 @@ def with_user_variable(settings: SqlSession, name: str, value: Expression, shown
 
 def _system_variable(tree: syntax.Variable, context: StatementContext) -> Expression:
     name, is_global = tree.name.lower(), tree.scope == "global"
-    session = context.session
+    session, known = context.session, VARIABLES.get(tree.name.lower())
+    if known is not None and known.scope in ("session", "global") and tree.scope not in ("", known.scope):
+        raise sql_error(1238, name, known.scope.upper())
     if name in COMPUTED:
         setting = COMPUTED[name](session, context)
     else:

@@ -39,6 +39,9 @@ class Column:
     shard_bits: int = 0
     """The shard bits of AUTO_RANDOM, else 0."""
 
+    range_bits: int = 64
+    """The bits of an AUTO_RANDOM id."""
+
     id: int = field(default=0, compare=False)
     """Counted from 1 in the order of creation. A table never reuses an id."""
 
@@ -180,8 +183,8 @@ class Table:
 
     cached: bool = False
     options: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """The values of AUTO_INCREMENT, AUTO_ID_CACHE, AUTO_RANDOM_BASE, SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS, in this order,
-    if they were set. They affect no row."""
+    """The values of AUTO_INCREMENT, AUTO_ID_CACHE, AUTO_RANDOM_BASE, SHARD_ROW_ID_BITS, PRE_SPLIT_REGIONS and COMPRESSION,
+    in this order, if they were set. They affect no row."""
 
     checks: tuple[CheckConstraint, ...] = field(default=(), compare=False)
     """The checks of the statement. TiDB ignores them while tidb_enable_check_constraint is off."""

@@ -78,7 +78,7 @@ def parse_describe(cursor: Cursor) -> Show | None:
     show = Show("COLUMNS", table=cursor.qualified_name("a table"))
     if cursor.at_end():
         return show
-    return replace(show, like=cursor.name_or_string("a column"))
+    return replace(show, like=cursor.name("a column"))
 
 
 def parse_admin_show(cursor: Cursor) -> syntax.SessionStatement:

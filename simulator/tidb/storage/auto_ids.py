@@ -17,9 +17,6 @@ from simulator.tidb.sql_engine.storage.allocators import CACHE_SIZE, Allocator, 
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
 from simulator.tidb.syntax.tables import TableOption
 
-RANGE_BITS = 64
-"""The default range of AUTO_RANDOM."""
-
 
 def initial_counters(table: Table) -> Counters:
     """Return the counters of a new table with the options AUTO_INCREMENT, AUTO_RANDOM_BASE and AUTO_ID_CACHE."""
@@ -108,7 +105,7 @@ def auto_column(table: Table) -> Column | None:
 
 def random_counter_bits(column: Column) -> int:
     """Return the number of bits of an AUTO_RANDOM id that hold the counter."""
-    return RANGE_BITS - column.shard_bits - (0 if column.type.unsigned else 1)
+    return column.range_bits - column.shard_bits - (0 if column.type.unsigned else 1)
 
 
 def counter_mask(column: Column) -> int:

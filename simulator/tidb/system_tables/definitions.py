@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 
@@ -15,8 +16,7 @@ SCHEMA = "information_schema"
 Row = Sequence[str | int | None]
 
 NAMES = ("_SCHEMA", "_NAME")
-"""The ends of the names of columns that TiDB searches without regard to case (tidb
-pkg/planner/core/memtable_infoschema_extractor.go)."""
+"""The ends of the names of columns that TiDB searches without regard to case."""
 
 TYPE = re.compile(r"([a-z]+)(\d*)(u?)(!?)")
 TYPE_NAMES = {"v": "varchar", "b": "bigint", "i": "int", "dt": "datetime"}
@@ -32,6 +32,18 @@ def system_definitions() -> Mapping[str, Table]:
     return {name.lower(): Table(SCHEMA, name, tuple(each)) for name, each in columns.items()}
 
 
+def searched(table: Table) -> Table:
+    """Return a table with the collation in which TiDB searches its names (tidb
+    pkg/planner/core/memtable_infoschema_extractor.go)."""
+    return replace(table, columns=tuple(_searched(column) for column in table.columns))
+
+
+def _searched(column: Column) -> Column:
+    if not column.name.endswith(NAMES):
+        return column
+    return replace(column, type=replace(column.type, collation="utf8mb4_general_ci"))
+
+
 def _column(name: str, written: str) -> Column:
     """Return a column of a type such as `v64!`: VARCHAR(64) NOT NULL; `u` stands for UNSIGNED."""
     match = TYPE.fullmatch(written)
@@ -39,13 +51,12 @@ def _column(name: str, written: str) -> Column:
     word, size, unsigned, not_null = match.groups()
     if word.endswith("u"):
         word, unsigned = word[:-1], "u"
-    return Column(name, column_type(TYPE_NAMES.get(word, word), int(size or -1), bool(unsigned), name), bool(not_null))
+    return Column(name, column_type(TYPE_NAMES.get(word, word), int(size or -1), bool(unsigned)), bool(not_null))
 
 
-def column_type(kind: str, length: int = -1, unsigned: bool = False, name: str = "") -> ColumnType:
+def column_type(kind: str, length: int = -1, unsigned: bool = False) -> ColumnType:
     """Return the type of a column that the server makes."""
     if kind == "varchar" or kind.endswith("text"):
-        collation = "utf8mb4_general_ci" if name.endswith(NAMES) else "utf8mb4_bin"
-        return ColumnType(kind, length, charset="utf8mb4", collation=collation)
+        return ColumnType(kind, length, charset="utf8mb4", collation="utf8mb4_bin")
     usual = {"bigint": 20, "int": 11}.get(kind, -1)
     return ColumnType(kind, length if length >= 0 else usual, -1, unsigned)

@@ -18,9 +18,12 @@ from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning,
 from simulator.tidb.parser.cursor import position
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
-STORED_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
-DEFAULT_SHARD_BITS = 5
-"""Shard bits of AUTO_RANDOM without an argument."""
+STORED_OPTIONS = (
+    *("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS"),
+    "COMPRESSION",
+)
+DEFAULT_SHARD_BITS, RANGE_BITS = 5, 64
+"""Shard bits and range bits of AUTO_RANDOM without arguments."""
 
 
 def build_table(
@@ -102,6 +105,7 @@ def build_column(
         auto_random=definition.option("auto_random") is not None,
         comment=definition.text("comment"),
         shard_bits=shard_bits(definition),
+        range_bits=range_bits(definition),
         id=id,
     )
 
@@ -110,6 +114,12 @@ def shard_bits(definition: syntax.ColumnDefinition) -> int:
     """Return the shard bits of AUTO_RANDOM; 0 without it."""
     option = definition.option("auto_random")
     return (option.numbers or (DEFAULT_SHARD_BITS,))[0] if option else 0
+
+
+def range_bits(definition: syntax.ColumnDefinition) -> int:
+    """Return the bits of an AUTO_RANDOM id."""
+    option = definition.option("auto_random")
+    return option.numbers[1] if option and len(option.numbers) > 1 else RANGE_BITS
 
 
 def column_names(columns: tuple[Column, ...], definition: syntax.CreateTable, text: str) -> dict[str, str]:
