@@ -33,13 +33,13 @@ class Locking(NamedTuple):
 
     def rows(self, rows: Iterator[Values], context: StatementContext) -> Iterator[Values]:
         """Yield rows, each locked. Raises LockWait, and SqlError 3572 with NOWAIT."""
-        for row in rows:
-            for base in self.bases:
-                location = row[base.place]
-                if location is not None:
-                    with waiting(self.seconds):
+        with waiting(self.seconds):
+            for row in rows:
+                for base in self.bases:
+                    location = row[base.place]
+                    if location is not None:
                         context.transaction.lock_row(base.stored, *location)
-            yield row
+                yield row
 
 
 class waiting:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from simulator.tidb import syntax
 from simulator.tidb.engine.common_tables import with_common_tables
 from simulator.tidb.engine.grouping import Grouping, constant_columns, refuse_aggregate
-from simulator.tidb.engine.locking import find_locking
+from simulator.tidb.engine.locking import find_locking, refuse_noop
 from simulator.tidb.engine.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
 from simulator.tidb.engine.scope import Field, Fields, QueryScope
 from simulator.tidb.engine.select_names import (
@@ -140,6 +140,8 @@ class Select:
                 " LIMIT is"
             )
         self.tree = tree
+        if tree.counts_rows:
+            refuse_noop("SQL_CALC_FOUND_ROWS", outer.context)
         source = (
             Relation(ONE_ROW.fields, 0, ONE_ROW.rows)
             if tree.source is None

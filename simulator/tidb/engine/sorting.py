@@ -5,6 +5,7 @@ Values that are equal in TiDB have equal keys, and smaller values have smaller k
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -61,4 +62,4 @@ def sorted_rows(rows: Iterable[Values], keys: Sequence[SortKey], context: Statem
 
 
 def limited(rows: Iterable[T], limit: Limit | None) -> Iterable[T]:
-    return rows if limit is None else islice(rows, limit.offset, limit.offset + limit.count)
+    return rows if limit is None else islice(rows, limit.offset, min(limit.offset + limit.count, sys.maxsize))

@@ -87,6 +87,9 @@ class SelectTree:
     unsupported: tuple[str, ...] = ()
     """Clauses that are not simulated: `WITH ROLLUP`, `INTO OUTFILE`, …"""
 
+    counts_rows: bool = False
+    """Whether it has SQL_CALC_FOUND_ROWS, which does nothing."""
+
     lock: str = ""
     """`FOR UPDATE`, `FOR UPDATE NOWAIT`, `FOR SHARE`, …; it matters only among several sessions."""
 

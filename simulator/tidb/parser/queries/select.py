@@ -78,7 +78,9 @@ def parse_select(cursor: Cursor) -> ParsedSelect:
         options = _parse_select_options(cursor)
         distinct = "DISTINCT" in options.rpartition("*/")[2]
         fields = cursor.comma_list(_parse_select_item)
-        clauses, body = _parse_clauses(cursor, syntax.SelectTree(tuple(item for _, item in fields), distinct=distinct))
+        counts = "SQL_CALC_FOUND_ROWS" in options.rpartition("*/")[2]
+        items = tuple(item for _, item in fields)
+        clauses, body = _parse_clauses(cursor, syntax.SelectTree(items, distinct=distinct, counts_rows=counts))
         text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
         name = cursor.qualified_name("a table")
