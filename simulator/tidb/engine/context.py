@@ -48,7 +48,8 @@ class StatementContext(Context):
         self.session, self.transaction, self.database = session, transaction, session.database
         self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
         self._inserting = inserting
-        self._held = 0
+        self.held = 0
+        """The bytes that the statement holds."""
         self.snapshot: int | None = None
         """The ts of the past that the statement reads: of AS OF TIMESTAMP or tidb_snapshot."""
         self.as_of: int | None = None
@@ -91,8 +92,8 @@ class StatementContext(Context):
 
     def hold(self, size: int) -> None:
         """Count bytes that the statement holds until its end. Raises SqlError 8175."""
-        self._held += size
-        if self._held > MEMORY:
+        self.held += size
+        if self.held > MEMORY:
             raise sql_error(8175, self.session.settings.connection_id)
 
     def check(self) -> None:

@@ -133,7 +133,7 @@ def _new_fields(table: Table, alias: str, schema: str) -> Fields:
     fields = [
         Field(
             column.name,
-            cache(partial(_read_column, table, column)),
+            cache(partial(_read_column, table, column, f"{table.schema}.{alias}.{column.name}")),
             schema,
             alias,
             column,
@@ -155,10 +155,10 @@ def _read_row_id(location: int, start: int) -> Expression:
     return Expression(apply(lambda where: row_id(where[1]), place(start + location)), "int", is_column=True)
 
 
-def _read_column(table: Table, column: Column, start: int) -> Expression:
+def _read_column(table: Table, column: Column, shown: str, start: int) -> Expression:
     number = places_of(table).get(column.name)
     if number is not None:
-        value = column_value(column, place(start + number))
+        value = replace(column_value(column, place(start + number)), display_name=shown)
         return _in_session_zone(value) if column.type.name == "timestamp" else value
     location = start + len(places_of(table))
 

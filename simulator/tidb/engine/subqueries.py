@@ -6,6 +6,7 @@ One that names a column of the query around it runs for each row of that; any ot
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simulator.tidb import syntax
@@ -49,7 +50,8 @@ def _build(query: syntax.QueryTree, scope: QueryScope, columns: int) -> tuple[Re
 
 
 def _fetch(relation: Relation, depends: bool, scope: QueryScope, most: int | None = None) -> Fetch:
-    """Return how the rows of a subquery are read, at most some of them."""
+    """Return how the rows of a subquery are read, at most some of them. What they take of the memory is free again when
+    they are read for another row."""
     known: StatementContext | None = None
     found: list[Values] = []
     frame = scope.frame
@@ -57,21 +59,20 @@ def _fetch(relation: Relation, depends: bool, scope: QueryScope, most: int | Non
     def read(row: Row, context: StatementContext) -> list[Values]:
         nonlocal known, found
         if depends or known is not context:
-            before, frame.row = frame.row, row
+            before, frame.row, size = frame.row, row, context.held
             rows = relation.rows(context)
-            found = held(rows, context) if most is None else [each for each, _ in zip(rows, range(most), strict=False)]
+            found = held(rows, context) if most is None else list(islice(rows, most))
             known, frame.row = context, before
+            if depends:
+                context.held = size
         return found
 
-    if not depends:
-        scope.compilation.eager.append(lambda row, context: read(row, context) and None)  # type: ignore[arg-type]
     return read
 
 
 def _scalar(query: syntax.QueryTree, scope: QueryScope) -> Expression:
     relation, depends = _build(query, scope, 1)
     fetch = _fetch(relation, depends, scope, 2)
-    value = relation.fields[0].value
 
     def part(evaluate: Evaluate) -> Evaluate:
         def of_only(row: Row, context: Any) -> Any:
@@ -82,19 +83,23 @@ def _scalar(query: syntax.QueryTree, scope: QueryScope) -> Expression:
 
         return of_only
 
-    if value.kind == "null":
-        return value
-    result = map_expression(value, part)
-    if not depends:
-        scope.compilation.eager.append(result.evaluate)
-        return constant(result)
-    return result
+    result = map_expression(relation.fields[0].value, part)
+    if depends:
+        return result
+    scope.compilation.eager.append(part(lambda row, context: None))
+    return constant(result)
 
 
 def _exists(tree: syntax.Exists, scope: QueryScope) -> Expression:
     relation, depends = _build(tree.query, scope, 0)
     fetch, negated = _fetch(relation, depends, scope, 1), tree.negated
-    return boolean(lambda row, context: (not fetch(row, context)) is negated)  # type: ignore[arg-type]
+
+    def evaluate(row: Row, context: Any) -> bool:
+        return (not fetch(row, context)) is negated
+
+    if not depends:
+        scope.compilation.eager.append(evaluate)
+    return boolean(evaluate)
 
 
 def _in(operand: syntax.Node, query: syntax.QueryTree, scope: QueryScope) -> Evaluate:
@@ -104,7 +109,11 @@ def _in(operand: syntax.Node, query: syntax.QueryTree, scope: QueryScope) -> Eva
     fetch = _fetch(relation, depends, scope)
     others = [field.value for field in relation.fields]
     if any("null" in (value.kind, other.kind) for value, other in zip(values, others, strict=True)):
-        return lambda row, context: None if fetch(row, context) else False  # type: ignore[arg-type]
+
+        def of_null(row: Row, context: Any) -> bool | None:
+            return None if fetch(row, context) else False
+
+        return of_null
     pairs = []
     for value, other in zip(values, others, strict=True):
         if any(each.kind in MOMENT_KINDS for each in (value, other)):
