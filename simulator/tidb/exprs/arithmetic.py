@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator as operators
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +28,7 @@ from simulator.tidb.exprs.expression import (
     display_name,
     fixed,
     null,
+    replace,
 )
 from simulator.tidb.exprs.numbers import BOUNDS, NAMES, bits, real_text, text_to_decimal
 from simulator.tidb.sql_engine.errors import sql_error_with_text

@@ -5,7 +5,6 @@ A value that does not fit is NULL, or truncated as MySQL does, with a problem.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -33,6 +32,7 @@ from simulator.tidb.exprs.expression import (
     apply_in_context,
     null,
     real,
+    replace,
 )
 from simulator.tidb.exprs.json_documents import as_document
 from simulator.tidb.exprs.literals import column_value

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator as operators
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from simulator.tidb.exprs import decimals
 from simulator.tidb.exprs.collations import derive_collation
@@ -28,6 +27,7 @@ from simulator.tidb.exprs.expression import (
     apply_in_context,
     boolean,
     null,
+    replace,
     string,
 )
 from simulator.tidb.exprs.moments import moment_text, parse_moment

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.errors import SqlError
-from simulator.tidb.exprs.expression import CONNECTION_COLLATION, Expression
+from simulator.tidb.exprs.expression import CONNECTION_COLLATION, Expression, replace
 from simulator.tidb.model.charsets import CHARSETS
 
 EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)

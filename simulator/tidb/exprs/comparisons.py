@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator as operators
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -28,6 +27,7 @@ from simulator.tidb.exprs.expression import (
     apply,
     apply_in_context,
     fixed,
+    replace,
 )
 from simulator.tidb.exprs.json_documents import json_key, unquote_json
 from simulator.tidb.exprs.literals import number_value

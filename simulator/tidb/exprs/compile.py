@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from simulator.errors import SqlError
@@ -26,10 +26,12 @@ from simulator.tidb.exprs.expression import (
     MOMENT_KINDS,
     Evaluate,
     Expression,
+    Function,
     boolean,
     fixed,
     null,
     once,
+    replace,
 )
 from simulator.tidb.exprs.literals import literal_value, number_value
 from simulator.tidb.exprs.registry import FUNCTIONS
@@ -57,7 +59,9 @@ class Compilation:
 class Scope(Protocol):
     """Resolves the names of an expression. What has another value in each row is counted in `compilation.varying`."""
 
-    compilation: Compilation
+    @property
+    def compilation(self) -> Compilation:
+        """What all parts of the statement are compiled with."""
 
     def column(self, node: syntax.ColumnName) -> Expression:
         """Return a column. Raises SqlError 1054 and 1052."""
@@ -95,7 +99,10 @@ def constant(value: Expression) -> Expression:
 
 def compile_call(node: syntax.Call, scope: Scope) -> Expression:
     """Return the call of a function that depends on its arguments and the context alone."""
-    function = FUNCTIONS[node.name]
+    return compile_function(node, FUNCTIONS[node.name], scope)
+
+
+def compile_function(node: syntax.Call, function: Function, scope: Scope) -> Expression:
     if function.is_random:
         scope.compilation.varying += 1
     values = [compile_expression(argument, scope) for argument in node.arguments]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +20,7 @@ from simulator.tidb.exprs.expression import (
     decimal,
     integer,
     once,
+    replace,
 )
 from simulator.tidb.exprs.moments import (
     clock_number,

@@ -86,6 +86,14 @@ class Expression:
     """Digits behind the point that a client is shown, if not `scale` (tidb pkg/types/mydecimal.go, resultFrac)."""
 
 
+def replace(value: Expression, **changes: Any) -> Expression:
+    """Return an expression with other attributes: `dataclasses.replace`, in a tenth of its time."""
+    changed = object.__new__(Expression)
+    changed.__dict__.update(value.__dict__)
+    changed.__dict__.update(changes)
+    return changed
+
+
 @dataclass(frozen=True)
 class Function:
     """A function of SQL: its arguments and its compilation."""

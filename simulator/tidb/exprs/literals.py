@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
 
 from simulator.tidb.exprs import decimals
-from simulator.tidb.exprs.expression import CONNECTION_COLLATION, MAX_DIGITS, Evaluate, Expression, apply, fixed, null
+from simulator.tidb.exprs.expression import (
+    CONNECTION_COLLATION,
+    MAX_DIGITS,
+    Evaluate,
+    Expression,
+    apply,
+    fixed,
+    null,
+    replace,
+)
 from simulator.tidb.exprs.moments import parse_printed_duration, parse_printed_moment
 from simulator.tidb.exprs.numbers import real_text
 from simulator.tidb.exprs.time_literals import time_literal
