@@ -5,7 +5,7 @@ Rows are generated and checked in rounds, then divided into transactions. Equal 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,27 +13,28 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.cells import Places
-from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
 from simulator.run.plan.step import PlanContext, RunPosition, StepResult
-from simulator.run.plan.upstream_rows import with_rows
+from simulator.run.plan.upstream_rows import read_rows
 from simulator.run.steps.sql import apply_events, scripted_changes, with_upstream
 from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.rounds import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.values.generators import ColumnGenerator, NumberSequence, RowTime
 from simulator.sources.generate.values.scripted_values import Draw, draws, is_time, keyed
-from simulator.tidb.ddl.catalog import object_key
 from simulator.tidb.ddl.constraints.foreign_keys import referring_keys
+from simulator.tidb.engine.changes import committed_transaction, table_changes
+from simulator.tidb.engine.context import StatementContext
+from simulator.tidb.engine.direct_writes import changed_rows, delete_rows, insert_rows, update_rows
+from simulator.tidb.engine.names import resolve_table
+from simulator.tidb.engine.outcome import TableChanges
+from simulator.tidb.engine.rows import Location
+from simulator.tidb.engine.session import Session
+from simulator.tidb.engine.upstream import Upstream, upstream_of
+from simulator.tidb.exprs.tables import places_of
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.sql_engine.changes.assign import assign_values
-from simulator.tidb.sql_engine.changes.direct_writes import delete_rows, insert_rows, update_rows
 from simulator.tidb.sql_engine.sessions import clock
-from simulator.tidb.sql_engine.sessions.transactions import commit
-from simulator.tidb.sql_engine.storage.names import resolve_table
-from simulator.tidb.sql_engine.storage.row_keys import find_keys, strip_ordinals
-from simulator.tidb.sql_engine.storage.rows import column_arrays, table_rows
-from simulator.tidb.sql_engine.storage.state import TableChanges, Upstream
+from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.definitions import TableName
 
 ROWS_PER_TRANSACTION = 10
@@ -78,9 +79,12 @@ class GenerateStep:
         upstream = position.state
         assert isinstance(upstream, Upstream)
         name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
-        table = resolve_table(upstream, name, "insert into")
-        upstream, unread = with_rows(position, upstream, TableName(table.schema, table.name))
-        position = replace(position, state=upstream, unread=unread)
+        upstream = upstream.latest()
+        session = upstream.session
+        reader = StatementContext(session, Transaction(session.database, upstream.ts), position.now_ms)
+        table = resolve_table(reader, name, "insert into")
+        unread = read_rows(position, upstream, TableName(table.schema, table.name))
+        position = replace(position, unread=unread)
         _check_columns(table, self.columns)
         seed = context.seed if self.seed is None else self.seed
         salt = position.now_ms - position.start_ms
@@ -91,7 +95,7 @@ class GenerateStep:
         each = self.rows_per_transaction
         together = self.wanted.deletes and any(referring_keys(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
-        parts = rounds(self.wanted, table_rows(upstream, table).cells.num_rows, most)
+        parts = rounds(self.wanted, len(upstream.rows(table)), most)
         times = _CommitTimes(
             position.now_ms, self.over_ms or context.over_ms, sum(-(-part.rows // each) for part in parts)
         )
@@ -105,16 +109,18 @@ class GenerateStep:
             generator = _RoundGenerator(
                 table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)], clocked, self.skew
             )
-            upstream, timed = generator.round(upstream)
+            transaction = session.transaction or session.begin(int(at[0]))
+            timed = generator.round(session, transaction)
             if count == 1:
-                upstream, committed = commit(upstream)
+                committed = committed_transaction(transaction, session.database.release)
                 events = (committed,) if committed else ()
                 rows += apply_events(events, position.not_before(int(at[0])), context, "")[1].rows
             else:
-                upstream = replace(upstream, transaction=None)
                 for writes, ms in timed:
                     rows += scripted_changes(writes, tso.compose(ms, tso.ROW_LOGICAL), position, context)
-        return replace(position, state=upstream).not_before(times.end), StepResult(rows=tuple(rows))
+            session.database.commit(transaction, session.database.next_ts(int(at[-1])))
+            session.transaction = None
+        return replace(position, state=upstream_of(session)).not_before(times.end), StepResult(rows=tuple(rows))
 
 
 class _CommitTimes:
@@ -150,38 +156,62 @@ class _RoundGenerator:
 
     skew: Skew
 
-    def round(self, upstream: Upstream) -> tuple[Upstream, list[Timed]]:
-        """Return the upstream after the round, with its transaction still open, and the writes."""
-        stored = table_rows(upstream, self.table)
-        assert stored.keys is not None
+    def round(self, session: Session, transaction: Transaction) -> list[Timed]:
+        """Write the round in a transaction, and return the writes."""
+        stored = session.database.stored(self.table)
         inserts, updates, deletes = map(len, self.milliseconds)
-        chosen = chosen_rows(self.numbers, stored.cells.num_rows, updates, deletes, self.skew)
-        keys = stored.keys.handles.take(pa.array(chosen))
+        there: list[Location] = [
+            (ordinal, handle) for ordinal, handle, _ in transaction.scan(stored, range(len(stored.partitions)))
+        ]
+        chosen = chosen_rows(self.numbers, len(there), updates, deletes, self.skew)
+        locations = [there[place] for place in chosen.tolist()]
         timed: list[Timed] = []
-        for kind, count in enumerate((updates, deletes, inserts)):
-            if not count:
-                continue
-            number, before = (kind + 1) % 3, upstream
+        for number in (1, 2, 0):
             at = self.milliseconds[number]
-            now_ms = int(at[0])
-            handles = keys.slice(0, updates) if number == 1 else keys.slice(updates)
-            places = find_keys(_handles(upstream, self.table), handles)
+            if not len(at):
+                continue
+            before = {(change.ordinal, change.handle) for change in transaction.changes()}
+            context = StatementContext(session, transaction, int(at[0]), writing=True, inserting=number == 0)
             if number == 0:
-                given = {name: draw(count) for name, draw in self.fresh.items()}
-                given |= self._time_columns(upstream, given, at)
-                upstream = insert_rows(self.table, given, count, upstream, now_ms).upstream
+                given = {name: draw(inserts) for name, draw in self.fresh.items()}
+                given |= self._time_columns(session, given, at)
+                insert_rows(context, self.table, given, inserts)
+                times: dict[Location, int] = {}
             elif number == 1:
-                given, changed = self._new_values(upstream, places, now_ms)
-                handles, places, at = handles.take(pa.array(changed)), places[changed], at[changed]
-                given |= self._time_columns(upstream, given, at, True)
-                upstream = update_rows(self.table, places, given, upstream, now_ms).upstream
+                given, changed = self._new_values(context, locations[:updates])
+                updated, at = [locations[place] for place in changed.tolist()], at[changed]
+                given |= self._time_columns(session, given, at, True)
+                update_rows(context, self.table, updated, given)
+                times = dict(zip(updated, at.tolist(), strict=True))
             else:
-                upstream = delete_rows(self.table, places, upstream, now_ms).upstream
-            timed += _timed_writes(self.table, before, upstream, None if number == 0 else handles, at)
-        return upstream, timed
+                delete_rows(context, self.table, locations[updates:])
+                times = dict(zip(locations[updates:], at.tolist(), strict=True))
+            timed += self._timed(session, transaction, before, times, at)
+        return timed
+
+    def _timed(
+        self,
+        session: Session,
+        transaction: Transaction,
+        before: Collection[Location],
+        times: dict[Location, int],
+        at: Places,
+    ) -> Iterator[Timed]:
+        """Yield the writes of the table since those before, with the times of their rows: by their locations, or in order."""
+        stored = session.database.stored(self.table)
+        changes = [
+            change
+            for change in transaction.changes()
+            if change.stored is stored and (change.ordinal, change.handle) not in before
+        ]
+        if changes:
+            each = at[: len(changes)]
+            if times:
+                each = np.array([times[change.ordinal, change.handle] for change in changes])
+            yield table_changes(stored, changes, session.database.release), each
 
     def _time_columns(
-        self, upstream: Upstream, given: Collection[str], at: Places, updating: bool = False
+        self, session: Session, given: Collection[str], at: Places, updating: bool = False
     ) -> dict[str, pa.Array]:
         """Return the values of further columns that hold the time of their transaction."""
         each, which = np.unique(at, return_inverse=True)
@@ -192,58 +222,37 @@ class _RoundGenerator:
             else:
                 timed = bool(column.on_update) if updating else is_time(column)
             if timed and column.name not in given:
-                columns[column.name] = _times(column, each, upstream).take(pa.array(which.reshape(-1)))
+                columns[column.name] = _times(column, each, session).take(pa.array(which.reshape(-1)))
         return columns
 
-    def _new_values(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
+    def _new_values(
+        self, context: StatementContext, locations: Sequence[Location]
+    ) -> tuple[dict[str, pa.Array], Places]:
         """Return new values for rows, and the numbers of the rows that they change: all of them, if possible."""
-        there = column_arrays(table_rows(upstream, self.table).cells.take(pa.array(places)))
-        new_values = {name: draw(len(places)) for name, draw in self.changing.items()}
-        every = np.arange(len(places))
+        stored, places = context.database.stored(self.table), places_of(self.table)
+        there = [context.transaction.get(stored, *location) or [] for location in locations]
+        new_values = {name: draw(len(there)) for name, draw in self.changing.items()}
+        named = [places[name] for name in new_values]
+        every = np.arange(len(there))
         for _ in range(TRIES):
-            texts, _ = assign_values(self.table, new_values, len(places), upstream, now_ms, existing=there)
-            alike = np.logical_and.reduce([same(texts[name], there[name]) for name in new_values])
+            rows = zip(there, changed_rows(context, self.table, there, new_values), strict=True)
+            alike = np.array([all(old[place] == new[place] for place in named) for old, new in rows], np.bool_)
             if not alike.any():
                 break
-            at = pa.array(np.where(alike, len(places) + np.cumsum(alike) - 1, every))
+            at = pa.array(np.where(alike, len(there) + np.cumsum(alike) - 1, every))
             again = {name: draw(int(alike.sum())) for name, draw in self.changing.items()}
             new_values = {name: pa.concat_arrays([values, again[name]]).take(at) for name, values in new_values.items()}
         changed: Places = np.flatnonzero(~alike)
         return {name: values.take(pa.array(changed)) for name, values in new_values.items()}, changed
 
 
-def _times(column: Column, milliseconds: Places, upstream: Upstream) -> pa.Array:
+def _times(column: Column, milliseconds: Places, session: Session) -> pa.Array:
     """Return simulated times in a column's type: seconds as a number, or text as CURRENT_TIMESTAMP returns it."""
     if family(column.type) in ("integer", "decimal", "float"):
         return pa.array(milliseconds // 1000)
     digits = max(column.type.decimal, 0)
-    texts = [clock.now_text("datetime", digits, upstream.session, now_ms) for now_ms in milliseconds.tolist()]
+    texts = [clock.now_text("datetime", digits, session.settings, now_ms) for now_ms in milliseconds.tolist()]
     return pa.array(texts, pa.string())
-
-
-def _handles(upstream: Upstream, table: Table) -> pa.Array:
-    keys = table_rows(upstream, table).keys
-    assert keys is not None
-    return keys.handles
-
-
-def _timed_writes(
-    table: Table, before: Upstream, after: Upstream, handles: pa.Array | None, at: Places
-) -> Iterator[Timed]:
-    """Yield the writes between two states of the upstream.
-
-    `handles` are those of the rows whose times are in `at`; None if the times are in the order of the writes.
-    """
-    assert after.transaction is not None
-    begun = 0
-    for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0 :]:
-        if object_key(writes.table.schema, writes.table.name) != object_key(table.schema, table.name):
-            continue
-        if handles is None:
-            yield writes, at[begun : begun + len(writes.handle)]
-            begun += len(writes.handle)
-        else:
-            yield writes, at[find_keys(strip_ordinals(table, handles), writes.handle)]
 
 
 def _check_columns(table: Table, columns: Mapping[str, ColumnGenerator]) -> None:
