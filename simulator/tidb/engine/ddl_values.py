@@ -19,6 +19,7 @@ from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.sql_engine.errors import sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
+from simulator.tidb.values.durations import round_duration
 
 Cell = bytes | None
 
@@ -71,17 +72,22 @@ def _converted(
     value, problem = cast_value(after.type, before.name, datum, mode)
     if problem is None:
         return value, None
-    error = _error(before, after.type, problem, datum)
+    error = _error(before, problem, cell_datum(before.type, cell))
     if not mode.forgives(problem):
         raise error
     return value, error
 
 
 def _datum(before: ColumnType, after: ColumnType, cell: bytes) -> Datum:
+    """Return a value as it is cast. A TIME becomes the YEAR of its digits (tidb pkg/types/time.go,
+    CastTimeToYearThroughConcat)."""
+    if before.name == "time" and after.name == "year":
+        digits = round_duration(cell.decode(), 0).replace(":", "")
+        return Datum("int", str(int(digits)).encode())
     return cell_datum(before, cell)
 
 
-def _error(before: Column, after: ColumnType, problem: CastProblem, datum: Datum) -> SqlError:
+def _error(before: Column, problem: CastProblem, datum: Datum) -> SqlError:
     if problem.number in (1265, 1406):
         return sql_error_with_text(1265, f"Data truncated for column '{before.name}', value is '{datum_text(datum)}'")
     if problem.number == 1264:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
+from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
@@ -71,7 +72,7 @@ class RowReader:
         by_id = {id: place for place, id in enumerate(layout)}
         found = []
         for column in self._columns:
-            origin = column.origin_default
+            origin = stored_value(column.origin_default, column.type)
             found.append((by_id.get(column.id, -1), None if origin is None else origin.encode()))
         self._places[layout] = found
         return found

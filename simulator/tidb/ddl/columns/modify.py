@@ -156,7 +156,7 @@ def with_redefined_column(
     """Return the table with the column redefined, renamed and moved; `rewritten` rows mean new keys, too."""
     changed = with_renamed_column(table, old, new.name) if old != new.name else table
     if rewritten:
-        changed = with_new_keys(changed, new.name)
+        changed = with_new_keys(changed, new)
     if place is None:
         columns = tuple(new if column.name == new.name else column for column in changed.columns)
         return replace(changed, columns=columns)
@@ -165,12 +165,22 @@ def with_redefined_column(
     return replace(others, columns=(*others.columns[:at], new, *others.columns[at:]))
 
 
-def with_new_keys(table: Table, column: str) -> Table:
-    """Return the table with new ids for the keys of the column (TiDB: onModifyColumn)."""
+def with_new_keys(table: Table, column: Column) -> Table:
+    """Return the table with new ids for the keys of the column, of which they keep the prefixes that its type has (TiDB:
+    onModifyColumn, SetIdxColNameOffset)."""
     last = last_index_id(table)
-    rebuilt = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
+    rebuilt = [index.id for index in table.indexes if column.name in (part.name for part in index.columns)]
     ids = {id: last + number for number, id in enumerate(rebuilt, 1)}
-    indexes = tuple(replace(index, id=ids.get(index.id, index.id)) for index in table.indexes)
+    indexes = tuple(
+        replace(
+            index,
+            id=ids[index.id],
+            columns=tuple(replace(part, length=prefix_length(part, column, column)) for part in index.columns),
+        )
+        if index.id in ids
+        else index
+        for index in table.indexes
+    )
     return replace(table, indexes=indexes, last_ids=replace(table.last_ids, index=last + len(ids)))
 
 
@@ -255,7 +265,8 @@ def check_keys(old: Column, new: Column, table: Table) -> None:
 
 def prefix_length(part: IndexColumn, old: Column, new: Column) -> int:
     """Return the prefix length of the column in a key; -1 if the new type has no prefixes or is not longer."""
-    stays = part.name.lower() != old.name.lower() or is_text(new.type) and new.type.length > part.length
+    longer = new.type.length < 0 or new.type.length > part.length
+    stays = part.name.lower() != old.name.lower() or is_text(new.type) and longer
     return part.length if stays else -1
 
 

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.alteration import Alteration, SubJob, SubJobs, TargetTab
 from simulator.tidb.ddl.lookups import find_column
 from simulator.tidb.ddl.partitions.alter import MAX_PARTITIONS, table_partitioning, with_partitions
 from simulator.tidb.ddl.partitions.functions import is_unsigned
-from simulator.tidb.ddl.tidb_errors import unsupported_error
+from simulator.tidb.ddl.tidb_errors import tidb_error, unsupported_error
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
 from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.restore.names import quote_name
@@ -38,8 +38,7 @@ def expand_interval(clause: syntax.PartitionClause, table: Table) -> syntax.Part
     if interval.first is None or interval.last is None:
         raise unsupported_error("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
     first, last = parse_bound(interval.first.text), parse_bound(interval.last.text)
-    following = bound_stepper(interval.every.text, interval.unit)
-    bounds = list(bounds_between(first, last, following))
+    bounds = list(bounds_between(first, last, bound_stepper(interval.every.text, interval.unit)))
     column = find_column(table, clause.method.columns[0]) if clause.method.columns else None
     lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(clause, column, table)
     midnight = MIDNIGHT if isinstance(first, date) and column and column.type.name == "datetime" else ""
@@ -92,32 +91,39 @@ def definition_texts(partitions: Sequence[Partition]) -> str:
     )
 
 
-def bound_stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
-    """Return a function that computes the next bound. Raises DdlError for units below a day."""
+def bound_stepper(every: str, unit: str) -> Callable[[Bound, int], Bound]:
+    """Return a function that computes the bound a number of intervals after another one. Raises DdlError for units below
+    a day."""
     amount = int(every.strip("'\" ")) if every.strip("'\" ").isdecimal() else 0
     if amount < 1 or unit.upper() not in ("", *MONTHS, *DAYS):
         raise unsupported_error("INTERVAL partitioning with that INTERVAL")
     if not unit:
-        return lambda value: value + timedelta(amount) if isinstance(value, date) else value + amount
+        return lambda value, count: (
+            value + timedelta(amount * count) if isinstance(value, date) else value + amount * count
+        )
     months, days = amount * MONTHS.get(unit.upper(), 0), amount * DAYS.get(unit.upper(), 0)
-    return lambda value: next_bound(value, months, days) if isinstance(value, date) else value + amount
+    return lambda value, count: (
+        later_bound(value, months * count, days * count) if isinstance(value, date) else value + amount * count
+    )
 
 
-def next_bound(day: date, months: int, days: int) -> date:
+def later_bound(day: date, months: int, days: int) -> date:
     count = day.year * 12 + day.month - 1 + months
     first = date(count // 12, count % 12 + 1, 1)
     following = date((count + 1) // 12, (count + 1) % 12 + 1, 1)
     return first + timedelta(min(day.day, (following - first).days) - 1 + days)
 
 
-def bounds_between(first: Bound, last: Bound, following: Callable[[Bound], Bound]) -> Iterator[Bound]:
-    """Return the bounds from the first to the last. Raises DdlError if the interval misses the last."""
+def bounds_between(first: Bound, last: Bound, later: Callable[[Bound, int], Bound], known: int = 0) -> Iterator[Bound]:
+    """Return the bounds from the first to the last, without as many as are `known`. Raises DdlError if the interval misses
+    the last."""
     if type(first) is not type(last):
         raise unsupported_error("INTERVAL partitioning with bounds of two types")
-    value, count = first, 0
+    value, count = later(first, known), known
     while is_above_bound(last, value) and count < MAX_PARTITIONS:
         yield value
-        value, count = following(value), count + 1
+        count += 1
+        value = later(first, count)
     if value != last:
         raise unsupported_error("LAST PARTITION, expr not matching INTERVAL")
     yield last
@@ -133,13 +139,10 @@ def partitions_up_to(partitions: tuple[Partition, ...], last: str) -> tuple[Part
     """Return the partitions that LAST PARTITION LESS THAN adds. Raises DdlError."""
     if partitions[-1].values == (("MAXVALUE",),):
         raise unsupported_error("LAST PARTITION when MAXVALUE partition exists")
-    target = [parse_bound(partition.values[0][0]) for partition in partitions if not is_null_partition(partition)]
-    if len(target) < 2:
-        raise unsupported_error("LAST PARTITION, does not seem like an INTERVAL partitioned table")
-    following = step_between(target[-2], target[-1])
+    bounds, later = interval_of(partitions, "LAST PARTITION")
     midnight = MIDNIGHT if partitions[-1].values[0][0].strip("'").endswith(MIDNIGHT) else ""
-    bounds = bounds_between(following(target[-1]), parse_bound(last), following)
-    return tuple(Partition(f"P_LT_{value}{midnight}", ((bound_text(value, midnight),),)) for value in bounds)
+    added = bounds_between(bounds[0], parse_bound(last), later, len(bounds))
+    return tuple(Partition(f"P_LT_{value}{midnight}", ((bound_text(value, midnight),),)) for value in added)
 
 
 def is_null_partition(partition: Partition) -> bool:
@@ -147,15 +150,27 @@ def is_null_partition(partition: Partition) -> bool:
     return partition.name == "P_NULL"
 
 
-def step_between(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
-    """Return a function that repeats the step between two bounds: months between equal days of a month, else days."""
-    if isinstance(before, date) and isinstance(last, date):
-        months = (last.year - before.year) * 12 + last.month - before.month
-        if before.day == last.day and months:
-            return bound_stepper(str(months), "MONTH")
-        return bound_stepper(str((last - before).days), "DAY")
-    assert isinstance(before, int) and isinstance(last, int)
-    return bound_stepper(str(last - before), "")
+def interval_of(partitions: Sequence[Partition], what: str) -> tuple[list[Bound], Callable[[Bound, int], Bound]]:
+    """Return the bounds of INTERVAL partitions, and a function that computes the bound a number of intervals after
+    another one. Raises DdlError unless all bounds are at equal intervals (TiDB: getPartitionIntervalFromTable)."""
+    numbered = [each for each in partitions if not is_null_partition(each) and each.values != (("MAXVALUE",),)]
+    bounds = [parse_bound(partition.values[0][0]) for partition in numbered]
+    for every, unit in _intervals(*bounds[:2]) if len(bounds) > 1 else ():
+        later = bound_stepper(every, unit)
+        if all(later(bounds[0], count) == bound for count, bound in enumerate(bounds)):
+            return bounds, later
+    raise unsupported_error(f"{what}, does not seem like an INTERVAL partitioned table")
+
+
+def _intervals(first: Bound, second: Bound) -> Iterator[tuple[str, str]]:
+    """Yield the intervals that may be between two bounds."""
+    if isinstance(first, date) and isinstance(second, date):
+        months = (second.year - first.year) * 12 + second.month - first.month
+        if months:
+            yield str(months), "MONTH"
+        yield str((second - first).days), "DAY"
+    elif isinstance(first, int) and isinstance(second, int):
+        yield str(second - first), ""
 
 
 def last_partition(spec: syntax.IntervalPartitionSpec, alteration: Alteration) -> SubJobs:
@@ -190,6 +205,8 @@ def written_spec(
 
 
 def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
+    if old.kind == "range":
+        interval_of(old.partitions, "FIRST PARTITION")
     kept = tuple(filter(is_null_partition, old.partitions[:1]))
     others = old.partitions[len(kept) :]
     places = [place for place, partition in enumerate(others) if partition.values == ((bound,),)]
@@ -202,6 +219,8 @@ def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
 
 def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
     """Return the partitions with further ones, as wide as the last, up to the bound."""
+    if old.kind == "list":
+        raise tidb_error("ddl:1492", "LIST")
     if old.kind != "range":
         raise unsupported_error("LAST PARTITION of HASH/KEY partitioned table")
     return (*old.partitions, *partitions_up_to(old.partitions, last))
