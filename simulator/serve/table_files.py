@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from simulator.tidb.engine.outcome import TableChanges
+from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.database import Database
-from simulator.tidb.storage.row_keys import entry_keys, handle_bytes, handle_of_bytes
-from simulator.tidb.storage.rows import Entry, Version
+from simulator.tidb.storage.row_keys import handle_bytes, handle_of_bytes
+from simulator.tidb.storage.rows import Version
 from simulator.tidb.storage.tables import RowReader, StoredTable, cells_of
 
 ROWS = pa.schema(
@@ -33,29 +34,21 @@ def table_batch(stored: StoredTable) -> pa.RecordBatch:
 
 def read_table(stored: StoredTable, rows: pa.Table) -> None:
     """Take rows (ROWS) as those of a table that has none."""
-    table, keys, reader = stored.table, entry_keys(stored.table), RowReader(stored.table)
+    table, reader = stored.table, RowReader(stored.table)
     for ordinal, key, image, layout in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        part, handle, version = (
-            stored.partitions[ordinal],
-            handle_of_bytes(table, key),
-            Version(0, image, tuple(layout)),
-        )
-        part.write(handle, version, 0)
-        cells = reader.cells(version)
-        for each in keys:
-            entry = each.of(cells)
-            if entry is not None:
-                part.write_entry(each.index_id, entry, Entry(0, handle), 0)
+        version = Version(0, image, tuple(layout))
+        stored.load(ordinal, handle_of_bytes(table, key), version, entries_of(table)(reader.cells(version), 1))
 
 
 def write_changes(changes: Sequence[TableChanges], database: Database, now_ms: int) -> None:
     """Commit the changes of a transaction again."""
     transaction = database.begin(now_ms)
     for each in changes:
-        stored, keys = database.stored(each.table), entry_keys(each.table)
+        table, stored = each.table, database.stored(each.table)
         columns = (each.partition, each.handle, each.before, each.after)
         for ordinal, key, before, after in zip(*(column.to_pylist() for column in columns), strict=True):
             old, new = (None if image is None else cells_of(image) for image in (before, after))
-            entries = [(one, old and one.of(old), new and one.of(new)) for one in keys]
-            transaction.put(stored, ordinal, handle_of_bytes(each.table, key), new, entries)
+            removed = [(one, value, None) for one, value in entries_of(table)(old, 1)] if old is not None else []
+            added = [(one, None, value) for one, value in entries_of(table)(new, 1)] if new is not None else []
+            transaction.put(stored, ordinal, handle_of_bytes(table, key), new, [*removed, *added])
     database.commit(transaction, database.next_ts(now_ms))

@@ -19,9 +19,11 @@ from simulator.tidb.engine.session import Session
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.state import SqlSession
+from simulator.tidb.storage.array_keys import entries_of
 from simulator.tidb.storage.database import Database
-from simulator.tidb.storage.row_keys import entry_keys, handle_bytes, handle_of, row_id
-from simulator.tidb.storage.rows import NEWEST, Entry, Handle, Version
+from simulator.tidb.storage.partitions import partition_of
+from simulator.tidb.storage.row_keys import handle_bytes, handle_of, row_id
+from simulator.tidb.storage.rows import NEWEST, Handle, Version
 from simulator.tidb.storage.tables import Cells, cells_of, image_of, layout_of
 from simulator.tidb.storage.transactions import Transaction
 
@@ -137,18 +139,12 @@ class Upstream:
         """Take rows as those of a table from the start of the history, given their images, row ids (null for a common
         handle), and the ids that the table has given."""
         stored = self.database.emptied(table)
-        layout, ordinal_of, keys = layout_of(table), partition_of(table), entry_keys(table)
-        rows: list[list[tuple[Handle, Version]]] = [[] for _ in stored.partitions]
+        layout, ordinal_of = layout_of(table), partition_of(table) if table.partitioning else None
         for image, number in zip(images.to_pylist(), row_ids.to_pylist(), strict=True):
             cells = cells_of(image)
-            ordinal, handle = ordinal_of(cells) or 0, handle_of(table)(cells) if table.clustered else number
-            rows[ordinal].append((handle, Version(0, image, layout)))
-            for key in keys:
-                entry = key.of(cells)
-                if entry is not None:
-                    stored.partitions[ordinal].write_entry(key.index_id, entry, Entry(0, handle), 0)
-        for part, found in zip(stored.partitions, rows, strict=True):
-            part.load(found)
+            ordinal = 0 if ordinal_of is None else ordinal_of(cells) or 0
+            handle = handle_of(table)(cells) if table.clustered else number
+            stored.load(ordinal, handle, Version(0, image, layout), entries_of(table)(cells, 1))
         if counters is not None:
             stored.ids.counters = counters
 

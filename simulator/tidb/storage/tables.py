@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from simulator.columns.row_image import NULL, SEPARATOR_BYTES
 from simulator.tidb.ddl.definitions.defaults import stored_value
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.sql_engine.storage.allocators import Counters
 from simulator.tidb.sql_engine.storage.row_keys import cached_by_table
-from simulator.tidb.storage.rows import Layout, TableRows, Version
+from simulator.tidb.storage.rows import Entry, Handle, Layout, TableRows, Version
+
+if TYPE_CHECKING:
+    from simulator.tidb.storage.row_keys import RowKey
 
 NULL_BYTES = bytes([NULL])
 
@@ -38,6 +43,13 @@ class StoredTable:
 
     changed: tuple[int, str] = (0, "")
     """The ts from which its rows have a column of another type, and that column's name."""
+
+    def load(self, ordinal: int, handle: Handle, version: Version, entries: Iterable[tuple[RowKey, bytes]]) -> None:
+        """Take a row that is there, with its entries, as if no transaction had written it."""
+        self.partitions[ordinal].write(handle, version, 0)
+        for key, value in entries:
+            owner = (ordinal, handle) if key.unpartitioned else handle
+            self.entries(ordinal, key.unpartitioned).write_entry(key.index_id, value, Entry(version.ts, owner), 0)
 
     def entries(self, ordinal: int, unpartitioned: bool) -> TableRows:
         """Return what has the entries of an index for rows of a partition."""
