@@ -28,7 +28,7 @@ from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
 from simulator.tidb.engine.set_variables import system_variable_set
 from simulator.tidb.engine.update import update
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import LastStatement, SqlSession
 from simulator.tidb.storage.database import Database
@@ -90,7 +90,7 @@ class Session:
             else:
                 outcome = self._execute(statement, self.text, now_ms)
         except (SqlError, DdlError) as error:
-            outcome = FailedStatement(error)
+            outcome = FailedStatement(_of_prepared(error) if text is not self.text else error)
         except RecursionError:
             outcome = FailedStatement(not_simulated(TOO_DEEP))
         if not (isinstance(statement, Show) and statement.kind in KEEP_WARNINGS):
@@ -330,6 +330,14 @@ class Session:
         except RecursionError:
             return FailedStatement(not_simulated(TOO_DEEP), before)
         return replace(outcome, events=(*before, *outcome.events))
+
+
+def _of_prepared(error: SqlError | DdlError) -> SqlError | DdlError:
+    """Return an error of EXECUTE: a table that is gone since PREPARE (tidb pkg/planner/core/plan_cache.go,
+    planCachePreprocess)."""
+    if not isinstance(error, SqlError) or error.number != 1146:
+        return error
+    return sql_error_with_text(8113, f"Schema change caused error: [schema:1146]{error.text}")
 
 
 ROW_STATEMENTS: Mapping[type, Callable[[Any, StatementContext], StatementOutcome]] = MappingProxyType(

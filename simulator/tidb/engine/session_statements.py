@@ -1,9 +1,4 @@
-"""Statements about a session and its transaction: BEGIN … SAVEPOINT, USE, SET, PREPARE, EXECUTE, DEALLOCATE.
-
-SET computes its assignments one after another, and keeps none if one is refused. EXECUTE parses the text again, with
-the values of its variables for `?`, and executes that statement. Tables without a database are resolved in the current
-database of EXECUTE; TiDB uses that of PREPARE.
-"""
+"""Statements about a session and its transaction: BEGIN … SAVEPOINT, USE, SET, and those that show something."""
 
 from __future__ import annotations
 
@@ -12,24 +7,23 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from simulator.errors import SqlError
 from simulator.tidb import syntax
 from simulator.tidb.engine.outcome import Event, FailedStatement, StatementOutcome
 from simulator.tidb.engine.past import moment_ts
+from simulator.tidb.engine.prepared import columns_of_prepared, deallocate, prepare, resolve_execute
 from simulator.tidb.engine.scope import QueryScope, new_compilation
 from simulator.tidb.engine.set_variables import noop_warnings, set_variables
 from simulator.tidb.engine.variables import reading_context
-from simulator.tidb.parser.expressions.literals import float_literal
-from simulator.tidb.parser.sql import parse_prepared, parse_sql
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
 from simulator.tidb.sql_engine.storage.names import is_system_database
-from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, PreparedStatement, SqlSession
 from simulator.tidb.storage.transactions import Transaction
 from simulator.tidb.syntax.load_data import LoadData
 from simulator.tidb.syntax.show import Show
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.session import Session
+
+__all__ = ["columns_of_prepared", "execute_in_session", "resolve_execute"]
 
 Outcome = StatementOutcome | FailedStatement
 
@@ -114,70 +108,6 @@ def _set(statement: syntax.SetVariables, text: str, session: Session, now_ms: in
     return StatementOutcome(events, warnings=warnings)
 
 
-# -- prepared statements -----------------------------------------------------------------------------------------------
-
-
-def _prepare(statement: syntax.Prepare, text: str, session: Session, now_ms: int) -> Outcome:
-    """Keep a prepared statement, which replaces one of the same name. A refused one leaves the old one."""
-    settings = session.settings
-    prepared = statement.text
-    if statement.is_variable:
-        value = settings.variables.get(statement.text)
-        prepared = "NULL" if value is None else value.decode("utf-8", "surrogateescape")
-    modes = settings.sql_mode - frozenset(DEFAULT_SQL_MODE)
-    parsed, parameters = parse_prepared(prepared, modes)
-    kept = PreparedStatement(prepared, parameters, modes)
-    session.settings = replace(settings, prepared={**settings.prepared, statement.name: kept})
-    return StatementOutcome()
-
-
-def resolve_execute(statement: syntax.SqlStatement, text: str, settings: SqlSession) -> tuple[syntax.SqlStatement, str]:
-    """Return the statement that EXECUTE runs, and its text; any other statement as it is. Raises SqlError."""
-    if not isinstance(statement, syntax.Execute):
-        return statement, text
-    prepared = _prepared(settings, statement.name)
-    if len(statement.variables) != prepared.parameters:
-        raise SqlError(8112, "HY000", "Wrong parameter count")
-    values = [_variable_literal(settings, name) for name in statement.variables]
-    parsed = parse_sql(prepared.text, prepared.sql_mode, parameters=values)
-    assert parsed is not None, "PREPARE parsed it"
-    return parsed, prepared.text
-
-
-def _variable_literal(settings: SqlSession, name: str) -> syntax.Node:
-    """Return the value of a user variable as a literal."""
-    value, kind = settings.variables.get(name), settings.variable_kinds.get(name, "string")
-    if value is None:
-        return syntax.Literal("null")
-    if kind == "hex":
-        return syntax.Literal("hex", value.hex())
-    digits = value.decode("utf-8", "surrogateescape")
-    if kind not in NUMBERS:
-        return syntax.Literal(kind, digits, "utf8mb4" if kind == "string" else "")
-    size = digits.removeprefix("-")
-    literal = float_literal(float(size)) if kind == "float" else syntax.Literal(NUMBERS[kind], size)
-    return syntax.Unary("-", literal) if digits.startswith("-") else literal
-
-
-NUMBERS = MappingProxyType({"integer": "integer", "unsigned": "integer", "decimal": "decimal", "float": "float"})
-"""The kinds of numbers of literals by those of variables."""
-
-
-def _deallocate(statement: syntax.Deallocate, text: str, session: Session, now_ms: int) -> Outcome:
-    settings = session.settings
-    _prepared(settings, statement.name)
-    remaining = {name: each for name, each in settings.prepared.items() if name != statement.name}
-    session.settings = replace(settings, prepared=remaining)
-    return StatementOutcome()
-
-
-def _prepared(settings: SqlSession, name: str) -> PreparedStatement:
-    """Return a prepared statement. Raises SqlError 8111. Names are case-sensitive, as in TiDB."""
-    if name not in settings.prepared:
-        raise SqlError(8111, "HY000", "Prepared statement not found")
-    return settings.prepared[name]
-
-
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
@@ -205,8 +135,8 @@ STATEMENTS: Mapping[type, Callable[[Any, str, Any, int], Outcome]] = MappingProx
         syntax.ReleaseSavepoint: _release_savepoint,
         syntax.Use: _use,
         syntax.SetVariables: _set,
-        syntax.Prepare: _prepare,
-        syntax.Deallocate: _deallocate,
+        syntax.Prepare: prepare,
+        syntax.Deallocate: deallocate,
         syntax.IgnoredStatement: _ignore,
         Show: _show,
         LoadData: _load_data,
