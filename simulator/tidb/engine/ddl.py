@@ -25,6 +25,7 @@ from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_cha
 from simulator.tidb.engine.foreign_keys import verify_added_keys
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
 from simulator.tidb.model.table import Column
+from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import FinishedJob, SqlSession
@@ -52,6 +53,7 @@ def execute_ddl(
         verb = "UNLOCK" if isinstance(statement, syntax.UnlockTables) else "LOCK"
         return StatementOutcome(warnings=(TABLE_LOCK_IS_OFF.format(verb),))
     database, settings = session.database, session.settings
+    _check_denied(statement, settings)
     before, names = database.catalog, ddl_session(session, now_ms)
     executed = attempt(statement, text, names)
     after = before if executed.catalog is None else executed.catalog
@@ -84,6 +86,32 @@ def execute_ddl(
     if executed.error is not None:
         return FailedStatement(executed.error, events)
     return StatementOutcome(events, warnings=(*executed.notes, *tables.warnings))
+
+
+def _check_denied(statement: syntax.Statement, settings: SqlSession) -> None:
+    """Raise SqlError 1142 for a table in a database that nobody may change (tidb pkg/privilege/privileges.go,
+    RequestVerification)."""
+    match statement:
+        case syntax.CreateTable():
+            verb, named = "CREATE", [syntax.TableName(statement.schema, statement.name)]
+        case syntax.DropTable(tables):
+            verb, named = "DROP", [*tables]
+        case syntax.TruncateTable(table):
+            verb, named = "DROP", [table]
+        case syntax.AlterTable(table):
+            verb, named = "ALTER", [table]
+        case syntax.CreateIndex() | syntax.DropIndex():
+            verb, named = "INDEX", [statement.table]
+        case _:
+            return
+    for table in named:
+        if (table.schema or settings.database).lower() in DENIED:
+            user, _, host = settings.account.partition("@")
+            denied = f"{verb} command denied to user '{user}'@'{host}' for table '{table.name.lower()}'"
+            raise sql_error_with_text(1142, denied)
+
+
+DENIED = ("information_schema", "metrics_schema", "performance_schema")
 
 
 def ddl_session(session: Session, now_ms: int) -> DdlSession:

@@ -231,7 +231,7 @@ class QueryScope:
         if function is None:
             raise not_simulated(f"{name}() is not computed; a constant, or its result as a literal, is accepted")
         if not function.min_arguments <= len(node.arguments) <= function.max_arguments:
-            raise sql_error(1582, name)
+            raise sql_error(1582, name.lower())
         return compile_function(node, function, self)
 
     def other(self, node: syntax.Node, operand: syntax.Node | None = None) -> Expression:

@@ -16,7 +16,7 @@ from simulator.tidb.engine.past import snapshot_ts
 from simulator.tidb.engine.variables import evaluate_alone, reading_context, with_user_variable
 from simulator.tidb.exprs.conversions import as_text
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error
-from simulator.tidb.sql_engine.sessions.session_variables import NAMES, set_variable, variable_text
+from simulator.tidb.sql_engine.sessions.session_variables import NAMES, check_name, set_variable, variable_text
 from simulator.tidb.sql_engine.sessions.variable_validation import VARIABLES
 from simulator.tidb.sql_engine.storage.state import SqlSession
 
@@ -82,6 +82,7 @@ def system_variable_set(
     settings: SqlSession, name: str, scope: str, value: str | None, session: Session, warnings: list[str], now_ms: int
 ) -> SqlSession:
     """Return the settings with a system variable set; a value of None means DEFAULT. Raises SqlError."""
+    check_name(name, "global" if name in INSTANCE_VARIABLES else scope)
     if name in NOOP_VARIABLES and value is not None and value.upper() in ("ON", "1"):
         warnings += noop_warnings(settings, NOOP_VARIABLES[name])
     if name == "tx_isolation_one_shot" and session.transaction is not None:

@@ -120,7 +120,7 @@ def _build_table(source: syntax.TableSource, outer: QueryScope, build: BuildQuer
         return TableRelation(stored, ordinals, alias, shown_schema)
     if key in catalog.views:
         return renamed(_view(catalog.views[key], catalog, outer, build), alias, ())
-    if schema.lower() in ("information_schema", "performance_schema"):
+    if schema.lower() in ("information_schema", "performance_schema", "mysql"):
         from simulator.tidb.engine.system_relation import SystemRelation  # few statements ask for it
         from simulator.tidb.engine.system_tables import system_table
 

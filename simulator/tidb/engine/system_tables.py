@@ -28,7 +28,7 @@ from simulator.tidb.storage.auto_ids import initial_counters, next_auto_id
 from simulator.tidb.storage.tables import Cells
 from simulator.tidb.system_tables import keys, server
 from simulator.tidb.system_tables.columns import column_rows
-from simulator.tidb.system_tables.definitions import SCHEMA, Row, system_definitions
+from simulator.tidb.system_tables.definitions import SCHEMA, Row, server_tables, system_definitions
 from simulator.tidb.system_tables.words import TABLES_OF_THE_CLUSTER, UNRESERVED
 
 Rows = Callable[[StatementContext], Iterator[Row]]
@@ -68,7 +68,8 @@ def _schemata(context: StatementContext) -> Iterator[Row]:
 def _table_rows(context: StatementContext) -> Iterator[Row]:
     for table in sorted([*system_definitions().values(), *unknown_tables()], key=lambda table: table.name):
         yield _table_row(SYSTEM_DATABASES[0], table, "SYSTEM VIEW", context)
-    for schema, table in _tables(context):
+    mysql = [(table.schema, table) for table in server_tables() if table.schema != SCHEMA]
+    for schema, table in sorted([*mysql, *_tables(context)], key=lambda each: each[0].lower()):
         yield _table_row(schema, table, "BASE TABLE", context)
     for sequence in context.schema.catalog.sequences.values():
         yield _table_row(sequence.schema, Table(sequence.schema, sequence.name, ()), "SEQUENCE", context)
@@ -222,6 +223,13 @@ class SystemTable(NamedTuple):
     rows: Callable[[StatementContext], Iterator[Cells]]
 
 
+def _root(table: Table) -> Row:
+    """Return the only row of mysql.user, which has all privileges."""
+    known = {"Host": "%", "User": "root", "authentication_string": "", "plugin": "mysql_native_password"}
+    known |= {"Account_locked": "N", "Password_expired": "N", "Max_user_connections": "0"}
+    return [known.get(column.name, "Y" if column.name.lower().endswith("_priv") else None) for column in table.columns]
+
+
 PERFORMANCE_SCHEMA = "performance_schema"
 
 
@@ -232,6 +240,9 @@ def system_table(schema: str, name: str, context: StatementContext) -> SystemTab
         table = replace(system_definitions()["session_variables"], schema=PERFORMANCE_SCHEMA, name=name.lower())
         is_global = table.name == "global_variables"
         return SystemTable(table, lambda context: map(cells_of_row, _variables(context, is_global)))
+    if (schema.lower(), name.lower()) == ("mysql", "user"):
+        table = next(table for table in server_tables() if table.schema == "mysql")
+        return SystemTable(table, lambda context: map(cells_of_row, [_root(table)]))
     if schema.lower() != SCHEMA:
         return None
     known = system_definitions().get(name.lower())

@@ -68,7 +68,19 @@ def parse_show(cursor: Cursor) -> syntax.SessionStatement:
     for kind in OF_A_DATABASE:
         if cursor.accept(kind):
             return _with_filter(cursor, Show(kind, full=full, database=_parse_database(cursor)))
+    if cursor.accept("TABLE"):
+        return _parse_regions(cursor)
     return _skip(cursor)
+
+
+def _parse_regions(cursor: Cursor) -> syntax.IgnoredStatement:
+    """Parse the rest of SHOW TABLE … REGIONS, which has no LIKE."""
+    while not cursor.at_end():
+        if cursor.accept("REGIONS") and cursor.word() not in ("", "WHERE"):
+            cursor.unexpected("WHERE")
+        if not cursor.at_end():
+            cursor.literal()
+    return syntax.IgnoredStatement("SHOW TABLE REGIONS")
 
 
 def parse_describe(cursor: Cursor) -> Show | None:

@@ -23,13 +23,20 @@ TYPE_NAMES = {"v": "varchar", "b": "bigint", "i": "int", "dt": "datetime"}
 
 
 @cache
-def system_definitions() -> Mapping[str, Table]:
-    """Return the tables by their names in lower case."""
+def server_tables() -> Sequence[Table]:
+    """Return the tables of all databases of the server."""
     columns: dict[str, list[Column]] = {}
     with resources.files(__package__).joinpath("columns.tsv").open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines, delimiter="\t"):
             columns.setdefault(row["table"], []).append(_column(row["column"], row["type"]))
-    return {name.lower(): Table(SCHEMA, name, tuple(each)) for name, each in columns.items()}
+    named = [(name.rpartition("."), tuple(each)) for name, each in columns.items()]
+    return [Table(schema or SCHEMA, name, each) for (schema, _, name), each in named]
+
+
+@cache
+def system_definitions() -> Mapping[str, Table]:
+    """Return the tables of information_schema by their names in lower case."""
+    return {table.name.lower(): table for table in server_tables() if table.schema == SCHEMA}
 
 
 def searched(table: Table) -> Table:

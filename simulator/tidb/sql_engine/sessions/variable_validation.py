@@ -136,6 +136,15 @@ def _default_collation(name: str, value: str) -> str:
     return value.lower()
 
 
+def _mpp(shown: str, options: str, words: tuple[str, ...]) -> Callable[[str, str], str]:
+    def validate(name: str, value: str) -> str:
+        if value.upper() not in words:
+            raise sql_error_with_text(1105, f"incorrect value: {shown.format(value)}. {name} options: {options}")
+        return value
+
+    return validate
+
+
 VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
     {
         "tx_isolation": _isolation,
@@ -148,6 +157,12 @@ VALIDATORS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
         **{f"character_set_{each}": _charset for each in ("client", "results", "connection", "database", "server")},
         **{f"collation_{each}": _collation for each in ("connection", "database", "server")},
         "default_collation_for_utf8mb4": _default_collation,
+        "mpp_version": _mpp("{}", "-1 (unspecified), 0, 1, 2", ("-1", "0", "1", "2", "UNSPECIFIED")),
+        "mpp_exchange_compression_mode": _mpp(
+            "`{}`",
+            "NONE, FAST, HIGH_COMPRESSION, UNSPECIFIED",
+            ("NONE", "FAST", "HIGH_COMPRESSION", "UNSPECIFIED"),
+        ),
     }
 )
 """Variables with a rule of their own."""
