@@ -44,6 +44,8 @@ class Context:
         self.warnings: list[str] = []
         """As SHOW WARNINGS prints them: `1292 Truncated incorrect …`."""
         strict = writing and not ignore and any(mode in sql_mode for mode in STRICT)
+        self.zero_parts = not strict or "NO_ZERO_IN_DATE" not in sql_mode or "NO_ZERO_DATE" not in sql_mode
+        """Whether a text with a part of 0 is a date without a problem."""
         divided = not writing or "ERROR_FOR_DIVISION_BY_ZERO" in sql_mode
         self._errors = {ALWAYS, *((TRUNCATED, *((DIVIDED,) if divided else ())) if strict else ())}
         self._silent = () if divided else (DIVIDED,)

@@ -111,6 +111,8 @@ def _change_case(fold: Callable[[str], str]) -> Callable[[Expression], Expressio
 
 def _joined(name: str, glue: Expression | None, values: Sequence[Expression]) -> Expression:
     """Return CONCAT, or CONCAT_WS with a separator, which skips NULL."""
+    if all(value.kind == "null" for value in values):
+        return null()
     each = unify_texts(values if glue is None else (glue, *values))
     parts, is_binary = [as_text(value) for value in each], each[0].is_binary
     first = 0 if glue is None else 1
@@ -207,7 +209,7 @@ def _pad(name: str, join: Callable[[str, str], str]) -> Callable[[Expression, Ex
         most = 1 if value.is_binary else MAX_BYTES_OF_CHARACTER
 
         def filled(context: Context, text: str, wanted: int, more: str) -> str | None:
-            if not fits(context, name, wanted * most) or wanted < 0:
+            if not fits(context, name, wanted * most % 2**64) or wanted < 0:
                 return None
             lacking = wanted - len(text)
             if lacking <= 0:

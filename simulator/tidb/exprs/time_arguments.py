@@ -26,7 +26,8 @@ def moment_argument(value: Expression, zeros: str | None = None) -> Evaluate:
         return call(time_conversions.moment_of_number, number_text(value))
 
     def parse(context: Context, text: str) -> str:
-        return time_conversions.moment_of_text(text, context.zone, context.zeros if zeros is None else zeros)
+        allowed = ("z" if "z" in context.zeros else "") + ("p" if context.zero_parts else "")
+        return time_conversions.moment_of_text(text, context.zone, allowed if zeros is None else zeros)
 
     return call_in_context(parse, as_text(value))
 

@@ -10,7 +10,7 @@ from simulator.tidb.functions.problems import incorrect_string
 PART = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
-def inet_aton(text: str) -> int:
+def inet_aton(text: str) -> int | None:
     parts = text.split(".")
     if (
         not text
@@ -18,7 +18,7 @@ def inet_aton(text: str) -> int:
         or len(parts) > 4
         or not all(not part or part.isascii() and part.isdigit() and int(part) <= 255 for part in parts)
     ):
-        raise incorrect_string(text, "inet_aton")
+        return None
     numbers = [int(part or 0) for part in parts]
     if len(numbers) > 1:
         numbers[-1:-1] = [0] * (4 - len(numbers))
@@ -43,11 +43,9 @@ def _parse_ipv6(text: str) -> bytes | None:
         return None
 
 
-def inet6_aton(text: str) -> str:
+def inet6_aton(text: str) -> str | None:
     result = _parse_ipv4(text) or (_parse_ipv6(text) if ":" in text else None)
-    if result is None:
-        raise incorrect_string(text, "inet_aton6")
-    return result.decode("latin-1")
+    return None if result is None else result.decode("latin-1")
 
 
 def inet6_ntoa(text: str) -> str | None:
@@ -116,7 +114,7 @@ def uuid_to_bin(text: str | None, swapped: int | None = None) -> str | None:
         return None
     digits = _uuid(text)
     if digits is None:
-        raise incorrect_string(text, "uuid_to_bin", "E")
+        raise incorrect_string(text, "uuid_to_bin")
     data = bytes.fromhex(digits)
     if swapped:
         data = data[6:8] + data[4:6] + data[:4] + data[8:]
@@ -128,7 +126,7 @@ def bin_to_uuid(text: str | None, swapped: int | None = None) -> str | None:
         return None
     data = text.encode("latin-1")
     if len(data) != 16:
-        raise incorrect_string(text, "bin_to_uuid", "E")
+        raise incorrect_string(text, "bin_to_uuid")
     if swapped:
         data = data[4:8] + data[2:4] + data[:2] + data[8:]
     digits = data.hex()

@@ -173,7 +173,7 @@ def json_contains_path(document: str | None, which: str | None, *paths: str | No
 
 def _is_every(which: str) -> bool:
     if which.lower() not in ("one", "all"):
-        raise FunctionProblem(3154, "The second argument can only be either 'one' or 'all'.")
+        raise FunctionProblem(3150, "The second argument can only be either 'one' or 'all'.")
     return which.lower() == "all"
 
 

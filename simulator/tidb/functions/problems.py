@@ -30,8 +30,8 @@ def incorrect_value(shown: str, value: Any = None) -> FunctionProblem:
     return FunctionProblem(1292, f"Incorrect datetime value: '{shown}'", "T", value)
 
 
-def incorrect_string(text: str, function: str, kind: str = "T") -> FunctionProblem:
-    return FunctionProblem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
+def incorrect_string(text: str, function: str) -> FunctionProblem:
+    return FunctionProblem(1411, f"Incorrect string value: '{text}' for function {function}")
 
 
 def truncated_value(type: str, shown: str, value: Any = None, kind: str = "T") -> FunctionProblem:

@@ -12,6 +12,18 @@ import re2
 
 from simulator.tidb.functions.problems import regexp_error
 
+WORDS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+"""Go's texts for RE2's errors (RE2: re2/regexp.cc)."""
+
 BINARY_COLLATION = "Not support binary collation so far"
 
 
@@ -23,7 +35,8 @@ def _compiled(pattern: str, flags: str) -> Any:
         return re2.compile(f"(?{flags}){pattern}" if flags else pattern, options)
     except re2.error as error:
         message = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
-        raise regexp_error(f"error parsing regexp: {message}: `{pattern}`") from None
+        what, _, where = message.partition(": ")
+        raise regexp_error(f"error parsing regexp: {WORDS.get(what, what)}: `{where}`") from None
 
 
 def _pattern(pattern: str, match_type: str, ignore_case: bool) -> Any:

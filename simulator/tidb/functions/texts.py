@@ -256,7 +256,7 @@ def password(text: str | None) -> str:
         return ""
     twice = hashlib.sha1(hashlib.sha1(text.encode()).digest()).hexdigest()
     raise FunctionProblem(
-        1681, "Function PASSWORD() is deprecated and will be removed in a future release.", "W", f"*{twice.upper()}"
+        1681, "PASSWORD is deprecated and will be removed in a future release.", "W", f"*{twice.upper()}"
     )
 
 

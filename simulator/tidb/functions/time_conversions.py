@@ -57,8 +57,25 @@ def to_utc(moment: CalendarMoment, zone: str) -> CalendarMoment | None:
         return None
     if not 1 <= moment.year <= 9998:
         return moment
-    shift = _python_datetime(moment, zone_info).utcoffset() or timedelta()
-    return calendar.add_micros(moment, -round(shift.total_seconds()) * 1_000_000)
+    local = _python_datetime(moment, zone_info)
+    before, after = _offset(local), _offset(local.replace(fold=1))
+    universal = calendar.add_micros(moment, -before)
+    return universal if before >= after else _gap_end(local, before, after)
+
+
+def _offset(local: datetime) -> int:
+    """Return the microseconds from UTC to local time."""
+    return round((local.utcoffset() or timedelta()).total_seconds()) * calendar.SECOND
+
+
+def _gap_end(local: datetime, before: int, after: int) -> CalendarMoment:
+    """Return when clocks skipped a local time, in UTC (tidb pkg/types/core_time.go, AdjustedGoTime)."""
+    early, late = (local.replace(tzinfo=UTC) - timedelta(microseconds=shift) for shift in (after, before))
+    while late - early > timedelta(seconds=1):
+        middle = early + (late - early) // 2
+        early, late = (middle, late) if _offset(middle.astimezone(local.tzinfo)) == before else (early, middle)
+    clock = (late.hour * 3600 + late.minute * 60 + late.second) * calendar.SECOND
+    return CalendarMoment(late.year, late.month, late.day, clock)
 
 
 def _python_datetime(moment: CalendarMoment, zone: timezone | ZoneInfo) -> datetime:

@@ -27,11 +27,9 @@ to_days = _date_function(calendar.days)
 to_seconds = _date_function(lambda moment: calendar.days(moment) * 86400 + moment.micros // calendar.SECOND)
 
 
-def monthname(kind: str, text: str) -> str:
+def monthname(kind: str, text: str) -> str | None:
     moment = calendar.parse_moment(text)
-    if not moment.month:
-        raise calendar.incorrect_moment(moment, kind)
-    return calendar.MONTHS[moment.month - 1]
+    return calendar.MONTHS[moment.month - 1] if moment.month else None
 
 
 def time_of_text(text: str) -> int:
