@@ -19,12 +19,12 @@ from simulator.consumer.decode import DdlEvent, Event, RowEvent, Watermark, deco
 from simulator.consumer.records import read_records
 from simulator.errors import EncodeError
 from simulator.run.plan.step import PlanContext, starting
-from simulator.run.plan.upstream_rows import with_rows
+from simulator.run.plan.upstream_rows import read_rows
 from simulator.run.steps.snapshot import SnapshotStep
 from simulator.run.steps.sql import execute_statement
 from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import changefeed_rules
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.syntax.definitions import TableName
 
 if TYPE_CHECKING:
@@ -315,8 +315,8 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
     ):
         position, *_ = execute_statement(text, position, context)
     assert isinstance(position.state, Upstream)
-    upstream, left = with_rows(position, position.state, TableName("test", "lower"))
-    assert upstream.rows["shop", "item"].cells.num_rows == 2
+    left = read_rows(position, position.state, TableName("test", "lower"))
+    assert len(position.state.rows(position.catalog.tables["shop", "item"])) == 2
     assert left is not None and not left.tables
 
 

@@ -20,19 +20,13 @@ from simulator.columns import row_image
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, TableChanges
+from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.execute import execute, new_upstream
-from simulator.tidb.sql_engine.storage.state import (
-    CommittedTransaction,
-    FailedStatement,
-    StoredRows,
-    TableChanges,
-    Upstream,
-)
 
 DEFAULT = Path(__file__).parent.parent / "stories"
 START_MS = 1_700_000_000_000
@@ -171,18 +165,16 @@ def happened(story: Path) -> Log:
     log, upstream = Log(), new_upstream(V8_5)
     for number, part in enumerate(split_script(story.read_bytes().decode("utf-8"))):
         try:
-            statement = parse_sql(part.text, upstream.session.sql_mode)
+            statement = parse_sql(part.text, upstream.settings.sql_mode)
             assert statement is not None, part.text
-            outcome = execute(statement, part.text, upstream, START_MS + number)
+            upstream, outcome = upstream.execute(statement, part.text, START_MS + number)
             if isinstance(outcome, FailedStatement):
-                upstream = outcome.upstream
                 raise outcome.error
         except (SqlError, DdlError) as error:
             if part.fails is None:
                 raise AssertionError(f"{story.name}:{part.line}: {error}: {part.text[:400]}") from error
             log.failed[number] = error_number(error)
             continue
-        upstream = outcome.upstream
         for event in outcome.events:
             if isinstance(event, CommittedTransaction):
                 made = _transaction(event, number)
@@ -192,7 +184,7 @@ def happened(story: Path) -> Log:
                 log.events.append(Ddl(number, event.text))
                 log.events += _schemas(event.before, event.after)
                 log.definitions += ((number, *each) for each in _definitions(event.before, event.after))
-    log.final = {name(table): _rows(upstream, place, table) for place, table in upstream.catalog.tables.items()}
+    log.final = {name(table): _rows(upstream, table) for table in upstream.catalog.tables.values()}
     return log
 
 
@@ -272,12 +264,12 @@ def _definitions(before: Catalog, after: Catalog) -> Iterator[tuple[str, Table |
             yield name(table), None
 
 
-def _rows(upstream: Upstream, place: tuple[str, str], table: Table) -> dict[tuple[Cell, ...], Cells]:
-    stored: StoredRows | None = upstream.rows.get(place)
-    if stored is None:
-        return {}
+def _rows(upstream: Upstream, table: Table) -> dict[tuple[Cell, ...], Cells]:
     columns, key = visible_columns(table), key_of(table)
-    rows = [_row(columns, cells) for cells in zip(*stored.cells.to_pydict().values(), strict=True)]
+    rows = [
+        _row(columns, cells)
+        for cells in zip(*(text.to_pylist() for text in upstream.rows(table).texts().values()), strict=True)
+    ]
     found = {_key(row, key): row for row in rows}
     assert len(found) == len(rows), f"two rows of one key in {name(table)}"
     return found

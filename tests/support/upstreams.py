@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5, Release
@@ -15,13 +15,13 @@ from simulator.tidb.ddl.definitions.from_sql import create_table
 from simulator.tidb.ddl.execute import execute as execute_ddl
 from simulator.tidb.ddl.lookups import lower_names
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session
+from simulator.tidb.engine.outcome import CommittedTransaction, FailedStatement, StatementOutcome
+from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.ddl import parse_ddl
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.errors import error_number
-from simulator.tidb.sql_engine.execute import execute, new_upstream
-from simulator.tidb.sql_engine.storage.state import CommittedTransaction, FailedStatement, StatementOutcome, Upstream
 from simulator.tidb.syntax import AlterTable, IntervalPartitionSpec
 from simulator.tidb.syntax.definitions import Statement
 
@@ -60,29 +60,41 @@ def cases(text: str) -> list[tuple[str, ...]]:
 def in_test(release: Release = V8_5) -> Upstream:
     """Return a new upstream whose session is in database `test`."""
     new = new_upstream(release)
-    return replace(new, session=replace(new.session, database="test"))
+    return new.with_settings(replace(new.settings, database="test"))
 
 
-def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> StatementOutcome:
+@dataclass(frozen=True)
+class Played(StatementOutcome):
+    """What a script did."""
+
+    upstream: Upstream = field(default_factory=in_test)
+
+
+@dataclass(frozen=True)
+class Refused(FailedStatement):
+    upstream: Upstream = field(default_factory=in_test)
+
+
+def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> Played:
     """Execute a script in database `test`. Return the state after it, all events and the last result."""
-    outcome = StatementOutcome(upstream or in_test())
+    outcome = Played(upstream=upstream or in_test())
     for part in split_script(text):
-        statement = parse_sql(part.text, outcome.upstream.session.sql_mode)
+        statement = parse_sql(part.text, outcome.upstream.settings.sql_mode)
         if statement is not None:
-            made = execute(statement, part.text, outcome.upstream, now_ms)
+            after, made = outcome.upstream.execute(statement, part.text, now_ms)
             if isinstance(made, FailedStatement):
                 raise made.error
-            outcome = replace(made, events=(*outcome.events, *made.events))
+            outcome = Played(**{**vars(made), "events": (*outcome.events, *made.events)}, upstream=after)
     return outcome
 
 
-def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> FailedStatement:
+def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> Refused:
     """Return the outcome of a statement that TiDB must refuse."""
-    statement = parse_sql(text, upstream.session.sql_mode)
+    statement = parse_sql(text, upstream.settings.sql_mode)
     assert statement is not None
-    found = execute(statement, text, upstream, now_ms)
+    after, found = upstream.execute(statement, text, now_ms)
     assert isinstance(found, FailedStatement), f"not refused: {text}"
-    return found
+    return Refused(found.error, found.events, after)
 
 
 def refused(text: str, upstream: Upstream | None = None) -> str:
@@ -103,11 +115,9 @@ def selected(text: str, upstream: Upstream | None = None) -> list[tuple[str | No
     """Return the rows of the last statement of a script."""
     result = played(text, upstream).result
     assert result is not None, text
-    columns = [
-        [None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column.to_pylist()]
-        for column in result.rows.columns
+    return [
+        tuple(None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in row) for row in result.rows
     ]
-    return list(zip(*columns, strict=True))
 
 
 def as_text(rows: Iterable[Iterable[str | None]]) -> str:
@@ -122,12 +132,10 @@ def shown(text: str, upstream: Upstream | None = None) -> str:
 
 def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[str | None, ...]]:
     """Return the rows of a table as TiDB text, in the order of TiKV."""
-    stored = upstream.rows.get(object_key(schema, name))
-    if stored is None:
-        return []
+    table = upstream.catalog.tables[object_key(schema, name)]
     columns = [
         [None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column]
-        for column in stored.cells.to_pydict().values()
+        for column in (texts.to_pylist() for texts in upstream.rows(table).texts().values())
     ]
     return list(zip(*columns, strict=True))
 

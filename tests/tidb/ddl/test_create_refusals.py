@@ -9,7 +9,7 @@ from support.upstreams import cases, in_test, played, refusal_number, refused, s
 
 from simulator import TiCDC
 from simulator.releases import find
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.engine.upstream import Upstream
 
 LONG = "x" * 65
 KAFKA = "kafka://127.0.0.1:9092/t?protocol=open-protocol&partition-num=1"

@@ -7,8 +7,8 @@ from support.upstreams import cases, in_test, played, refusal, refused, rows_in
 
 from simulator.errors import DdlError, SqlError
 from simulator.releases import find
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.sql_engine.storage.allocators import Allocator
-from simulator.tidb.sql_engine.storage.state import Upstream
 
 AUTO = "id INT AUTO_INCREMENT PRIMARY KEY, u INT UNIQUE"
 
@@ -51,8 +51,8 @@ def test_auto_increment_goes_on(statements: str, ids: str) -> None:
 
 def test_last_insert_id_is_the_first_generated_id() -> None:
     upstream = played(f"CREATE TABLE t ({AUTO}); INSERT INTO t (u) VALUES (1), (2)").upstream
-    assert upstream.session.last_insert_id == 1
-    assert played("INSERT INTO t VALUES (9, 9)", upstream).upstream.session.last_insert_id == 1
+    assert upstream.settings.last_insert_id == 1
+    assert played("INSERT INTO t VALUES (9, 9)", upstream).upstream.settings.last_insert_id == 1
 
 
 ENDS = cases("""
@@ -127,13 +127,15 @@ def test_a_row_that_moves_to_another_partition_has_a_new_row_id() -> None:
         "CREATE TABLE t (a INT, b INT) PARTITION BY HASH (a) PARTITIONS 2; INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)"
     )
     upstream = played(f"{table}; UPDATE t SET a = a + 1 WHERE b < 3").upstream
-    assert upstream.rows["test", "t"].row_ids.to_pylist() == [5, 3, 4]
+    assert upstream.rows(upstream.catalog.tables["test", "t"]).row_ids.to_pylist() == [5, 3, 4]
 
 
 @pytest.mark.parametrize(("release", "expected"), [("v7.5.7", 30001), ("v8.0.0", 2)])
 def test_up_to_7_5_a_renamed_table_loses_its_cached_ids(release: str, expected: int) -> None:
     script = "CREATE TABLE o (a INT); INSERT INTO o VALUES (1); RENAME TABLE o TO t; INSERT INTO t VALUES (2)"
-    assert played(script, in_test(find(release))).upstream.rows["test", "t"].row_ids.to_pylist() == [1, expected]
+    assert played(script, in_test(find(release))).upstream.rows(
+        upstream.catalog.tables["test", "t"]
+    ).row_ids.to_pylist() == [1, expected]
 
 
 def test_an_allocator_loses_its_cache_if_more_ids_are_requested() -> None:

@@ -9,7 +9,7 @@ import pytest
 from support.upstreams import as_text, cases, changes, played, refusal_number, refused, rows_in
 
 from simulator.releases import find
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.engine.upstream import Upstream
 
 ON = "SET GLOBAL tidb_enable_check_constraint = ON"
 MADE = "CREATE TABLE t (a INT PRIMARY KEY CHECK (a > 0), b INT, CONSTRAINT small CHECK (b < a), CHECK (b <> 7))"

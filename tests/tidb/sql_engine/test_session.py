@@ -13,7 +13,7 @@ from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 
 
 def session_after(script: str) -> SqlSession:
-    return played(script).upstream.session
+    return played(script).upstream.settings
 
 
 def test_sql_mode_is_a_list_whose_short_names_stand_for_several() -> None:
@@ -79,11 +79,11 @@ def test_a_time_zone_is_a_name_or_an_offset(zone: str, kept: str) -> None:
 def test_set_default_restores_the_default() -> None:
     """For variables with and without an effect on rows."""
     changed = played("SET sql_mode = '', timestamp = 1700000000.5, tidb_mem_quota_query = 1").upstream
-    session = changed.session
+    session = changed.settings
     assert (frozenset(), 1700000000.5) == (session.sql_mode, session.timestamp)
     assert {"sql_mode": "", "tidb_mem_quota_query": "1"} == session.settings
     again = played("SET sql_mode = DEFAULT, timestamp = DEFAULT, tidb_mem_quota_query = DEFAULT", changed).upstream
-    assert again.session == in_test().session
+    assert again.settings == in_test().settings
 
 
 def test_set_global_does_not_affect_the_current_session() -> None:

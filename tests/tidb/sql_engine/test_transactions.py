@@ -13,11 +13,12 @@ from simulator import TiCDC
 from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.releases import V8_5
 from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, StatementOutcome
+from simulator.tidb.engine.upstream import Upstream
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.execute import ROW_STATEMENTS, execute, new_upstream
 from simulator.tidb.sql_engine.storage import rows, sorted_blocks
-from simulator.tidb.sql_engine.storage.state import CommittedTransaction, CompletedDdl, StatementOutcome, Upstream
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.load_data import LoadData
@@ -96,7 +97,7 @@ def test_a_refused_statement_leaves_its_transaction_as_it_was() -> None:
 
 def test_refused_ddl_commits_the_open_transaction() -> None:
     found = refusal("CREATE TABLE t (a INT)", played("BEGIN; DELETE FROM t WHERE a = 1", TWO).upstream)
-    assert [type(event) for event in found.events] == [CommittedTransaction] and found.upstream.transaction is None
+    assert [type(event) for event in found.events] == [CommittedTransaction] and found.upstream.writes is None
     assert shown("ROLLBACK; SELECT a FROM t", found.upstream) == "2"
 
 
@@ -126,13 +127,17 @@ def test_an_error_has_mysqls_number(script: str, number: str) -> None:
 def test_user_variables_keep_values_for_later_statements() -> None:
     """Headers of dumps rely on this."""
     outcome = played("SET @old = @@sql_mode, sql_mode = ''; SET @N = 2 + 3; SET sql_mode = @old; SELECT @n")
-    assert outcome.upstream.session.sql_mode == in_test().session.sql_mode
+    assert outcome.upstream.settings.sql_mode == in_test().settings.sql_mode
     assert shown("SELECT @n", outcome.upstream) == "5"
 
 
 def test_a_new_tidb_has_the_database_test_and_nothing_else() -> None:
     upstream = new_upstream(V8_5)
-    assert (["test"], "", {}) == ([*upstream.catalog.databases], upstream.session.database, {**upstream.catalog.tables})
+    assert (["test"], "", {}) == (
+        [*upstream.catalog.databases],
+        upstream.settings.database,
+        {**upstream.catalog.tables},
+    )
 
 
 def test_every_statement_has_an_executor() -> None:

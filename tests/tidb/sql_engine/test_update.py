@@ -109,7 +109,7 @@ def test_update_ignore_leaves_rows_that_do_not_fit() -> None:
 def test_rows_are_in_the_order_of_their_new_keys() -> None:
     upstream = played("UPDATE t SET id = 9 WHERE id = 1", ITEMS).upstream
     assert [row[0] for row in rows_in(upstream, "t")] == ["2", "3", "9"]
-    assert upstream.rows["test", "t"].row_ids.to_pylist() == [2, 3, 9]
+    assert upstream.rows(upstream.catalog.tables["test", "t"]).row_ids.to_pylist() == [2, 3, 9]
 
 
 def test_affected_rows_are_those_that_changed() -> None:
