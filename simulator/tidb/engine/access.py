@@ -59,7 +59,8 @@ class Access(NamedTuple):
     decided: Sequence[syntax.Node]
     """The conditions that are true for all rows of the path."""
 
-    by_key: bool = True
+    is_point: bool = True
+    """Whether it looks up whole keys."""
 
 
 def find_access(
@@ -163,7 +164,7 @@ def _by_range(stored: StoredTable, ordinals: Sequence[int], comparisons: Sequenc
             return iter(())
         return scanned(stored, ordinals, context, least, most)
 
-    return Access(path, decided)
+    return Access(path, decided, False)
 
 
 def scanned(
@@ -264,7 +265,7 @@ def _by_common_handle(
         for prefix in _encoded(parts, row, context):
             yield from scanned(stored, ordinals, context, prefix, _successor(prefix))
 
-    return Access(prefixed, ())
+    return Access(prefixed, (), False)
 
 
 def _successor(prefix: bytes) -> bytes:

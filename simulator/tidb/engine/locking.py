@@ -59,15 +59,12 @@ class waiting:
 
 
 def find_locking(clause: str, relation: Relation, scope: QueryScope) -> Locking | None:
-    """Return what a lock clause locks; None for nothing. Raises SqlError."""
+    """Return what a lock clause locks; None for nothing. Raises SqlError 3568."""
     match = CLAUSE.fullmatch(clause)
     assert match is not None, clause
     kind, tables, option, seconds = match.groups()
     bases = relation.bases if tables is None else _named_bases(tables, relation, scope)
-    if kind == "SHARE":
-        refuse_noop("LOCK IN SHARE MODE", scope.context)
-        return None
-    if option == "SKIP LOCKED":
+    if kind == "SHARE" or option == "SKIP LOCKED":
         return None
     return Locking(bases, 0 if option == "NOWAIT" else None if seconds is None else float(seconds))
 

@@ -156,6 +156,9 @@ class Select:
         where = self._scope.within("where clause")
         rest = source.restrict(conjuncts(tree.where), where)
         self._filter([compile_condition(node, where) for node in rest])
+        if tree.lock.startswith("FOR SHARE") and not (isinstance(source, TableRelation) and source.is_point):
+            # A look-up by key is planned without this check (tidb pkg/planner/core/point_get_plan.go).
+            refuse_noop("LOCK IN SHARE MODE", outer.context)
         self._items = expand_items(tree.items, source.fields)
         self._width = source.width
         nodes = [item.node for item in self._items if item.node is not None]

@@ -29,9 +29,9 @@ from simulator.tidb.exprs.comparisons import comparison, comparison_operands, of
 from simulator.tidb.exprs.compile import compile_expression
 from simulator.tidb.exprs.conversions import as_boolean
 from simulator.tidb.exprs.expression import MOMENT_KINDS, Evaluate, Expression, Row
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import visible_columns
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
-from simulator.tidb.storage.tables import Cells, StoredTable
+from simulator.tidb.storage.tables import StoredTable
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext
@@ -257,14 +257,6 @@ def lookup(relation: Relation, pairs: Sequence[tuple[Evaluate, Evaluate]]) -> Lo
     return path
 
 
-def relation_of_rows(
-    table: Table, alias: str, schema: str, rows: Callable[[StatementContext], Iterable[Cells]]
-) -> Relation:
-    """Return rows in memory, of the cells of a table's columns, as a relation."""
-    fields, width = table_fields(table, alias, schema), len(visible_columns(table)) + 1
-    return Filtered(fields, width, lambda context: ([*cells, (0, 0)] for cells in rows(context)))
-
-
 class TableRelation(Filtered):
     """The rows of a base table."""
 
@@ -278,7 +270,7 @@ class TableRelation(Filtered):
         """Whether the statement locks keys that it looks up, found or not."""
         self._tests: Sequence[Evaluate] | None = ()
         """The conditions of rows; None if the table has an access by them."""
-        self._descending = False
+        self._descending = self.is_point = False
 
     def _scan(self, context: StatementContext) -> Iterator[Values]:
         return checked(scanned(self.stored, self.ordinals, context, descending=self._descending), context)
@@ -298,7 +290,7 @@ class TableRelation(Filtered):
         comparisons = [each for node in conditions if (each := comparison_of(node, own, own)) is not None]
         access = find_access(self.stored, self.ordinals, comparisons, self.locks) if comparisons else None
         if access is not None:
-            path = access.path
+            path, self.is_point = access.path, access.is_point
             self.rows, self._tests = lambda context: path((), context), None
             self.depends = compilation.reach < own.depth
             conditions = [node for node in conditions if not any(node is each for each in access.decided)]

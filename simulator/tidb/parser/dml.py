@@ -178,9 +178,9 @@ def _parse_sources(cursor: Cursor, verb: str) -> syntax.Source:
 def _parse_row_selection(
     cursor: Cursor, source: syntax.Source
 ) -> tuple[syntax.Node | None, tuple[syntax.OrderItem, ...], syntax.Limit | None]:
-    """Parse WHERE, then ORDER BY and LIMIT without an offset if the statement changes one table."""
+    """Parse WHERE, then ORDER BY and LIMIT without an offset, which several tables without a condition do not have."""
     where = cursor.grammar.expression(cursor) if cursor.accept("WHERE") else None
-    if not isinstance(source, syntax.TableSource):
+    if isinstance(source, syntax.Join) and source.on is None and not source.using and not source.natural:
         return where, (), None
     order = parse_order(cursor)
     limit = parse_limit(cursor)

@@ -194,6 +194,8 @@ def _column_name(node: syntax.Node, text: str) -> str:
         return node.text.lstrip()
     if isinstance(node, syntax.Literal) and node.kind in ("boolean", "null"):
         return node.text.upper()
+    if isinstance(node, syntax.Call) and node.name == "NAME_CONST" and isinstance(node.arguments[0], syntax.Literal):
+        return node.arguments[0].text
     return text.strip("+() \t\n\r") if isinstance(node, syntax.Literal) else text
 
 
