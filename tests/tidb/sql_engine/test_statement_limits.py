@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.upstreams import cases, played, refused, rows_in
 
-from simulator.tidb.expressions.sql import evaluate
+from simulator.tidb.engine import context
 
 TABLE = played(
     "CREATE TABLE t (id INT PRIMARY KEY, b LONGTEXT); INSERT INTO t VALUES (1, REPEAT('a', 4000000))"
@@ -42,7 +42,7 @@ def test_a_row_above_txn_entry_size_limit_is_refused() -> None:
 
 
 def test_rows_above_tidb_mem_quota_query_end_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "MEMORY", 1 << 20)
+    monkeypatch.setattr(context, "MEMORY", 1 << 20)
     numbers = ", ".join(f"({number})" for number in range(400))
     error = refused(
         f"""CREATE TABLE n (id INT PRIMARY KEY); INSERT INTO n VALUES {numbers};

@@ -7,18 +7,29 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.upstreams import as_text, cases, changes, in_test, played, refusal, refusal_number, refused, rows_in, shown
+from support.upstreams import (
+    Played,
+    as_text,
+    cases,
+    changes,
+    in_test,
+    played,
+    refusal,
+    refusal_number,
+    refused,
+    rows_in,
+    shown,
+)
 
 from simulator import TiCDC
 from simulator.consumer.decode import DdlEvent, RowEvent
 from simulator.releases import V8_5
 from simulator.tidb.ddl.execute import STATEMENTS
 from simulator.tidb.engine.outcome import CommittedTransaction, CompletedDdl, StatementOutcome
-from simulator.tidb.engine.upstream import Upstream
+from simulator.tidb.engine.session import ROW_STATEMENTS
+from simulator.tidb.engine.upstream import Upstream, new_upstream
 from simulator.tidb.parser.script import split_script
 from simulator.tidb.parser.sql import parse_sql
-from simulator.tidb.sql_engine.execute import ROW_STATEMENTS, execute, new_upstream
-from simulator.tidb.sql_engine.storage import rows, sorted_blocks
 from simulator.tidb.syntax.definitions import Statement
 from simulator.tidb.syntax.dml import RowStatement
 from simulator.tidb.syntax.load_data import LoadData
@@ -53,13 +64,13 @@ COMMITTED = cases("""
 """)
 
 
-def told(outcome: StatementOutcome) -> Iterator[str]:
+def told(outcome: Played) -> Iterator[str]:
     """The changes of each transaction, and the texts of DDL."""
     for event in outcome.events:
         if isinstance(event, CompletedDdl):
             yield event.text
         else:
-            yield ", ".join(changes(StatementOutcome(outcome.upstream, (event,)))[0])
+            yield ", ".join(changes(StatementOutcome((event,)))[0])
 
 
 @pytest.mark.parametrize(("script", "events"), COMMITTED)
@@ -150,9 +161,8 @@ def test_every_statement_has_an_executor() -> None:
         statement = parse_sql(part.text)
         assert statement is not None
         kinds.add(type(statement))
-        outcome = execute(statement, part.text, upstream, 0)
+        upstream, outcome = upstream.execute(statement, part.text, 0)
         assert isinstance(outcome, StatementOutcome), outcome
-        upstream = outcome.upstream
     by_a_client = {LoadData}  # who sends the file
     assert kinds == set(SessionStatement.__subclasses__()) - by_a_client
 
@@ -196,34 +206,28 @@ def test_rows_of_statements_are_those_of_single_rows_and_events_lead_to_them(
     before: list[tuple[str, list[Row]]], within: list[tuple[str, list[Row]]]
 ) -> None:
     """Rows lie in the order of their keys, and are found by either key; a rollback leaves no trace."""
-    with pytest.MonkeyPatch.context() as patch:  # blocks so small that a few rows fill several
-        patch.setattr(sorted_blocks, "BLOCK_ROWS", 4)
-        patch.setattr(sorted_blocks, "FEW", 16)
-        patch.setattr(rows, "FEW", 16)
-        start = after([text for verb, written in before for text in statements(verb, written, alone=False)], KEYED)
-        begun = played("BEGIN", start).upstream
-        together = separate = begun
-        for verb, written in within:
-            together = after(statements(verb, written, alone=False), together)
-            separate = after(statements(verb, written, alone=verb != "UPDATE"), separate)
-
-        assert rows_in(together, "k") == rows_in(separate, "k")
-        assert [*held(together)] == sorted(held(together), key=int)
-        committed = played("COMMIT", together)
-        assert changes(committed) == changes(played("COMMIT", separate))
-        found = held(start)  # changed as the events say
-        for change in sum(changes(committed), []):
-            row = change.rpartition(" ")[2]
-            found.pop(row.partition(",")[0], None)
-            if not change.startswith("-"):
-                found[row.partition(",")[0]] = row
-        assert found == held(committed.upstream)
-        assert held(played("ROLLBACK", together).upstream) == held(start)
-        for id, row in [*found.items()][:3]:
-            unique = row.split(",")[1]
-            assert shown(f"SELECT * FROM k WHERE id = {id}", committed.upstream) == row
-            if unique != "NULL":
-                assert shown(f"SELECT * FROM k WHERE u = {unique}", committed.upstream) == row
+    start = after([text for verb, written in before for text in statements(verb, written, alone=False)], KEYED)
+    together, separate = played("BEGIN", start).upstream, played("BEGIN", start).upstream
+    for verb, written in within:
+        together = after(statements(verb, written, alone=False), together)
+        separate = after(statements(verb, written, alone=verb != "UPDATE"), separate)
+    assert rows_in(together, "k") == rows_in(separate, "k")
+    assert [*held(together)] == sorted(held(together), key=int)
+    assert held(played("ROLLBACK", together.copy()).upstream) == held(start)
+    committed = played("COMMIT", together)
+    assert changes(committed) == changes(played("COMMIT", separate))
+    found = held(start)  # changed as the events say
+    for change in sum(changes(committed), []):
+        row = change.rpartition(" ")[2]
+        found.pop(row.partition(",")[0], None)
+        if not change.startswith("-"):
+            found[row.partition(",")[0]] = row
+    assert found == held(committed.upstream)
+    for id, row in [*found.items()][:3]:
+        unique = row.split(",")[1]
+        assert shown(f"SELECT * FROM k WHERE id = {id}", committed.upstream) == row
+        if unique != "NULL":
+            assert shown(f"SELECT * FROM k WHERE u = {unique}", committed.upstream) == row
 
 
 TEMPORARY = "CREATE GLOBAL TEMPORARY TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT) ON COMMIT DELETE ROWS"
