@@ -10,7 +10,7 @@ import pyarrow as pa
 from simulator.releases import Release
 from simulator.tidb.engine.outcome import CommittedTransaction, TableChanges
 from simulator.tidb.model.table import Table
-from simulator.tidb.storage.row_keys import handle_bytes, row_id
+from simulator.tidb.storage.row_keys import handle_writer, row_id
 from simulator.tidb.storage.tables import RowReader, StoredTable, image_of, layout_of
 from simulator.tidb.storage.transactions import Change, Transaction
 
@@ -40,7 +40,7 @@ def committed_transaction(transaction: Transaction, release: Release) -> Committ
 def table_changes(stored: StoredTable, changes: Sequence[Change], release: Release) -> TableChanges:
     """Return changes of a table as a changefeed sees them."""
     table = stored.table
-    layout, reader = layout_of(table), RowReader(table)
+    layout, reader, write = layout_of(table), RowReader(table), handle_writer(table)
     before = [
         None if row is None else row.image if row.layout == layout else image_of(reader.cells(row))
         for row in (change.before for change in changes)
@@ -49,7 +49,7 @@ def table_changes(stored: StoredTable, changes: Sequence[Change], release: Relea
     return TableChanges(
         table,
         pa.array([change.ordinal for change in changes], pa.int32()),
-        pa.array([handle_bytes(table, change.handle) for change in changes], pa.binary()),
+        pa.array([write(change.handle) for change in changes], pa.binary()),
         pa.array([row_id(change.handle) for change in changes], pa.int64()),
         pa.array(before, pa.binary()),
         pa.array([change.after for change in changes], pa.binary()),

@@ -79,10 +79,7 @@ class RowWriter:
         Raises SqlError 1526 if no partition takes it, 1748 if none of the `allowed` ones does, 8025 if it is too large, and
         3903, 3752, 3907 for an array that a multi-valued index does not take.
         """
-        size = 0
-        for cell in cells:
-            if cell is not None:
-                size += len(cell)
+        size = sum(map(len, filter(None, cells)))
         if size > ENTRY_SIZE_LIMIT:
             raise sql_error(8025, ENTRY_SIZE_LIMIT, size)
         self.context.hold(size)
@@ -103,8 +100,7 @@ class RowWriter:
     def _owner(self, row: KeyedRow, place: int) -> Location | None:
         """Return the row that has a key of another row, by its place; None for none."""
         if place == HANDLE:
-            location = row.ordinal, row.handle
-            return None if self.cells(location) is None else location
+            return (row.ordinal, row.handle) if self.transaction.has(self.stored, row.ordinal, row.handle) else None
         return self.transaction.owner_of(self.stored, row.ordinal, *row.entries[place])
 
     def owners(self, row: KeyedRow) -> Iterator[tuple[int, Location]]:
@@ -149,8 +145,9 @@ class RowWriter:
             row = row._replace(handle=self._next_row_id())
         self._check(row.cells)
         self.lock(row)
-        if not is_new:
-            for place, owner in self.owners(row if self._handle_of is not None else row._replace(handle=None)):
+        for place in () if is_new else range(HANDLE if self._handle_of is not None else 0, len(row.entries)):
+            owner = self._owner(row, place)
+            if owner is not None:
                 self._refuse(row, place, owner)
         self._put(row, row.cells, added=row.entries)
         self._note(None, row.cells)
@@ -221,7 +218,9 @@ class RowWriter:
         removed: Sequence[tuple[RowKey, bytes]] = (),
         added: Sequence[tuple[RowKey, bytes]] = (),
     ) -> None:
-        keys = [(key, value, None) for key, value in removed] + [(key, None, value) for key, value in added]
+        keys: Sequence[tuple[RowKey, bytes | None, bytes | None]] = ()
+        if removed or added:
+            keys = [(key, value, None) for key, value in removed] + [(key, None, value) for key, value in added]
         self.transaction.put(self.stored, row.ordinal, row.handle, cells, keys)
 
     def _note(self, old: Cells | None, new: Cells | None) -> None:

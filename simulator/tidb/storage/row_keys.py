@@ -207,12 +207,19 @@ def is_unsigned_handle(table: Table) -> bool:
     return name is not None and columns_by_name(table)[name.lower()].type.unsigned
 
 
+@cached_by_table
+def handle_writer(table: Table) -> Callable[[Handle], bytes]:
+    """Return how TiKV's key has a handle behind the table's prefix, in the order of handles."""
+    if has_common_handle(table):
+        return bytes
+    if is_unsigned_handle(table):
+        return lambda handle: handle.to_bytes(8, "big")
+    return lambda handle: (handle + SIGN).to_bytes(8, "big")
+
+
 def handle_bytes(table: Table, handle: Handle) -> bytes:
-    """Return a handle as TiKV's key has it behind the table's prefix, in the order of handles."""
-    if isinstance(handle, bytes):
-        return handle
-    assert isinstance(handle, int)
-    return handle.to_bytes(8, "big") if is_unsigned_handle(table) else (handle + SIGN).to_bytes(8, "big")
+    """Return a handle as TiKV's key has it behind the table's prefix."""
+    return handle_writer(table)(handle)
 
 
 def row_id(handle: Handle) -> int | None:

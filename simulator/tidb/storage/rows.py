@@ -109,6 +109,18 @@ class TableRows:
         else:
             _append(versions, version, safe_ts)
 
+    def write_all(self, changes: Iterable[tuple[Handle, Version]], safe_ts: int) -> None:
+        """Write rows, each once."""
+        added = {}
+        for handle, version in changes:
+            versions = self.rows.get(handle)
+            if versions is None:
+                added[handle] = [version]
+            else:
+                _append(versions, version, safe_ts)
+        if added:
+            self.rows.update(added)
+
     def write_entry(self, index: int, key: bytes, entry: Entry, safe_ts: int) -> None:
         """Write an entry of a unique index."""
         _append(self.entries.setdefault(index, {}).setdefault(key, []), entry, safe_ts)

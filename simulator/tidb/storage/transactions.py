@@ -8,6 +8,7 @@ transactions with REPEATABLE READ; the ts of the latter is TiDB's for-update-ts)
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.errors import SqlError
@@ -66,6 +67,14 @@ class Transaction:
             return own[handle]
         reader, version = self._reader(stored), rows.version(handle, ts)
         return None if version is None else reader.cells(version)
+
+    def has(self, stored: StoredTable, ordinal: int, handle: Handle) -> bool:
+        """Return whether there is a row, as this transaction sees the newest commits."""
+        rows = stored.partitions[ordinal]
+        own = self._rows.get(rows)
+        if own is not None and handle in own:
+            return own[handle] is not None
+        return rows.version(handle) is not None
 
     def handle_of(
         self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes, ts: int = NEWEST
@@ -147,7 +156,9 @@ class Transaction:
 
     def lock_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
         """Lock the key of a row, which need not exist. Raises LockWait."""
-        self.lock((stored.partitions[ordinal], handle))
+        key = stored.partitions[ordinal], handle
+        if key not in self._locked:
+            self.lock(key)
 
     def lock_entry(self, stored: StoredTable, ordinal: int, key: RowKey, value: bytes) -> None:
         """Lock an entry of a unique index, which need not exist. Raises LockWait."""
@@ -269,8 +280,10 @@ class Transaction:
 
     def write(self, ts: int, safe_ts: int) -> None:
         """Write the buffer into the tables as a commit at `ts`."""
-        for stored, ordinal, handle, _, after in self.changes():
-            stored.partitions[ordinal].write(handle, Version(ts, after, layout_of(stored.table)), safe_ts)
+        for (stored, ordinal), changes in groupby(self.changes(), lambda change: change[:2]):
+            layout = layout_of(stored.table)
+            versions = ((change.handle, Version(ts, change.after, layout)) for change in changes)
+            stored.partitions[ordinal].write_all(versions, safe_ts)
         for (rows, index), entries in self._entries.items():
             for key, owner in entries.items():
                 rows.write_entry(index, key, Entry(ts, owner), safe_ts)
