@@ -14,10 +14,11 @@ from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.filters import Filtered
 from simulator.tidb.engine.relation import Relation, Selected, Values, export, held, materialised, projected
 from simulator.tidb.engine.scope import TOP, Fields, QueryScope
 from simulator.tidb.engine.sorting import distinct_key
-from simulator.tidb.engine.sources import Filtered, build_source, renamed
+from simulator.tidb.engine.sources import build_source, renamed
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.exprs.casts import cast
 from simulator.tidb.exprs.conversions import as_text
@@ -261,7 +262,9 @@ def _as_type(value: Expression, seed: Expression, length: int | None) -> Express
     """Return a value in the type of a column of the seed."""
     if seed.kind == "null":
         return seed
-    return replace(seed, evaluate=_converted(value, seed, length), text=None, number=None, constant=None, is_constant=False)
+    return replace(
+        seed, evaluate=_converted(value, seed, length), text=None, number=None, constant=None, is_constant=False
+    )
 
 
 def _converted(value: Expression, seed: Expression, length: int | None) -> Evaluate:

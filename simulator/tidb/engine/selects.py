@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simulator.tidb import syntax
 from simulator.tidb.engine.common_tables import with_common_tables
+from simulator.tidb.engine.filters import Filtered, TableRelation, compile_condition, filtered
 from simulator.tidb.engine.grouping import Grouping, constant_columns, refuse_aggregate
 from simulator.tidb.engine.locking import find_locking, refuse_noop
 from simulator.tidb.engine.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
@@ -28,7 +29,7 @@ from simulator.tidb.engine.select_names import (
 )
 from simulator.tidb.engine.set_operations import build_set_operation
 from simulator.tidb.engine.sorting import SortKey, distinct_key, limited, sort_key, sorted_rows
-from simulator.tidb.engine.sources import Filtered, TableRelation, build_source, compile_condition, filtered
+from simulator.tidb.engine.sources import build_source
 from simulator.tidb.engine.windows import Windows
 from simulator.tidb.expressions.trees import conjuncts, replace_nodes, strip_parentheses, walk
 from simulator.tidb.exprs.compile import compile_expression

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.filters import Filtered
 from simulator.tidb.engine.relation import Relation, Selected, Values, export, projected
 from simulator.tidb.engine.scope import QueryScope
 from simulator.tidb.engine.sorting import distinct_key
-from simulator.tidb.engine.sources import Filtered
 from simulator.tidb.exprs.choices import common_type, convert_to
 from simulator.tidb.exprs.collations import union_collation, with_collation
 from simulator.tidb.exprs.expression import Evaluate, Expression

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.tidb import syntax
+from simulator.tidb.engine.filters import Filtered, compile_condition
 from simulator.tidb.engine.relation import table_fields
 from simulator.tidb.engine.scope import QueryScope
-from simulator.tidb.engine.sources import Filtered, compile_condition
 from simulator.tidb.engine.system_tables import SystemTable
 from simulator.tidb.expressions.trees import strip_parentheses
 from simulator.tidb.model.table import visible_columns
