@@ -33,6 +33,20 @@ def sequence_limits(sequence: SequenceInfo) -> SequenceLimits:
     return SequenceLimits(start, least, most, increment, cache, _last(sequence, "CYCLE", "NOCYCLE") == "CYCLE")
 
 
+def is_valid(sequence: SequenceInfo) -> bool:
+    """Return whether the options go together (tidb pkg/ddl/sequence.go, validateSequenceOptions)."""
+    given, limits = dict(sequence.options), sequence_limits(sequence)
+    if given.get("INCREMENT BY") == 0 or limits.cache <= 0 and _last(sequence, "CACHE", "NOCACHE") == "CACHE":
+        return False
+    step = abs(limits.increment)
+    return (
+        limits.least <= limits.start <= limits.most
+        and limits.least < limits.most < 2**63 - 1
+        and limits.least > -(2**63)
+        and limits.cache < (2**63 - 1 - step) // step
+    )
+
+
 def _limit(sequence: SequenceInfo, name: str, usual: int) -> int:
     value = dict(sequence.options).get(name) if _last(sequence, name, f"NO {name}") == name else None
     return usual if value is None else value

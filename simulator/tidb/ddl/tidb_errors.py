@@ -39,6 +39,7 @@ TEXTS = {
     "schema:3734": "Failed to add the foreign key constraint. Missing column '{}' for constraint '{}' in the"
     " referenced table '{}'",
     "schema:1450": "Changing schema from '{}' to '{}' is not allowed.",
+    "schema:4136": "Sequence '{}.{}' values are conflicting",
     "schema:4139": "Unknown SEQUENCE: '{}'",
     "ddl:1025": "Error on rename of '{}.{}' to '{}.{}' (errno: 168 - Database `{}` doesn't exist)",
     "ddl:1054": "Unknown column '{}' in '{}'",

@@ -10,6 +10,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.actions import Action
 from simulator.tidb.ddl.catalog import Catalog, Key, SequenceInfo, ViewInfo
 from simulator.tidb.ddl.catalog import object_key as place_of
+from simulator.tidb.ddl.sequence_options import is_valid
 from simulator.tidb.ddl.session import ExecutionResult, Job, Session, drop_each
 from simulator.tidb.ddl.tidb_errors import tidb_error
 from simulator.tidb.parser.queries.field_names import field_names
@@ -74,7 +75,7 @@ def create_sequence(statement: syntax.CreateSequence, text: str, session: Sessio
             if statement.if_not_exists:
                 return session.without_jobs(f"Table '{'.'.join(session.existing_name(name))}' already exists: no job")
             raise tidb_error("schema:1050", ".".join(name))
-        sequence = SequenceInfo(*name, _option_pairs(statement.options))
+        sequence = _checked(SequenceInfo(*name, _option_pairs(statement.options)))
         catalog = replace(catalog, sequences={**catalog.sequences, place: sequence})
     return ExecutionResult((Job(Action.CREATE_SEQUENCE, text, statement, *session.new_name(name)),), (), catalog)
 
@@ -89,7 +90,7 @@ def alter_sequence(statement: syntax.AlterSequence, text: str, session: Session)
             if statement.if_exists:
                 return session.without_jobs(f"Unknown SEQUENCE: '{'.'.join(name)}': no job")
             raise tidb_error("schema:1146", *name)
-        new = replace(old, options=(*old.options, *_option_pairs(statement.options)))
+        new = _checked(replace(old, options=(*old.options, *_option_pairs(statement.options))))
         catalog = replace(catalog, sequences={**catalog.sequences, place_of(*name): new})
     return ExecutionResult((Job(Action.ALTER_SEQUENCE, text, statement, *session.existing_name(name)),), (), catalog)
 
@@ -106,6 +107,13 @@ def drop_sequence(statement: syntax.DropSequence, text: str, session: Session) -
 
     job = Job(Action.DROP_SEQUENCE, text, statement)
     return drop_each(statement.sequences, without, job, "schema:4139", statement.if_exists, session)
+
+
+def _checked(sequence: SequenceInfo) -> SequenceInfo:
+    """Return a sequence. Raises DdlError 4136 for options that do not go together."""
+    if not is_valid(sequence):
+        raise tidb_error("schema:4136", sequence.schema, sequence.name)
+    return sequence
 
 
 def _option_pairs(options: Iterable[syntax.SequenceOption]) -> tuple[tuple[str, int | None], ...]:

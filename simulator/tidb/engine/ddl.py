@@ -7,6 +7,7 @@ before it, or hidden by TiKV (tidb v8.5 pkg/ddl/column.go, LossyDDLColumnReorgSo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,12 +25,14 @@ from simulator.tidb.engine.ddl_rows import Conversion
 from simulator.tidb.engine.ddl_tables import tables_after, used_tables, with_change_ts
 from simulator.tidb.engine.foreign_keys import verify_added_keys
 from simulator.tidb.engine.outcome import CompletedDdl, Event, FailedStatement, StatementOutcome
-from simulator.tidb.model.table import Column
+from simulator.tidb.engine.queries import query_columns
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import sql_error_with_text
 from simulator.tidb.sql_engine.sessions import clock
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
 from simulator.tidb.sql_engine.storage.state import FinishedJob, SqlSession
-from simulator.tidb.storage.database import Schema
+from simulator.tidb.storage.database import Database, Schema
 from simulator.tidb.storage.transactions import Transaction
 
 if TYPE_CHECKING:
@@ -55,6 +58,8 @@ def execute_ddl(
     database, settings = session.database, session.settings
     _check_denied(statement, settings)
     before, names = database.catalog, ddl_session(session, now_ms)
+    if isinstance(statement, syntax.CreateView) and statement.query.tree is not None:
+        query_columns(statement.query.tree, StatementContext(session, reading(database), now_ms))
     executed = attempt(statement, text, names)
     after = before if executed.catalog is None else executed.catalog
     if not executed.jobs:
@@ -63,7 +68,7 @@ def execute_ddl(
         return StatementOutcome(warnings=executed.notes)
     after = _with_stored_definitions(statement, before, after, names, settings)
     database.wait_for_tables(used_tables(statement, before, after, names), waiter)
-    context = StatementContext(session, Transaction(database, database.last_ts, False), now_ms)
+    context = StatementContext(session, reading(database), now_ms)
     tables = tables_after(statement, executed.jobs, after, names, context)
     _verify(tables.conversions, before, context)
     event = CompletedDdl(statement, text, settings.database, executed.jobs, before, after)
@@ -86,6 +91,11 @@ def execute_ddl(
     if executed.error is not None:
         return FailedStatement(executed.error, events)
     return StatementOutcome(events, warnings=(*executed.notes, *tables.warnings))
+
+
+def reading(database: Database) -> Transaction:
+    """Return a transaction that only reads, and locks nothing."""
+    return Transaction(database, database.last_ts, pessimistic=False)
 
 
 def _check_denied(statement: syntax.Statement, settings: SqlSession) -> None:
@@ -160,8 +170,28 @@ def _with_stored_definitions(
     """Return the catalog with the CHECKs that TiDB stores, and with UTC values for older rows in new TIMESTAMP columns."""
     after = _with_origin_defaults_in_utc(statement, before, after, names, settings)
     changed = [after.tables[key] for key in changed_tables(before, after) if key in after.tables]
-    stored = [with_stored_checks(statement, table, settings.check_constraints) for table in changed]
+    stored = [
+        _with_qualified_sequences(with_stored_checks(statement, table, settings.check_constraints), settings.database)
+        for table in changed
+    ]
     return with_tables(after, stored) if any(one is not other for one, other in zip(stored, changed)) else after
+
+
+def _with_qualified_sequences(table: Table, database: str) -> Table:
+    """Return a table whose defaults name the databases of sequences (tidb pkg/ddl/add_column.go, getDefaultValue)."""
+    if not any(column.default_expression and BARE_SEQUENCE.match(column.default or "") for column in table.columns):
+        return table
+    columns = tuple(
+        replace(column, default=BARE_SEQUENCE.sub(rf"\1{quote_name(database)}.\2", column.default or ""))
+        if column.default_expression and column.default
+        else column
+        for column in table.columns
+    )
+    return replace(table, columns=columns)
+
+
+BARE_SEQUENCE = re.compile(r"(\(?\s*NEXTVAL\()(`(?:[^`]|``)*`|\w+)(?=\s*\))", re.IGNORECASE)
+"""The default NEXTVAL(s) of a sequence without its database."""
 
 
 def _with_origin_defaults_in_utc(

@@ -254,6 +254,10 @@ class QueryScope:
             from simulator.tidb.engine.variables import compile_variable
 
             return compile_variable(tree, self)
+        if isinstance(tree, syntax.SequenceCall):
+            from simulator.tidb.engine.sequences import compile_sequence
+
+            return compile_sequence(tree, self)
         if isinstance(tree, syntax.WindowFunction):
             if self.windowed is None or self.clause not in ("field list", "order clause"):
                 name = tree.function.name.lower()

@@ -15,6 +15,7 @@ from typing import Any
 from simulator.errors import DdlError, SqlError
 from simulator.nesting import TOO_DEEP
 from simulator.tidb import syntax
+from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.engine.changes import committed_transaction
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.ddl import execute_ddl
@@ -63,6 +64,8 @@ class Session:
         self.deadline: float | None = None
         """The end of `max_execution_time` of the statement that runs, by time.monotonic."""
 
+        self.sequence_values: dict[Key, int] = {}
+        """The last value of each sequence that NEXTVAL gave the session."""
         self.text = ""
         """The text of the statement that runs."""
         self.waits = False

@@ -17,6 +17,7 @@ from simulator.tidb.ddl.create_table_text import (
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.shown import ShowKind, Shown, shown
 from simulator.tidb.engine.system_tables import ROWS, all_databases
+from simulator.tidb.engine.views import view_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.restore.names import quote_name
 from simulator.tidb.sql_engine.errors import sql_error
@@ -114,9 +115,11 @@ def _find(name: TableName, context: StatementContext) -> Table | ViewInfo | Sequ
 
 
 def _find_table(show: Show, context: StatementContext) -> Table:
-    """Return the table of a statement; a view or a sequence counts as one without columns."""
+    """Return the table of a statement; a sequence counts as one without columns. Raises SqlError."""
     assert show.table is not None, "the parser requires it"
     found = _find(show.table, context)
+    if isinstance(found, ViewInfo):
+        return view_table(found, context)
     return found if isinstance(found, Table) else Table(found.schema, found.name, ())
 
 

@@ -19,6 +19,7 @@ from simulator.tidb.ddl.expressions.stored_text import stored_partitioning
 from simulator.tidb.ddl.sequence_options import sequence_limits
 from simulator.tidb.engine.context import StatementContext
 from simulator.tidb.engine.variables import shown_variable
+from simulator.tidb.engine.views import valid_views
 from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.parser.reserved import RESERVED
 from simulator.tidb.sql_engine.errors import not_simulated
@@ -37,7 +38,11 @@ Rows = Callable[[StatementContext], Iterator[Row]]
 def _tables(context: StatementContext) -> list[tuple[str, Table]]:
     """Return all tables with the names of their databases, in the order of both names."""
     own = [(table.schema, table) for table in context.schema.catalog.tables.values()]
-    return sorted(own, key=lambda each: (each[0].lower(), each[1].name.lower()))
+    return sorted(own, key=_order)
+
+
+def _order(named: tuple[str, Table]) -> tuple[str, str]:
+    return named[0].lower(), named[1].name.lower()
 
 
 def _of_tables(rows: Callable[[Table, str], Iterator[Row]]) -> Rows:
@@ -113,7 +118,8 @@ def _columns(context: StatementContext) -> Iterator[Row]:
     described_with = context.session.settings, context.database.release
     for table in system_definitions().values():
         yield from column_rows(table, SYSTEM_DATABASES[0], *described_with)
-    for schema, table in _tables(context):
+    views = [(table.schema, table) for table in valid_views(context)] if context.schema.catalog.views else []
+    for schema, table in sorted([*_tables(context), *views], key=_order):
         yield from column_rows(table, schema, *described_with)
 
 

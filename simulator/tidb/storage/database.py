@@ -6,6 +6,7 @@ DDL replaces the catalog and the tables at a ts; those before stay readable as l
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from simulator.tidb.storage.auto_ids import initial_counters
 from simulator.tidb.storage.locks import Locks, LockWait
 from simulator.tidb.storage.named_locks import NamedLocks
 from simulator.tidb.storage.rows import Handle, TableRows
+from simulator.tidb.storage.sequences import SequenceValues
 from simulator.tidb.storage.tables import Ids, StoredTable
 from simulator.tidb.storage.transactions import Transaction
 
@@ -62,6 +64,8 @@ class Database:
         """Returns the clients of a server, as SHOW PROCESSLIST shows them; without one the session is the only one."""
         self.waiters: dict[Transaction, frozenset[Key]] = {}
         """The DDL statements that wait, by a transaction that stands for each, with the tables that they change."""
+        self.sequences: dict[Key, SequenceValues] = {}
+        """The values of the sequences that statements have named."""
         self._open: set[Transaction] = set()
         self._deleted: deque[tuple[int, TableRows, Handle]] = deque()
         self._given_ts = self.last_ts = 0
@@ -141,6 +145,8 @@ class Database:
         assert schema.ts > self.last_ts, "commits rise"
         self.last_ts = schema.ts
         self._schemas.append(schema)
+        for key in [key for key in self.sequences if key not in schema.catalog.sequences]:
+            del self.sequences[key]
         safe_ts = self._safe_ts(schema.ts)
         place = bisect_right(self._schemas, safe_ts, key=lambda each: each.ts)
         del self._schemas[: max(place - 1, 0)]
@@ -174,6 +180,7 @@ class Database:
         tables, dropped = ({key: copied(each) for key, each in of.items()} for of in (schema.tables, schema.dropped))
         other._schemas = [schema._replace(ts=0, tables=tables, dropped=dropped)]
         other._given_ts = other.last_ts = ts
+        other.sequences = {key: copy.copy(values) for key, values in self.sequences.items()}
         return other, rows_of
 
     def add_database(self, info: DatabaseInfo) -> None:

@@ -207,6 +207,15 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class SequenceCall:
+    """NEXTVAL(s), NEXT VALUE FOR s, LASTVAL(s), SETVAL(s, value)."""
+
+    function: str
+    sequence: TableName
+    value: int = 0
+
+
+@dataclass(frozen=True)
 class AssignedVariable:
     """`@name := value`."""
 

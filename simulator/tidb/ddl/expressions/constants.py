@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from simulator.errors import SchemaError
+from simulator.errors import SchemaError, SqlError
 from simulator.tidb import syntax
 from simulator.tidb.ddl.expressions.illegal_functions import walk_in_order
 from simulator.tidb.ddl.tidb_errors import error_with_text, tidb_error
-from simulator.tidb.expressions.sql.evaluate import EvaluationError, evaluate
-from simulator.tidb.expressions.translate import TableScope, translate
-from simulator.tidb.expressions.trees import definition_tree, parse_expression, strip_parentheses
-from simulator.tidb.expressions.values.value import as_text
+from simulator.tidb.expressions.trees import parse_expression, strip_parentheses
+from simulator.tidb.exprs.context import Context
+from simulator.tidb.exprs.conversions import as_text
+from simulator.tidb.exprs.tables import table_expression
 from simulator.tidb.model.table import Table
 
 NO_TABLE = Table("", "", ())
@@ -88,7 +88,6 @@ CONSTANT_KINDS = {
     "uint": "uint",
     "string": "string",
     "decimal": "decimal",
-    "wide": "decimal",
     "real": "real",
     "date": "moment",
     "datetime": "moment",
@@ -103,9 +102,9 @@ def computed_constant(expression: str, tree: syntax.Node) -> ConstantValue:
     if isinstance(tree, syntax.Call) and tree.name in RANDOM_FUNCTIONS:
         return ConstantValue(RANDOM_FUNCTIONS[tree.name])
     try:
-        value = translate(definition_tree(expression, NO_TABLE), TableScope(NO_TABLE, {}))
-        result = evaluate({"text": as_text(value)}, {}, 1)["text"][0].as_py()
-    except (SchemaError, EvaluationError):
+        value = table_expression(NO_TABLE, expression)
+        result = as_text(value)((), Context())
+    except (SchemaError, SqlError):
         return ConstantValue("unknown")
     if result is None:
         return NULL

@@ -179,18 +179,19 @@ def _parse_weight_string(cursor: Cursor, name: str) -> syntax.Node:
 def _parse_sequence(cursor: Cursor, name: str) -> syntax.Node:
     """Parse the rest of `NEXTVAL(s)`, `LASTVAL(s)` or `SETVAL(s, 5)`."""
     cursor.expect("(")
-    table = parse_sequence_name(cursor)
-    value = ""
+    sequence, value = cursor.qualified_name("a sequence"), 0
     if name == "SETVAL":
         cursor.expect(",")
-        sign = cursor.take() if cursor.word() in ("-", "+") else ""
-        value = f", {sign.strip('+')}{cursor.integer()}"
+        sign = -1 if cursor.word() in ("-", "+") and cursor.take() == "-" else 1
+        value = sign * cursor.integer()
     cursor.expect(")")
-    return syntax.ContextExpression(f"{name}({table}{value})", "a sequence")
+    return _sequence_call(name, sequence, value)
 
 
-def parse_sequence_name(cursor: Cursor) -> str:
-    return restore_table_name(cursor.qualified_name("a sequence"))
+def _sequence_call(name: str, sequence: syntax.TableName, value: int = 0) -> syntax.ContextExpression:
+    written = f", {value}" if name == "SETVAL" else ""
+    restored = f"{name}({restore_table_name(sequence)}{written})"
+    return syntax.ContextExpression(restored, "a sequence", syntax.SequenceCall(name, sequence, value))
 
 
 FORMS: dict[str, Callable[[Cursor, str], syntax.Node]] = {
@@ -269,4 +270,4 @@ def _parse_next_value(cursor: Cursor) -> syntax.Node:
     """Parse `NEXT VALUE FOR s`."""
     if not cursor.accept("NEXT VALUE FOR"):
         return syntax.ColumnName((cursor.name(),))
-    return syntax.ContextExpression(f"NEXTVAL({parse_sequence_name(cursor)})", "a sequence")
+    return _sequence_call("NEXTVAL", cursor.qualified_name("a sequence"))
