@@ -34,11 +34,13 @@ from simulator.tidb.engine.windows import Windows
 from simulator.tidb.expressions.trees import conjuncts, replace_nodes, strip_parentheses, walk
 from simulator.tidb.exprs.compile import compile_expression
 from simulator.tidb.exprs.expression import Expression
-from simulator.tidb.sql_engine.errors import not_simulated, sql_error
+from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.syntax.queries import OrderItem
 
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext
+
+WINDOW_ALIAS = "You cannot use the alias '{}' of an expression containing a window function in this context.'"
 
 Stage: TypeAlias = "Callable[[Iterator[Values], StatementContext], Iterator[Values]]"
 
@@ -277,6 +279,9 @@ class Select:
             self._grouping.place = "HAVING clause", 1
         named = scope.changed(fields=having_fields(self.tree, self._items, self._scope), windowed=None)
         check_having_names(having, self._items, named)
+        for name in {node.parts[0].lower() for node in syntax.names_in(having) if len(node.parts) == 1}:
+            if any(item.name.lower() == name and item.node and _contains_window(item.node) for item in self._items):
+                raise sql_error_with_text(3594, WINDOW_ALIAS.format(name))
         node = resolve_having_names(replace_nodes(having, self._known), self.tree, self._items, values, self._scope)
         self._filter([compile_condition(node, named.within("having clause"))])
 

@@ -6,9 +6,9 @@ are in the order of the query below (tidb pkg/executor/window.go, pkg/executor/a
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from simulator.errors import SqlError
@@ -27,10 +27,7 @@ from simulator.tidb.syntax.queries import WindowFunction, WindowSpec
 if TYPE_CHECKING:
     from simulator.tidb.engine.context import StatementContext
 
-BOUND = re.compile(r"(?:INTERVAL )?(?P<amount>.*?) ?(?P<side>PRECEDING|FOLLOWING|CURRENT ROW)")
 TEMPORAL = ("date", "datetime", "time")
-
-Positions: TypeAlias = "list[tuple[bool, Any]]"
 
 
 class Part(NamedTuple):
@@ -42,21 +39,12 @@ class Part(NamedTuple):
 
     context: StatementContext
 
-    def peers(self, place: int) -> tuple[int, int]:
-        """Return the first peer of a row, and the place behind the last one."""
-        first, last = place, place + 1
-        while first and self.keys[first - 1] == self.keys[place]:
-            first -= 1
-        while last < len(self.keys) and self.keys[last] == self.keys[place]:
-            last += 1
-        return first, last
-
-    def peer_groups(self) -> list[tuple[int, int]]:
-        """Return the peers of each row."""
+    def peers(self) -> list[tuple[int, int]]:
+        """Return for each row its first peer, and the place behind its last one."""
         found: list[tuple[int, int]] = []
-        while len(found) < len(self.rows):
-            first, last = self.peers(len(found))
-            found += [(first, last)] * (last - first)
+        for _, group in groupby(self.keys):
+            size = sum(1 for _ in group)
+            found += [(len(found), len(found) + size)] * size
         return found
 
 
@@ -142,79 +130,67 @@ def _resolve_window(window: WindowSpec, named: Mapping[str, WindowSpec]) -> Wind
 
 # -- frames ------------------------------------------------------------------------------------------------------------
 
+FRAME_ERRORS = {
+    3584: "frame start cannot be UNBOUNDED FOLLOWING.",
+    3585: "frame end cannot be UNBOUNDED PRECEDING.",
+    3586: "frame start or end is negative, NULL or of non-integral type",
+    3587: "RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type",
+    3588: "RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.",
+    3589: "RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.",
+}
+SIDES = {"PRECEDING": 0, "ROW": 1, "FOLLOWING": 2}
+
+
+def _frame_error(number: int) -> SqlError:
+    joined = " with " if number > 3586 else ": "
+    return SqlError(number, "HY000", f"Window '<unnamed window>'{joined}{FRAME_ERRORS[number]}")
+
 
 def compile_frame(window: WindowSpec, order: Sequence[tuple[Expression, bool]], scope: QueryScope) -> Frames:
     """Return the frames of a window. Raises SqlError for bounds that TiDB does not accept (tidb
     pkg/planner/core/logical_plan_builder.go, buildWindowFunctionFrame)."""
     if not window.frame:
         if order:
-            return lambda part: [(0, last) for _, last in part.peer_groups()]
+            return lambda part: [(0, last) for _, last in part.peers()]
         return lambda part: [(0, len(part.rows))] * len(part.rows)
     unit, _, bounds = window.frame.partition(" BETWEEN ")
     first, _, last = bounds.rpartition(" AND ")
-    if first == "UNBOUNDED FOLLOWING":
-        raise SqlError(3584, "HY000", f"Window '{NAME}': frame start cannot be UNBOUNDED FOLLOWING.")
-    if last == "UNBOUNDED PRECEDING":
-        raise SqlError(3585, "HY000", f"Window '{NAME}': frame end cannot be UNBOUNDED PRECEDING.")
-    ranks = [_RANKS[text.partition(" ")[2] if text != "CURRENT ROW" else text] for text in (first, last)]
-    if ranks[0] > ranks[1]:
-        raise SqlError(3586, "HY000", BAD_FRAME)
+    if first == "UNBOUNDED FOLLOWING" or last == "UNBOUNDED PRECEDING":
+        raise _frame_error(3584 if first == "UNBOUNDED FOLLOWING" else 3585)
+    if SIDES[first.rpartition(" ")[2]] > SIDES[last.rpartition(" ")[2]]:
+        raise _frame_error(3586)
     if unit == "ROWS":
-        low, high = _row_bound(first, 0), _row_bound(last, 1)
-        return lambda part: [
-            (max(low(place, len(part.rows)), 0), min(high(place, len(part.rows)), len(part.rows)))
-            for place in range(len(part.rows))
-        ]
-    start, end = (_range_bound(text, side, order, scope) for side, text in enumerate((first, last)))
+        start, end = _row_bound(first, 0), _row_bound(last, 1)
+    else:
+        start, end = (_range_bound(text, side, order, scope) for side, text in enumerate((first, last)))
     return lambda part: list(zip(start(part), end(part), strict=True))
 
 
-NAME = "<unnamed window>"
-BAD_FRAME = f"Window '{NAME}': frame start or end is negative, NULL or of non-integral type"
-_RANKS = {"PRECEDING": 0, "CURRENT ROW": 1, "FOLLOWING": 2}
-
-
-def _row_bound(text: str, behind: int) -> Callable[[int, int], int]:
-    if text.startswith("UNBOUNDED"):
-        return (lambda place, rows: rows) if behind else (lambda place, rows: 0)
-    if text == "CURRENT ROW":
-        return lambda place, rows: place + behind
+def _row_bound(text: str, behind: int) -> Callable[[Part], Sequence[int]]:
+    """Return the start (or the place behind the end) of the frame of each row by its place."""
     amount, _, side = text.partition(" ")
-    if not amount.isdecimal():
-        raise SqlError(3586, "HY000", BAD_FRAME)
-    shift = int(amount) * (-1 if side == "PRECEDING" else 1) + behind
-    return lambda place, rows: max(place + shift, 0)
+    if amount == "UNBOUNDED":
+        return lambda part: [len(part.rows) * behind] * len(part.rows)
+    if text != "CURRENT ROW" and not amount.isdecimal():
+        raise _frame_error(3586)
+    shift = behind if text == "CURRENT ROW" else int(amount) * (-1 if side == "PRECEDING" else 1) + behind
+    return lambda part: [min(max(place + shift, 0), len(part.rows)) for place in range(len(part.rows))]
 
 
 def _range_bound(
     text: str, behind: int, order: Sequence[tuple[Expression, bool]], scope: QueryScope
-) -> Callable[[Part], list[int]]:
+) -> Callable[[Part], Sequence[int]]:
     """Return the start (or the place behind the end) of the frame of each row by the value of ORDER BY."""
     if text.startswith("UNBOUNDED"):
-        return lambda part: [len(part.rows) if behind else 0] * len(part.rows)
+        return lambda part: [len(part.rows) * behind] * len(part.rows)
     if text == "CURRENT ROW":
-        return lambda part: [pair[behind] for pair in part.peer_groups()] if part.keys else []
+        return lambda part: [pair[behind] for pair in part.peers()]
     value, descending = order[0] if len(order) == 1 else (null(), False)
     if value.kind not in (*NUMERIC_KINDS, *TEMPORAL):
-        raise SqlError(
-            3587,
-            "HY000",
-            f"Window '{NAME}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric"
-            " or temporal type",
-        )
+        raise _frame_error(3587)
     amount, _, side = text.rpartition(" ")
-    if amount.startswith("INTERVAL ") and value.kind not in TEMPORAL:
-        raise SqlError(
-            3589,
-            "HY000",
-            f"Window '{NAME}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.",
-        )
-    if not amount.startswith("INTERVAL ") and value.kind in TEMPORAL:
-        raise SqlError(
-            3588,
-            "HY000",
-            f"Window '{NAME}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.",
-        )
+    if amount.startswith("INTERVAL ") != (value.kind in TEMPORAL):
+        raise _frame_error(3588 if value.kind in TEMPORAL else 3589)
     adds = (side == "FOLLOWING") != descending
     if value.kind in TEMPORAL:
         tree = parse_expression(f"DATE_{'ADD' if adds else 'SUB'}(`value`, {amount})")
@@ -231,7 +207,7 @@ def _range_bound(
         present = [place for place, key in enumerate(part.keys) if key[0] is not None]
         low, high = (present[0], present[-1] + 1) if present else (0, 0)
         values = [own(row, part.context) for row in part.rows[low:high]]
-        groups = part.peer_groups()
+        groups = part.peers()
         result = []
         for place, row in enumerate(part.rows):
             if part.keys[place][0] is None:
@@ -282,7 +258,7 @@ def _ranking(kind: str, compute: Compute) -> Build:
 
 def _dense_ranks(part: Part) -> list[int]:
     found, rank = list[int](), 0
-    for place, (first, _) in enumerate(part.peer_groups()):
+    for place, (first, _) in enumerate(part.peers()):
         rank += first == place
         found.append(rank)
     return found
@@ -290,7 +266,7 @@ def _dense_ranks(part: Part) -> list[int]:
 
 def _percent_ranks(part: Part) -> list[float]:
     count = len(part.rows)
-    return [first / (count - 1) if count > 1 else 0.0 for first, _ in part.peer_groups()]
+    return [first / (count - 1) if count > 1 else 0.0 for first, _ in part.peers()]
 
 
 def _literal_number(values: Sequence[Expression], place: int, name: str, least: int) -> int:
@@ -376,10 +352,10 @@ def _of_frame(name: str, choose: Callable[[int, int, int], int | None]) -> Build
 
 FUNCTIONS: dict[str, Build] = {
     "ROW_NUMBER": _ranking("int", lambda part: range(1, len(part.rows) + 1)),
-    "RANK": _ranking("int", lambda part: [first + 1 for first, _ in part.peer_groups()]),
+    "RANK": _ranking("int", lambda part: [first + 1 for first, _ in part.peers()]),
     "DENSE_RANK": _ranking("int", _dense_ranks),
     "PERCENT_RANK": _ranking("real", _percent_ranks),
-    "CUME_DIST": _ranking("real", lambda part: [last / len(part.rows) for _, last in part.peer_groups()]),
+    "CUME_DIST": _ranking("real", lambda part: [last / len(part.rows) for _, last in part.peers()]),
     "NTILE": _ntile,
     "LEAD": _lead_or_lag("lead", 1),
     "LAG": _lead_or_lag("lag", -1),
