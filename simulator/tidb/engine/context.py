@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from simulator.errors import SqlError
 from simulator.tidb.datums.modes import Mode
+from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.exprs.context import MAX_WARNINGS, Context
 from simulator.tidb.model.table import Table
 from simulator.tidb.sql_engine.errors import sql_error
@@ -66,8 +67,15 @@ class StatementContext(Context):
         """The catalog and the tables that the statement reads."""
         return self.database.schema(NEWEST if self.snapshot is None else self.snapshot)
 
+    @property
+    def catalog(self) -> Catalog:
+        """What the statement can name: the catalog that it reads, and the local temporary tables of the session."""
+        return self.session.temporary.catalog(self.schema.catalog)
+
     def stored(self, table: Table) -> StoredTable:
         """Return a table of the catalog as it is stored."""
+        if table.temporary:
+            return self.session.temporary.stored(table)
         if self.snapshot is None:
             return self.database.stored(table)
         stored = self.schema.stored(table)

@@ -27,7 +27,7 @@ Inputs = Mapping[str, pa.Array]
 def insert_rows(context: StatementContext, table: Table, inputs: Inputs, rows: int) -> StatementOutcome:
     """Insert new rows in their order. Raises SqlError."""
     values = RowValues(table, context, VALUES, rows)
-    stored = context.database.stored(table)
+    stored = context.stored(table)
     ids, writer = AutoIds(stored, context), RowWriter(stored, context)
     start = values.start(inputs.keys())
     found: list[Cells] = [[*start] for _ in range(rows)]
@@ -47,7 +47,7 @@ def update_rows(
     context: StatementContext, table: Table, locations: Sequence[Location], inputs: Inputs
 ) -> StatementOutcome:
     """Update the rows at some locations, each once. Unchanged rows are not written. Raises SqlError."""
-    writer = RowWriter(context.database.stored(table), context)
+    writer = RowWriter(context.stored(table), context)
     old = [writer.cells(location) or [] for location in locations]
     changed = 0
     for location, before, after in zip(locations, old, changed_rows(context, table, old, inputs), strict=True):
@@ -68,7 +68,7 @@ def changed_rows(context: StatementContext, table: Table, rows: Sequence[Cells],
 
 def delete_rows(context: StatementContext, table: Table, locations: Sequence[Location]) -> StatementOutcome:
     """Delete the rows at some locations. Raises SqlError."""
-    writer = RowWriter(context.database.stored(table), context)
+    writer = RowWriter(context.stored(table), context)
     for location in locations:
         cells = writer.cells(location)
         assert cells is not None, "the row is there"

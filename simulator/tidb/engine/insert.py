@@ -60,7 +60,7 @@ class Insertion:
 
     def __init__(self, statement: Insert, table: Table, context: StatementContext) -> None:
         self._statement, self._table, self._context = statement, table, context
-        stored = context.database.stored(table)
+        stored = context.stored(table)
         self._writer = RowWriter(stored, context)
         self._ids = AutoIds(stored, context, updates=bool(statement.on_duplicate))
         self._allowed: Sequence[int] | None = None

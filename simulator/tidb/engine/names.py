@@ -19,7 +19,7 @@ def resolve_table(context: StatementContext, named: TableName, verb: str) -> Tab
 
     Raises SqlError 1046, 1146, and 1105 for a view or a sequence (tidb pkg/planner/core/planbuilder.go, buildInsert).
     """
-    catalog, schema = context.database.catalog, named.schema or context.session.settings.database
+    catalog, schema = context.catalog, named.schema or context.session.settings.database
     if not schema:
         raise sql_error(1046)
     place = object_key(schema, named.name)

@@ -18,7 +18,7 @@ from simulator.tidb import syntax
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.engine.changes import committed_transaction
 from simulator.tidb.engine.context import StatementContext
-from simulator.tidb.engine.ddl import execute_ddl
+from simulator.tidb.engine.ddl import ddl_session, execute_ddl
 from simulator.tidb.engine.delete import delete
 from simulator.tidb.engine.hints import hinted_variables
 from simulator.tidb.engine.insert import insert
@@ -28,6 +28,7 @@ from simulator.tidb.engine.past import past_of_session
 from simulator.tidb.engine.queries import run_query
 from simulator.tidb.engine.session_statements import execute_in_session, resolve_execute
 from simulator.tidb.engine.set_variables import system_variable_set
+from simulator.tidb.engine.temporary import TemporaryTables, execute_on_local
 from simulator.tidb.engine.update import update
 from simulator.tidb.sql_engine.errors import not_simulated, sql_error, sql_error_with_text
 from simulator.tidb.sql_engine.sessions.session_variables import variable_text
@@ -64,6 +65,7 @@ class Session:
         self.deadline: float | None = None
         """The end of `max_execution_time` of the statement that runs, by time.monotonic."""
 
+        self.temporary = TemporaryTables()
         self.sequence_values: dict[Key, int] = {}
         """The last value of each sequence that NEXTVAL gave the session."""
         self.text = ""
@@ -307,6 +309,7 @@ class Session:
             self.database.commit(transaction, self.database.next_ts(now_ms))
         else:
             self.database.roll_back(transaction)
+        self.temporary.forget_rows()
         return events
 
     def roll_back(self) -> None:
@@ -314,12 +317,17 @@ class Session:
         if self.transaction is not None:
             self.database.roll_back(self.transaction)
             self.transaction = None
+            self.temporary.forget_rows()
 
     # -- DDL -----------------------------------------------------------------------------------------------------------
 
     def _execute_ddl(self, statement: syntax.Statement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
         """Commit the open transaction before looking at the statement (tidb pkg/executor/ddl.go, DDLExec.Next)."""
         self._check_writes()
+        remaining = execute_on_local(statement, text, self, ddl_session(self, now_ms), now_ms)
+        if isinstance(remaining, StatementOutcome):
+            return remaining
+        statement = remaining
         before = (*self._committed_before, *self.commit(now_ms))
         try:
             waiter = self._waiter or Transaction(self.database, self.database.last_ts)

@@ -102,7 +102,7 @@ def _table_status(show: Show, text: str, context: StatementContext) -> Shown:
 
 def _find(name: TableName, context: StatementContext) -> Table | ViewInfo | SequenceInfo:
     """Return the object of a name. Raises SqlError 1046, 1146."""
-    schema, catalog = name.schema or context.session.settings.database, context.schema.catalog
+    schema, catalog = name.schema or context.session.settings.database, context.catalog
     if not schema:
         raise sql_error(1046)
     place = object_key(schema, name.name)
@@ -178,7 +178,7 @@ def _create_table(show: Show, text: str, context: StatementContext) -> Shown:
     if isinstance(found, SequenceInfo):
         names = ("Sequence", "Create Sequence") if wanted == "SEQUENCE" else ("Table", "Create Table")
         return shown(names, [(found.name, create_sequence_text(found, style.quote))])
-    stored = context.schema.stored(found)
+    stored = context.stored(found) if found.temporary else context.schema.stored(found)
     next_id = next_auto_id(found, initial_counters(found) if stored is None else stored.ids.counters)
     return shown(("Table", "Create Table"), [(found.name, create_table_text(found, style, next_id))])
 

@@ -114,7 +114,7 @@ def _build_table(source: syntax.TableSource, outer: QueryScope, build: BuildQuer
         raise sql_error(1046)
     key, alias = object_key(schema, name), source.alias or name
     read_as_of(source.as_of, outer)
-    catalog = context.schema.catalog
+    catalog = context.catalog
     table = catalog.tables.get(key)
     shown_schema = "" if source.alias else schema
     if table is not None:

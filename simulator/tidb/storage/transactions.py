@@ -133,7 +133,10 @@ class Transaction:
 
     def has_used(self, key: Key) -> bool:
         """Return whether it has read or written a table."""
-        return any(object_key(stored.table.schema, stored.table.name) == key for stored in self._readers)
+        return any(
+            object_key(stored.table.schema, stored.table.name) == key and stored.table.temporary != "local"
+            for stored in self._readers
+        )
 
     def _check_use(self, stored: StoredTable) -> None:
         """Raises LockWait of a DDL statement that waits to change a table, which the transaction has not used yet; SqlError
