@@ -41,6 +41,7 @@ from simulator.tidb.engine.upstream import upstream_of
 from simulator.tidb.parser.sql import parse_sql
 from simulator.tidb.sql_engine.storage.state import DEFAULT_SQL_MODE, SqlSession
 from simulator.tidb.storage.database import Database
+from simulator.tidb.storage.rows import NEWEST
 
 OURS = re.compile(r"lock|log-\d+|snapshot-\d+|snapshot\.new")
 """Names in the directory."""
@@ -239,7 +240,7 @@ class DataDirectory:
         shutil.rmtree(building, ignore_errors=True)
         (building / TABLES).mkdir(parents=True)
         lines = []
-        for number, (key, stored) in enumerate(sorted(database.tables.items())):
+        for number, (key, stored) in enumerate(sorted(database.schema(NEWEST).tables.items())):
             if key not in database.catalog.tables:
                 continue
             name = f"{number}.arrow"

@@ -25,7 +25,7 @@ from simulator.tidb.engine.session_statements import columns_of_prepared
 from simulator.tidb.sql_engine.result_columns import ResultColumn
 from simulator.tidb.sql_engine.sessions.session_variables import new_session, with_global_settings
 from simulator.tidb.sql_engine.storage.state import Process, SqlSession
-from simulator.tidb.sql_engine.system_tables.server import own_process
+from simulator.tidb.system_tables.server import own_process
 from simulator.tidb.syntax.load_data import LoadData, LoadFile
 
 Returned = TypeVar("Returned")

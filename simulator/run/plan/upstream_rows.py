@@ -62,7 +62,7 @@ def read_rows(position: RunPosition, upstream: Upstream, statement: object) -> S
     if position.unread is None or isinstance(statement, DropTable):
         return position.unread
     unread = {object_key(entry.table.schema, entry.table.name): entry for entry in position.unread.tables}
-    wanted = _related_tables(table_names(statement, upstream.session.database), upstream.catalog)
+    wanted = _related_tables(table_names(statement, upstream.settings.database), upstream.catalog)
     entries = {name: unread.pop(name) for name in wanted if name in unread}
     if not entries:
         return position.unread

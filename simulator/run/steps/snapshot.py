@@ -29,7 +29,7 @@ from simulator.sources.snapshots import Snapshot, TextFormat, text_format
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, build_catalog
 from simulator.tidb.model.table import Name, Table
-from simulator.tidb.sql_engine.storage.state import Upstream
+from simulator.tidb.engine.upstream import Upstream
 
 
 @dataclass(frozen=True)
