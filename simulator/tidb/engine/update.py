@@ -19,12 +19,12 @@ from simulator.tidb.engine.foreign_keys import enforce_foreign_keys
 from simulator.tidb.engine.names import row_id_write_error
 from simulator.tidb.engine.new_rows import is_default
 from simulator.tidb.engine.outcome import StatementOutcome
+from simulator.tidb.engine.point_casts import is_point_update, point_cast
 from simulator.tidb.engine.queries import Matched, match
 from simulator.tidb.engine.relation import Base, Values
 from simulator.tidb.engine.rows import Location, RowWriter
 from simulator.tidb.engine.scope import QueryScope, new_compilation
-from simulator.tidb.expressions.trees import conjuncts, parse_expression, strip_parentheses, walk
-from simulator.tidb.exprs.casts import cast_to_column
+from simulator.tidb.expressions.trees import parse_expression
 from simulator.tidb.exprs.compile import compile_expression
 from simulator.tidb.exprs.datums import datum_of
 from simulator.tidb.model.table import Column, Table
@@ -142,7 +142,7 @@ def _assignments(statement: syntax.Update, matched: Matched, context: StatementC
     """Return the assignments of a statement in its order. Raises SqlError 1054, 1052, 1288 for a column of a query, 3105
     for a generated column."""
     targets: dict[Base, Target] = {}
-    casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched)
+    casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched.bases)
     found = []
     for each in statement.assignments:
         base, column = _assigned_column(each.column, matched)
@@ -167,7 +167,7 @@ def _compiled(
         default = values.default(column)
         return lambda row: default()
     value = compile_expression(node, scope)
-    evaluate, context = datum_of(cast_to_column(value, column) if casts else value, column), values.context
+    evaluate, context = datum_of(point_cast(value, column) if casts else value, column), values.context
     return lambda row: values.cast(column, evaluate(row, context))
 
 
@@ -182,35 +182,3 @@ def _assigned_column(node: syntax.ColumnName, matched: Matched) -> tuple[Base, C
             assert found.column is not None, "it is the column of a table"
             return base, found.column
     raise sql_error(1288, found.table, "UPDATE")
-
-
-def is_point_update(statement: syntax.Update, matched: Matched) -> bool:
-    """Return whether TiDB updates rows by a primary or unique key without an optimizer: then it casts the values of all
-    assignments by CAST (tidb pkg/planner/core/point_get_plan.go, tryUpdatePointPlan, buildOrderedList)."""
-    if len(matched.bases) != 1 or statement.where is None:
-        return False
-    table = matched.bases[0].stored.table
-    if any(column.generated for column in table.columns):
-        return False
-    if any(isinstance(part, syntax.ContextExpression) for each in statement.assignments for part in walk(each.value)):
-        return False
-    keys = [table.primary_key]
-    for index in table.indexes:
-        if index.unique and all(part.length < 0 for part in index.columns):
-            keys.append(tuple(part.name for part in index.columns))
-    names = sorted(_compared_column(node) for node in conjuncts(statement.where))
-    return names in [sorted(name.lower() for name in key) for key in keys if key]
-
-
-def _compared_column(node: syntax.Node) -> str:
-    """Return the column that a condition compares with a literal; empty for any other condition."""
-    node = strip_parentheses(node)
-    if isinstance(node, syntax.Binary) and node.operator == "=":
-        sides = strip_parentheses(node.left), strip_parentheses(node.right)
-        for side, other in (sides, sides[::-1]):
-            if isinstance(side, syntax.ColumnName) and isinstance(other, syntax.Literal):
-                return side.parts[-1].lower()
-    if isinstance(node, syntax.In) and not node.negated and isinstance(node.operand, syntax.ColumnName):
-        if all(isinstance(each, syntax.Literal) for each in node.candidates):
-            return node.operand.parts[-1].lower()
-    return ""
