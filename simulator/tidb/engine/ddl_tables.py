@@ -155,12 +155,11 @@ def _alter(
             other = object_key(*names.existing_name(spec.table))
             plain = _stored(database, tables.tables, database.catalog.tables[other])
             tables.tables[key], tables.tables[other] = exchanged(tables.tables[key], plain, spec)
-    if options:
-        stored = tables.tables[key]
+    stored = tables.tables.get(key)
+    if stored is not None and options:
         counters = counters_with_options(stored.table, stored.ids.counters, options)
         if counters is not stored.ids.counters:
-            tables.tables[key] = replace(stored, ids=Ids(counters))
-    stored = tables.tables.get(key)
+            tables.tables[key] = stored = replace(stored, ids=Ids(counters))
     if stored is not None and key in after.tables and database.release.sends_rewritten_rows:
         tables.rewritten += rewriting_transactions(stored, after.tables[key], context)
 

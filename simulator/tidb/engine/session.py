@@ -51,8 +51,8 @@ class Session:
     """A client's session with a database."""
 
     def __init__(self, database: Database, settings: SqlSession = SqlSession()) -> None:
-        self.database = database
-        self.settings = settings
+        self.database: Database = database
+        self.settings: SqlSession = settings
         """Variables, the current database, prepared statements, what is remembered of the last statement."""
         self.transaction: Transaction | None = None
         """The open transaction, of BEGIN or with autocommit = 0."""
@@ -89,7 +89,9 @@ class Session:
         """
         self.step += 1
         try:
-            statement, self.text = resolve_execute(statement, text, self.settings)
+            self.text = text
+            if isinstance(statement, syntax.Execute):
+                statement, self.text = resolve_execute(statement, text, self.settings)
             if "/*+" in self.text:
                 outcome = self._with_hints(statement, now_ms)
             else:
@@ -103,7 +105,7 @@ class Session:
         self.abandon()
         return outcome
 
-    def _with_hints(self, statement: syntax.SqlStatement, now_ms: int) -> StatementOutcome | FailedStatement:
+    def _with_hints(self, statement: syntax.SqlStatement | LoadFile, now_ms: int) -> StatementOutcome | FailedStatement:
         """Execute a statement with the variables that its hints set. A hint that is refused is a warning."""
         before, warnings = self.settings, list[str]()
         for name, value in hinted_variables(self.text):
@@ -141,7 +143,9 @@ class Session:
             self.database.roll_back(self._waiter)
             self._waiter, self._committed_before = None, ()
 
-    def _execute(self, statement: syntax.SqlStatement, text: str, now_ms: int) -> StatementOutcome | FailedStatement:
+    def _execute(
+        self, statement: syntax.SqlStatement | LoadFile, text: str, now_ms: int
+    ) -> StatementOutcome | FailedStatement:
         """Raises SqlError and DdlError."""
         if isinstance(statement, syntax.RowStatement | LoadFile):
             return self._change_rows(statement, now_ms)
