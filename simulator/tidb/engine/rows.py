@@ -142,7 +142,7 @@ class RowWriter:
         """Insert a row (tidb pkg/table/tables/tables.go, AddRecord). Raises SqlError 3819 if it violates a CHECK, 1062 for
         a key that another row has, unless none has (`is_new`). The `_tidb_rowid` that it would have is used up then."""
         if row.handle is None:
-            row = row._replace(handle=self._next_row_id())
+            row = KeyedRow(row.cells, row.ordinal, self._next_row_id(), row.entries)
         self._check(row.cells)
         self.lock(row)
         for place in () if is_new else range(HANDLE if self._handle_of is not None else 0, len(row.entries)):
@@ -186,7 +186,8 @@ class RowWriter:
         if moves and row.handle is not None and (owner := self._owner(row, HANDLE)) is not None:
             self._refuse(row, HANDLE, owner)
         if row.handle is None:
-            row = row._replace(handle=self._next_row_id() if moves else location[1])
+            handle = self._next_row_id() if moves else location[1]
+            row = KeyedRow(new, row.ordinal, handle, row.entries)
         if moves or row.entries != before.entries:
             self.lock(row)
         had = {(key.index_id, value) for key, value in before.entries}

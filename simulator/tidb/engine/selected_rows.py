@@ -72,19 +72,31 @@ class SelectedRows:
         if relation.unprojected is not None and not self._has_more:
             rows, expressions, shown = relation.unprojected
             fields = [*shown]
-        makers = [
-            (values.place_of[column.name], _maker(column, expression, field, values))
-            for column, expression, field in zip(self._columns, expressions, fields, strict=False)
-        ]
+        copied, made = list[tuple[int, int]](), list[tuple[int, Make]]()
+        for column, expression, field in zip(self._columns, expressions, fields, strict=False):
+            slot = _copied_slot(column, field)
+            if slot is not None:
+                copied.append((values.place_of[column.name], slot))
+            else:
+                made.append((values.place_of[column.name], _maker(column, expression, field, values)))
         start = values.start({column.name for column in self._columns})
         for number, row in enumerate(rows(context), 1):
             cells = [*start]
-            for place, make in makers:
+            for place, slot in copied:
+                cells[place] = row[slot]
+            for place, make in made:
                 cells[place] = make(row, number)
             values.complete(cells, number)
             if self._has_more:
                 self.beside.append(row)
             yield cells
+
+
+def _copied_slot(column: Column, field: Field | None) -> int | None:
+    """Return the place in rows of a cell that the column takes as it is; None if it may have to be cast."""
+    if field is None or field.column is None or not field.slots or field.column.type != column.type:
+        return None
+    return None if family(column.type) in ("date", "datetime") else field.start + field.slots[0]
 
 
 def _maker(column: Column, value: Expression, field: Field | None, values: RowValues) -> Make:
@@ -96,8 +108,6 @@ def _maker(column: Column, value: Expression, field: Field | None, values: RowVa
     if field is None or field.column is None or not field.slots or field.column.type != column.type:
         return cast
     place = field.start + field.slots[0]
-    if family(column.type) not in ("date", "datetime"):
-        return lambda row, number: row[place]
 
     def copy(row: Values, number: int) -> Cell:
         cell: Cell = row[place]

@@ -42,6 +42,9 @@ class Target:
     base: Base
     values: RowValues
     writer: RowWriter
+    assignments: list[tuple[int, Callable[[Values], Cell]]] = field(default_factory=list)
+    """Places of columns in the table's rows, and what a matched row gives them."""
+
     named: set[str] = field(default_factory=set)
     """The columns that the statement assigns."""
 
@@ -56,31 +59,24 @@ class Target:
         return self.base.stored.table
 
 
-Assign = tuple[Target, int, Callable[[Values], Cell]]
-"""A table, the place of a column in its rows, and what a matched row gives it."""
-
-
 def update(statement: syntax.Update, context: StatementContext) -> StatementOutcome:
     """Execute UPDATE. Raises SqlError."""
     compilation = new_compilation(context)
     rows = match(statement.source, statement.where, statement.order, statement.limit, statement.common, compilation)
-    assignments = _assignments(statement, rows, context)
-    targets = sorted(dict.fromkeys(target for target, _, _ in assignments), key=lambda target: target.base.place)
-    _merge_aliases(targets)
+    targets = _targets(statement, rows, context)
+    places = [(target, target.base.place - len(target.values.columns), target.base.place) for target in targets]
     matched = changed = 0
     for row in rows.rows(context):
-        new_rows = {}
-        for target in targets:
-            if row[target.base.place] is not None:
-                new_rows[target] = row[target.base.place - len(target.values.columns) : target.base.place]
-        for target, place, compute in assignments:
-            if target in new_rows:
-                new_rows[target][place] = compute(row)
-        for target, new in new_rows.items():
-            location = row[target.base.place]
+        found = []
+        for target, first, place in places:
+            if row[place] is not None:
+                new: Cells = row[first:place]
+                for number, compute in target.assignments:
+                    new[number] = compute(row)
+                found.append((target, row[place], row[first:place], new))
+        for target, location, old, new in found:
             if target.done.get(location):
                 continue
-            old = row[target.base.place - len(new) : target.base.place]
             if target.merged is not None:
                 old, new = _merge(target, target.merged, location, old, new)
             target.values.finish_update(old, new, target.named)
@@ -138,12 +134,11 @@ def _merge_aliases(targets: Sequence[Target]) -> None:
 # -- assignments -------------------------------------------------------------------------------------------------------
 
 
-def _assignments(statement: syntax.Update, matched: Matched, context: StatementContext) -> list[Assign]:
-    """Return the assignments of a statement in its order. Raises SqlError 1054, 1052, 1288 for a column of a query, 3105
-    for a generated column."""
+def _targets(statement: syntax.Update, matched: Matched, context: StatementContext) -> list[Target]:
+    """Return the tables that change, in the order of the source. Raises SqlError 1054, 1052, 1288 for a column of a query,
+    3105 for a generated column."""
     targets: dict[Base, Target] = {}
     casts = isinstance(statement.source, syntax.TableSource) and is_point_update(statement, matched.bases)
-    found = []
     for each in statement.assignments:
         base, column = _assigned_column(each.column, matched)
         target = targets.get(base)
@@ -151,12 +146,13 @@ def _assignments(statement: syntax.Update, matched: Matched, context: StatementC
             writer = RowWriter(base.stored, context)
             target = targets[base] = Target(base, RowValues(base.stored.table, context, UPDATE), writer)
         target.named.add(column.name)
-        if column.generated:
-            if not is_default(each.value):
-                raise sql_error(3105, column.name, target.table.name)
-            continue
-        compute = _compiled(each.value, column, target.values, matched.scope, casts)
-        found.append((target, target.values.place_of[column.name], compute))
+        if not column.generated:
+            compute = _compiled(each.value, column, target.values, matched.scope, casts)
+            target.assignments.append((target.values.place_of[column.name], compute))
+        elif not is_default(each.value):
+            raise sql_error(3105, column.name, target.table.name)
+    found = sorted(targets.values(), key=lambda target: target.base.place)
+    _merge_aliases(found)
     return found
 
 
