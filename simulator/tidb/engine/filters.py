@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simulator.tidb import syntax
-from simulator.tidb.engine.access import Comparison, comparison_of, find_access, handle_column, scanned
+from simulator.tidb.engine.access import Comparison, TableReader, comparison_of, handle_column
 from simulator.tidb.engine.relation import Base, Relation, Values, checked, held, table_fields
 from simulator.tidb.engine.scope import TOP, Field, QueryScope
 from simulator.tidb.expressions.trees import walk
@@ -85,7 +85,7 @@ class Filtered(Relation):
 
     def _outer_equality(self, node: syntax.Node, own: QueryScope) -> tuple[Evaluate, Evaluate] | None:
         """Return a column and the value that it equals in a row of a query around; None for another condition."""
-        each = comparison_of(node, own, own)
+        each = comparison_of(node, own)
         if each is None or each.operator != "=" or len(each.values) > 1:
             return None
         return hashed(compile_expression(syntax.ColumnName((each.column,)), own), each.values[0])
@@ -125,19 +125,21 @@ class TableRelation(Filtered):
         width = len(visible_columns(table)) + 1
         base = Base(alias, schema, stored, width - 1)
         super().__init__(table_fields(table, alias, schema), width, self._scan, (base,))
-        self.stored, self.ordinals = stored, ordinals
-        self.locks = False
-        """Whether the statement locks keys that it looks up, found or not."""
+        self._reader = TableReader(stored, ordinals)
         self._tests: Sequence[Evaluate] | None = ()
         """The conditions of rows; None if the table has an access by them."""
         self._descending = self.is_point = False
 
     def _scan(self, context: StatementContext) -> Iterator[Values]:
-        return checked(scanned(self.stored, self.ordinals, context, descending=self._descending), context)
+        return checked(self._reader.scan(context, descending=self._descending), context)
+
+    def lock_keys(self) -> None:
+        """Lock the keys by which rows are looked up, found or not."""
+        self._reader = self._reader._replace(locks=True)
 
     def read_in_order(self, field: Field, descending: bool) -> bool:
         """Read the rows in the order of a column, if that is the order of handles; return whether it is."""
-        if field.name.lower() != handle_column(self.stored.table) or len(self.ordinals) != 1:
+        if field.name.lower() != handle_column(self._reader.stored.table) or len(self._reader.ordinals) != 1:
             return False
         if descending and self._tests is None:
             return False
@@ -147,8 +149,8 @@ class TableRelation(Filtered):
     def restrict(self, conditions: Sequence[syntax.Node], scope: QueryScope) -> Sequence[syntax.Node]:
         own, compilation = scope.of_rows(self.fields), scope.compilation
         reach, compilation.reach = compilation.reach, TOP
-        comparisons = [each for node in conditions if (each := comparison_of(node, own, own)) is not None]
-        access = find_access(self.stored, self.ordinals, comparisons, self.locks) if comparisons else None
+        comparisons = [each for node in conditions if (each := comparison_of(node, own)) is not None]
+        access = self._reader.find(comparisons) if comparisons else None
         if access is not None:
             path, self.is_point = access.path, access.is_point
             self.rows, self._tests = lambda context: path((), context), None
@@ -164,7 +166,7 @@ class TableRelation(Filtered):
     def looked_up(self, comparisons: Sequence[Comparison]) -> Lookup | None:
         """Return the rows by a key that depends on another row; None if there is no such key."""
         tests = self._tests
-        access = None if tests is None or self.depends else find_access(self.stored, self.ordinals, comparisons)
+        access = None if tests is None or self.depends else self._reader.find(comparisons)
         if access is None or tests is None:
             return None
         path = access.path

@@ -105,7 +105,8 @@ def match(
     relation = build_source(source, around, build_query)
     locking = None
     if isinstance(relation, TableRelation):
-        relation.locks, locking = True, Locking(relation.bases, None)
+        relation.lock_keys()
+        locking = Locking(relation.bases, None)
     scope = QueryScope(compilation, relation.fields, around)
     within, ordering = scope.within("where clause"), scope.within("order clause")
     tests = [compile_condition(node, within) for node in relation.restrict(conjuncts(where), within)]

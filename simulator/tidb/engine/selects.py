@@ -16,7 +16,7 @@ from simulator.tidb.engine.filters import Filtered, TableRelation, compile_condi
 from simulator.tidb.engine.grouping import Grouping, constant_columns, refuse_aggregate
 from simulator.tidb.engine.locking import find_locking, refuse_noop
 from simulator.tidb.engine.relation import ONE_ROW, Relation, Rows, Selected, Values, export, projected
-from simulator.tidb.engine.scope import Field, Fields, QueryScope
+from simulator.tidb.engine.scope import Field, QueryScope
 from simulator.tidb.engine.select_names import (
     SelectItem,
     check_having_names,
@@ -154,7 +154,7 @@ class Select:
         self._scope = QueryScope(outer.compilation, source.fields, outer)
         self._locking = find_locking(tree.lock, source, outer) if tree.lock else None
         if self._locking is not None and isinstance(source, TableRelation):
-            source.locks = True
+            source.lock_keys()
         self._stages: list[Stage] = []
         where = self._scope.within("where clause")
         rest = source.restrict(conjuncts(tree.where), where)
@@ -214,33 +214,36 @@ class Select:
             self._stages.append(self._windows.rows)
         columns = [Selected(item.name, value, self._shown(item)) for item, value in zip(items, values, strict=True)]
         fields, makers = export(columns)
-        rows = self._rows
-        if not tree.distinct and (not tree.order or self._is_sorted()):
-            relation = self._relation(fields, len(makers), rows, lambda rows, context: projected(rows, makers, context))
-            relation.unprojected = self._chosen(rows), values, [column.field for column in columns]
+        is_sorted = not tree.distinct and (not tree.order or self._is_sorted())
+        if is_sorted or all(column.field is not None and column.field.slots for column in columns):
+            chosen = self._chosen(self._rows if is_sorted else self._sorted(self._rows, values, scope))
+            relation = Filtered(fields, len(makers), lambda context: projected(chosen(context), makers, context))
+            relation.unprojected = chosen, values, [column.field for column in columns]
             return relation
-        width = self._width
-        own = fields.moved(width)
-        selected = [field.value for field in own]
-        if grouping is not None:
-            grouping.place = "ORDER BY", 1
-        order = order_values(tree.order, items, selected, scope.within("order clause"), self._known)
-        if tree.distinct:
-            self._check_distinct_order([value for value, _ in order], selected)
-        keys = [SortKey(sort_key(value), item.descending) for value, item in order]
-        distinct = [distinct_key(value) for value in selected] if tree.distinct else []
+        width, rows = self._width, self._rows
 
-        def finished(context: StatementContext) -> Iterator[Values]:
-            found: Iterator[Values] = ([*row, *(make(row, context) for make in makers)] for row in rows(context))
-            if tree.distinct:
-                found = _first_of_each(found, distinct, context)
+        def extended(context: StatementContext) -> Iterator[Values]:
+            return (row + [make(row, context) for make in makers] for row in rows(context))
+
+        chosen = self._chosen(self._sorted(extended, [field.value for field in fields.moved(width)], scope))
+        return Filtered(fields, len(makers), lambda context: (row[width:] for row in chosen(context)))
+
+    def _sorted(self, rows: Rows, values: Sequence[Expression], scope: QueryScope) -> Rows:
+        """Return rows without repetition and in order, as the query says, given the values of its columns."""
+        if self._grouping is not None:
+            self._grouping.place = "ORDER BY", 1
+        order = order_values(self.tree.order, self._items, values, scope.within("order clause"), self._known)
+        keys = [SortKey(sort_key(value), item.descending) for value, item in order]
+        if not self.tree.distinct:
+            return lambda context: iter(sorted_rows(rows(context), keys, context))
+        self._check_distinct_order([value for value, _ in order], values)
+        distinct = [distinct_key(value) for value in values]
+
+        def chosen(context: StatementContext) -> Iterator[Values]:
+            found = _first_of_each(rows(context), distinct, context)
             return iter(sorted_rows(found, keys, context) if keys else found)
 
-        return self._relation(fields, len(makers), finished, lambda rows, context: (row[width:] for row in rows))
-
-    def _relation(self, fields: Fields, width: int, rows: Rows, project: Stage) -> Relation:
-        chosen = self._chosen(rows)
-        return Filtered(fields, width, lambda context: project(chosen(context), context))
+        return chosen
 
     def _chosen(self, rows: Rows) -> Rows:
         """Return the rows that LIMIT leaves, locked."""
