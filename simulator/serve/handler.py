@@ -142,7 +142,8 @@ class ClientHandler:
         finally:
             client.command, client.statement = "Sleep", ""
             client.session.abandon()
-            if before is not None and client.session.transaction is not before:
+            if client.session.freed or before is not None and client.session.transaction is not before:
+                client.session.freed = False
                 server.transaction_ended()
         if outcome.events:
             server.committed()

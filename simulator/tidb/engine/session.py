@@ -72,6 +72,10 @@ class Session:
         """The text of the statement that runs."""
         self.waits = False
         """Whether SLEEP and GET_LOCK raise Pause."""
+        self.freed = False
+        """Whether a statement has freed keys or tables that others may wait for. The caller resets it."""
+        self._locks_before: int | None = None
+        """The locks of the transaction before the statement that runs, or waits."""
         self._committed_before: tuple[Event, ...] = ()
         """What a DDL statement that waits has committed."""
         self._waiter: Transaction | None = None
@@ -139,9 +143,13 @@ class Session:
     def abandon(self) -> None:
         """Forget a statement that waited and is not executed again."""
         self.resumed = []
+        if self._locks_before is not None and self.transaction is not None:
+            self.freed = self.freed or self._locks_before < self.transaction.lock_count
+            self.transaction.release_locks(self._locks_before)
+        self._locks_before = None
         if self._waiter is not None:
             self.database.roll_back(self._waiter)
-            self._waiter, self._committed_before = None, ()
+            self._waiter, self._committed_before, self.freed = None, (), True
 
     def _execute(
         self, statement: syntax.SqlStatement | LoadFile, text: str, now_ms: int
@@ -169,10 +177,10 @@ class Session:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def _change_rows(self, statement: syntax.RowStatement | LoadFile, now_ms: int) -> StatementOutcome:
-        """Execute INSERT, UPDATE, DELETE or LOAD DATA. A statement that fails keeps the locks that it took."""
+        """Execute INSERT, UPDATE, DELETE or LOAD DATA."""
         self._check_writes()
         transaction = self.transaction or self._begin(now_ms)
-        position = transaction.position
+        position = self._start(transaction)
         inserting = isinstance(statement, syntax.Insert | LoadFile)
         context = StatementContext(self, transaction, now_ms, NEWEST, True, statement.ignore, inserting)
         try:
@@ -182,10 +190,18 @@ class Session:
             transaction.undo(position)
             self._end_refused(transaction)
             raise
+        self._locks_before = None
         self._keep_given_id(context)
         if context.given_id is not None:
             outcome = replace(outcome, insert_id=context.given_id)
         return replace(outcome, events=committed)
+
+    def _start(self, transaction: Transaction) -> int:
+        """Note the locks of a transaction before a statement, which loses its own if it is refused; return the number of
+        writes before it."""
+        if self._locks_before is None:
+            self._locks_before = transaction.lock_count
+        return transaction.position
 
     def _keep_given_id(self, context: StatementContext) -> None:
         """Remember the argument of LAST_INSERT_ID."""
@@ -223,6 +239,7 @@ class Session:
 
     def _query(self, statement: syntax.SelectStatement, now_ms: int) -> StatementOutcome:
         transaction = self.transaction or self._begin(now_ms)
+        self._start(transaction)
         newest = statement.locks_rows or transaction.reads_committed
         context = StatementContext(self, transaction, now_ms, NEWEST if newest else transaction.start_ts)
         limit_ms = int(self.settings.settings.get("max_execution_time", "0"))
@@ -238,6 +255,7 @@ class Session:
             raise
         finally:
             self.deadline = None
+        self._locks_before = None
         self._keep_given_id(context)
         return StatementOutcome(result=result, warnings=tuple(context.warnings))
 

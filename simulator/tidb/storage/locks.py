@@ -8,7 +8,7 @@ deadlock detector).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
 from simulator.tidb.sql_engine.errors import sql_error_with_text
@@ -70,8 +70,8 @@ class Locks:
     def stop_waiting(self, transaction: Transaction) -> None:
         self._waiting.pop(transaction, None)
 
-    def release(self, transaction: Transaction, keys: set[Hashable]) -> None:
-        """Release the keys of a transaction that ends."""
+    def release(self, transaction: Transaction, keys: Iterable[Hashable]) -> None:
+        """Release keys of a transaction."""
         for key in keys:
             if self._owners.get(key) is transaction:
                 del self._owners[key]

@@ -48,7 +48,8 @@ class Transaction:
         self._entries: dict[tuple[TableRows, int], dict[bytes, Handle | None]] = {}
         self._tables: dict[TableRows, tuple[StoredTable, int]] = {}
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
-        self._locked: set[Hashable] = set()
+        self._locked: dict[Hashable, None] = {}
+        """The locked keys in their order."""
         self._savepoints: list[tuple[str, int]] = []
         self._readers: dict[StoredTable, RowReader] = {}
         self._presumed: list[tuple[int, SqlError]] = []
@@ -155,7 +156,7 @@ class Transaction:
         """Lock a key until the transaction ends. Raises LockWait. An optimistic transaction locks nothing."""
         if self.pessimistic and key not in self._locked:
             self.database.locks.lock(key, self)
-            self._locked.add(key)
+            self._locked[key] = None
 
     def lock_row(self, stored: StoredTable, ordinal: int, handle: Handle) -> None:
         """Lock the key of a row, which need not exist. Raises LockWait."""
@@ -268,9 +269,21 @@ class Transaction:
                     found.append(Change(stored, ordinal, handle, rows.version(handle), after))
         return found
 
+    @property
+    def lock_count(self) -> int:
+        return len(self._locked)
+
+    def release_locks(self, count: int) -> None:
+        """Release the locks behind the first ones: those of a statement that is refused (tidb pkg/session,
+        client-go LockKeys, asyncPessimisticRollback)."""
+        keys = [*self._locked][count:]
+        self.database.locks.release(self, keys)
+        for key in keys:
+            del self._locked[key]
+
     def check(self) -> None:
-        """Raise SqlError 9007 if another transaction has written a key since an optimistic one began, 1062 if it has a key
-        of another row."""
+        """Raise SqlError 9007 if another transaction has written a key since an optimistic one began, or a younger one has
+        locked it; 1062 if it has a key of another row. Raises LockWait for the lock of an older one."""
         if self.pessimistic:
             return
         for rows, own in self._rows.items():
@@ -278,6 +291,11 @@ class Transaction:
                 committed = rows.committed(handle)
                 if committed > self.start_ts:
                     raise _conflict(self.start_ts, committed)
+                owner = self.database.locks.owner((rows, handle), self)
+                if owner is not None:
+                    if owner.start_ts > self.start_ts:
+                        raise _conflict(self.start_ts, owner.start_ts)
+                    raise LockWait(owner)
         for _, error in self._presumed:
             raise error
 
@@ -306,7 +324,7 @@ class Transaction:
     def end(self) -> None:
         """Release the locks. What is in the buffer is forgotten."""
         self.database.locks.release(self, self._locked)
-        self._locked = set()
+        self._locked = {}
         self._rows, self._entries, self._undo, self._presumed, self._changes = {}, {}, [], [], None
 
 
