@@ -187,9 +187,9 @@ class Insertion:
 
     def _insert_or_ignore(self, row: KeyedRow) -> None:
         """Insert a row, or leave it out with a warning (batchCheckAndInsert)."""
-        for place, _ in self._writer.owners(row):
-            self._writer.lock_key(row, place)
-            self._context.warn(self._writer.duplicate_error(row, place))
+        for entry, _ in self._writer.owners(row):
+            self._writer.lock_key(row, entry)
+            self._context.warn(self._writer.duplicate_error(row, entry))
             return
         try:
             self._insert(row, is_new=True)
@@ -201,11 +201,11 @@ class Insertion:
     def _replace(self, row: KeyedRow, counts: bool = True) -> None:
         """Delete every row with a key of the new row, then insert it. An identical row stays (replaceRow). `counts` is
         whether deleted and identical rows are affected."""
-        for place, owner in self._writer.owners(row):
+        for entry, owner in self._writer.owners(row):
             old = self._writer.cells(owner)
             self._affected += counts
             if old == row.cells:
-                self._writer.lock_key(row, place)
+                self._writer.lock_key(row, entry)
                 return
             assert old is not None, "it owns the key"
             self._writer.delete(owner, old)
@@ -215,7 +215,7 @@ class Insertion:
     def _insert_or_update(self, number: int, row: KeyedRow) -> None:
         """Insert a row, or update the row that has its first key (batchUpdateDupRows)."""
         assert self._update is not None, "the statement has ON DUPLICATE KEY UPDATE"
-        _, owner = next(self._writer.owners(row), (0, None))
+        _, owner = next(self._writer.owners(row), (None, None))
         if owner is None:
             self._insert(row, is_new=True)
             return

@@ -27,11 +27,12 @@ from simulator.tidb.storage.tables import Cells, StoredTable
 ENTRY_SIZE_LIMIT = 6 << 20
 """Bytes of a row in TiKV: TiDB's default of txn-entry-size-limit."""
 
-HANDLE = -1
-"""The place of the handle among the keys of a row, before its entries."""
-
 Location = tuple[int, Handle]
 """The ordinal of a row's partition, and its handle."""
+
+
+Entry = tuple[RowKey, bytes]
+"""An entry of a row in a unique index; None stands for its handle."""
 
 
 class KeyedRow(NamedTuple):
@@ -42,7 +43,7 @@ class KeyedRow(NamedTuple):
     handle: Handle | None
     """None for a new row of a table without a clustered key."""
 
-    entries: Sequence[tuple[RowKey, bytes]]
+    entries: Sequence[Entry]
     """Its entries in unique indexes."""
 
 
@@ -97,24 +98,24 @@ class RowWriter:
     def cells(self, location: Location) -> Cells | None:
         return self.transaction.get(self.stored, *location)
 
-    def _owner(self, row: KeyedRow, place: int) -> Location | None:
-        """Return the row that has a key of another row, by its place; None for none."""
-        if place == HANDLE:
+    def _owner(self, row: KeyedRow, entry: Entry | None) -> Location | None:
+        """Return the row that has a key of another row; None for none."""
+        if entry is None:
             return (row.ordinal, row.handle) if self.transaction.has(self.stored, row.ordinal, row.handle) else None
-        return self.transaction.owner_of(self.stored, row.ordinal, *row.entries[place])
+        return self.transaction.owner_of(self.stored, row.ordinal, *entry)
 
-    def owners(self, row: KeyedRow) -> Iterator[tuple[int, Location]]:
-        """Yield the place of each key of a new row that another row has, and that row."""
-        for place in range(HANDLE if row.handle is not None else 0, len(row.entries)):
-            owner = self._owner(row, place)
+    def owners(self, row: KeyedRow) -> Iterator[tuple[Entry | None, Location]]:
+        """Yield each key of a new row that another row has, and that row."""
+        for entry in row.entries if self._handle_of is None else (None, *row.entries):
+            owner = self._owner(row, entry)
             if owner is not None:
-                yield place, owner
+                yield entry, owner
 
-    def duplicate_error(self, row: KeyedRow, place: int) -> SqlError:
-        """Return error 1062 of a row for the key at a place."""
-        if place == HANDLE:
+    def duplicate_error(self, row: KeyedRow, entry: Entry | None) -> SqlError:
+        """Return error 1062 of a row for one of its keys."""
+        if entry is None:
             return sql_error(1062, shown_key(self.table, None, row.cells), f"{self.table.name}.PRIMARY")
-        key, value = row.entries[place]
+        key, value = entry
         array = next((each for each in array_keys(self.table) if each.beside is key), None)
         shown = shown_key(self.table, key, row.cells) if array is None else array.entries(row.cells)[value]
         return sql_error(1062, shown, f"{self.table.name}.{key.name}")
@@ -125,12 +126,12 @@ class RowWriter:
         for key, value in row.entries:
             self.transaction.lock_entry(self.stored, row.ordinal, key, value)
 
-    def lock_key(self, row: KeyedRow, place: int) -> None:
+    def lock_key(self, row: KeyedRow, entry: Entry | None) -> None:
         """Lock one key of a row. Raises LockWait."""
-        if place == HANDLE:
+        if entry is None:
             self.transaction.lock_row(self.stored, row.ordinal, row.handle)
         else:
-            self.transaction.lock_entry(self.stored, row.ordinal, *row.entries[place])
+            self.transaction.lock_entry(self.stored, row.ordinal, *entry)
 
     # -- writes --------------------------------------------------------------------------------------------------------
 
@@ -145,16 +146,15 @@ class RowWriter:
             row = KeyedRow(row.cells, row.ordinal, self._next_row_id(), row.entries)
         self._check(row.cells)
         self.lock(row)
-        for place in () if is_new else range(HANDLE if self._handle_of is not None else 0, len(row.entries)):
-            owner = self._owner(row, place)
-            if owner is not None:
-                self._refuse(row, place, owner)
+        if not is_new:
+            for entry, owner in self.owners(row):
+                self._refuse(row, entry, owner)
         self._put(row, row.cells, added=row.entries)
         self._note(None, row.cells)
 
-    def _refuse(self, row: KeyedRow, place: int, owner: Location) -> None:
+    def _refuse(self, row: KeyedRow, entry: Entry | None, owner: Location) -> None:
         """Raise SqlError 1062 for a key that another row has. An optimistic transaction may have to wait for its commit."""
-        error = self.duplicate_error(row, place)
+        error = self.duplicate_error(row, entry)
         if not self.transaction.presume(self.stored, *owner, error):
             raise error
 
@@ -183,25 +183,27 @@ class RowWriter:
         row = self.keyed(new)
         moves = row.ordinal != location[0] or row.handle is not None and row.handle != location[1]
         self._check(new)
-        if moves and row.handle is not None and (owner := self._owner(row, HANDLE)) is not None:
-            self._refuse(row, HANDLE, owner)
+        if moves and row.handle is not None and (owner := self._owner(row, None)) is not None:
+            self._refuse(row, None, owner)
         if row.handle is None:
             handle = self._next_row_id() if moves else location[1]
             row = KeyedRow(new, row.ordinal, handle, row.entries)
-        if moves or row.entries != before.entries:
+        removed, added = before.entries, row.entries
+        if not moves and (removed or added):
+            had, has = ({(key.index_id, value) for key, value in each} for each in (removed, added))
+            removed = [(key, value) for key, value in removed if (key.index_id, value) not in has]
+            added = [(key, value) for key, value in added if (key.index_id, value) not in had]
+        if moves or added:
             self.lock(row)
-        had = {(key.index_id, value) for key, value in before.entries}
-        for place, (key, value) in enumerate(row.entries):
-            owner = self._owner(row, place) if moves or (key.index_id, value) not in had else None
+        for entry in added:
+            owner = self._owner(row, entry)
             if owner is not None and owner != location:
-                self._refuse(row, place, owner)
+                self._refuse(row, entry, owner)
         if moves:
-            self._put(before, None, removed=before.entries)
-            self._put(row, new, added=row.entries)
+            self._put(before, None, removed=removed)
+            self._put(row, new, added=added)
         else:
-            has = {(key.index_id, value) for key, value in row.entries}
-            removed = [entry for entry in before.entries if (entry[0].index_id, entry[1]) not in has]
-            self._put(row, new, removed, [each for each in row.entries if (each[0].index_id, each[1]) not in had])
+            self._put(row, new, removed, added)
         self._note(old, new)
         return True
 
@@ -213,11 +215,7 @@ class RowWriter:
         self._note(cells, None)
 
     def _put(
-        self,
-        row: KeyedRow,
-        cells: Cells | None,
-        removed: Sequence[tuple[RowKey, bytes]] = (),
-        added: Sequence[tuple[RowKey, bytes]] = (),
+        self, row: KeyedRow, cells: Cells | None, removed: Sequence[Entry] = (), added: Sequence[Entry] = ()
     ) -> None:
         keys: Sequence[tuple[RowKey, bytes | None, bytes | None]] = ()
         if removed or added:
