@@ -47,6 +47,7 @@ class StatementContext(Context):
         local = self.time.astimezone(clock.time_zone(settings.time_zone))
         super().__init__(settings.sql_mode, settings.time_zone, f"{local:%Y-%m-%d}", writing, ignore)
         self.session, self.transaction, self.database = session, transaction, session.database
+        self.user = settings.user.partition("@")[0]
         self.now_ms, self.read_ts, self.ignore = now_ms, read_ts, ignore
         self._inserting = inserting
         self.held = 0

@@ -50,13 +50,13 @@ def call_with_nulls(compute: Callable[..., Any], *parts: Evaluate) -> Evaluate:
     return evaluate
 
 
-def null_for_errors(part: Evaluate) -> Evaluate:
-    """Return a value; NULL if the statement takes a problem of it for an error."""
+def value_for_errors(part: Evaluate, other: Any = None) -> Evaluate:
+    """Return a value; another if the statement takes a problem of it for an error."""
 
     def evaluate(row: Row, context: Context) -> Any:
         try:
             return part(row, context)
         except SqlError:
-            return None
+            return other
 
     return evaluate

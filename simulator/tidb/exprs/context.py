@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from simulator.tidb.sql_engine.errors import sql_error_with_text
+from simulator.tidb.sql_engine.sessions.variable_validation import new_server_value
 
 TRUNCATED, DIVIDED, ALWAYS, WARNED = "truncated", "divided", "always", "warned"
 """Kinds of problems. Truncated: an error where strict mode writes rows, else a warning. Divided: a division by 0, which is
@@ -16,8 +17,6 @@ MAX_SHOWN = 128
 MAX_WARNINGS = 64
 """Warnings that a statement keeps (tidb pkg/sessionctx/variable/tidb_vars.go, max_error_count)."""
 
-VARIABLES = {"block_encryption_mode": "aes-128-ecb", "default_week_format": "0", "max_allowed_packet": str(64 << 20)}
-
 STRICT = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
 
 
@@ -26,6 +25,9 @@ class Context:
 
     Every execution has a context of its own: what is constant is computed once for each context.
     """
+
+    user = ""
+    """The name of the session's user."""
 
     def __init__(
         self,
@@ -51,8 +53,8 @@ class Context:
         self._silent = () if divided else (DIVIDED,)
 
     def variable(self, name: str) -> str:
-        """Return one of the system variables that functions depend on, here as a new server has it."""
-        return VARIABLES[name]
+        """Return a system variable, here as a new server has it."""
+        return new_server_value(name) or ""
 
     def problem(self, kind: str, text: str) -> None:
         """Note a problem, given its number and text: `1292 Truncated incorrect DOUBLE value: 'x'`. Raises SqlError if the

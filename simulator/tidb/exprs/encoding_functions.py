@@ -1,10 +1,8 @@
-"""MySQL's functions of bytes: charsets, digits, hashes, addresses, and what a value says of itself."""
+"""MySQL's functions of bytes: charsets, digits, addresses, and what a value says of itself."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,7 @@ from simulator.tidb.collations import compare
 from simulator.tidb.exprs.arithmetic import as_bits
 from simulator.tidb.exprs.calls import call, call_with_nulls
 from simulator.tidb.exprs.collations import value_collation
-from simulator.tidb.exprs.conversions import as_int32, as_integer, as_real, as_text, signed_bits
+from simulator.tidb.exprs.conversions import as_integer, as_real, as_text, signed_bits
 from simulator.tidb.exprs.expression import (
     NULL_VALUE,
     NUMERIC_KINDS,
@@ -123,7 +121,7 @@ def _weights(collation: str) -> Callable[[str], str]:
     return weights
 
 
-# -- digits and hashes -------------------------------------------------------------------------------------------------
+# -- digits ------------------------------------------------------------------------------------------------------------
 
 
 def _hex(value: Expression) -> Expression:
@@ -136,19 +134,6 @@ def _unhex(text: str) -> str | None:
     if not HEXADECIMAL.fullmatch(text):
         return None
     return bytes.fromhex("0" + text if len(text) % 2 else text).decode("latin-1")
-
-
-def _hash(name: str) -> Function:
-    return Function(1, 1, lambda value: string(apply(lambda data: hashlib.new(name, data).hexdigest(), as_blob(value))))
-
-
-def _sha2(value: Expression, size: Expression) -> Expression:
-    """Return SHA2; NULL for an invalid size."""
-
-    def digest(data: bytes, bits: int) -> str | None:
-        return hashlib.new(f"sha{bits or 256}", data).hexdigest() if bits in (0, 224, 256, 384, 512) else None
-
-    return string(apply(digest, as_blob(value), as_int32(size)))
 
 
 def _to_base64(value: Expression) -> Expression:
@@ -177,17 +162,9 @@ ENCODING_FUNCTIONS: dict[str, Function] = {
             ),
             "FORMAT_NANO_TIME": Function(1, 1, _of(texts.format_nano_time, "r")),
             "UNHEX": Function(1, 1, _of(_unhex, "t", byte_string)),
-            "CRC32": Function(1, 1, lambda value: integer(apply(zlib.crc32, as_blob(value)))),
-            "MD5": _hash("md5"),
-            "SHA": _hash("sha1"),
-            "SHA1": _hash("sha1"),
-            "SHA2": Function(2, 2, _sha2),
-            "SM3": _hash("sm3"),
-            "PASSWORD_FUNC": Function(1, 1, _of(texts.password, "t", takes=call_with_nulls)),
-            "UNCOMPRESS": Function(1, 1, _of(texts.uncompress, "b", byte_string)),
-            "UNCOMPRESSED_LENGTH": Function(1, 1, _of(texts.uncompressed_length, "b", integer)),
             "TO_BASE64": Function(1, 1, _to_base64),
             "FROM_BASE64": Function(1, 1, _from_base64),
+            "LOAD_FILE": Function(1, 1, lambda name: string(NULL_VALUE)),
             "INET_ATON": Function(1, 1, _of(addresses.inet_aton, "t", integer)),
             "INET_NTOA": Function(1, 1, _of(addresses.inet_ntoa, "n")),
             "INET6_ATON": Function(1, 1, _of(addresses.inet6_aton, "t", byte_string)),

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from simulator.tidb.exprs import decimals
-from simulator.tidb.exprs.calls import call, call_in_context, call_with_nulls, null_for_errors
+from simulator.tidb.exprs.calls import call, call_in_context, call_with_nulls, value_for_errors
 from simulator.tidb.exprs.context import Context
 from simulator.tidb.exprs.conversions import as_decimal, as_number, as_real, as_text, signed_bits
 from simulator.tidb.exprs.expression import (
@@ -63,7 +63,7 @@ def _clock_part(name: str) -> Callable[[Expression], Expression]:
     """Return HOUR, MINUTE, SECOND or MICROSECOND; NULL for an error (builtin_time.go, builtinHourSig)."""
     unit, over = CLOCK_UNITS[name], {"MINUTE": 60, "SECOND": 60, "MICROSECOND": SECOND}.get(name, 10**9)
     return lambda value: integer(
-        apply(lambda micros: abs(micros) // unit % over, null_for_errors(duration_argument(value)))
+        apply(lambda micros: abs(micros) // unit % over, value_for_errors(duration_argument(value)))
     )
 
 
@@ -142,19 +142,19 @@ def _yearweek(value: Expression, mode: Expression | None = None) -> Expression:
 
 
 def _unix_timestamp(value: Expression) -> Expression:
-    """Return UNIX_TIMESTAMP: an integer for a moment without a fraction, else a decimal."""
+    """Return UNIX_TIMESTAMP: an integer for a moment without a fraction, else a decimal. An error is 0 or NULL
+    (builtin_time.go, builtinUnixTimestampIntSig, builtinUnixTimestampDecSig)."""
     digits = fraction_digits(value)
     if value.kind == "null":
         return null()
     micros = call_in_context(
-        lambda context, moment: time_conversions.unix_timestamp(moment, context.zone),
-        null_for_errors(moment_argument(value)),
+        lambda context, moment: time_conversions.unix_timestamp(moment, context.zone), moment_argument(value)
     )
+    micros = value_for_errors(micros, None if digits else 0)
     if not digits:
         return integer(apply(lambda each: each // SECOND, micros))
-    number = apply(lambda each: Decimal(each // 10 ** (6 - digits)).scaleb(-digits), micros)
-    text = apply(lambda each: decimals.text(each) if each else "0", number)
-    return Expression(number, "decimal", scale=digits, text=text)
+    number = apply(lambda each: Decimal(each // 10 ** (6 - digits)).scaleb(-digits) if each else Decimal(0), micros)
+    return Expression(number, "decimal", scale=digits)
 
 
 def _from_unixtime(value: Expression, form: Expression | None = None) -> Expression:
@@ -199,7 +199,7 @@ def _time_to_sec(value: Expression) -> Expression:
     def seconds(micros: int) -> int:
         return micros // SECOND if micros >= 0 else -(-micros // SECOND)
 
-    return integer(apply(seconds, null_for_errors(duration_argument(value))))
+    return integer(apply(seconds, duration_argument(value)))
 
 
 def _str_to_date(value: Expression, form: Expression) -> Expression:

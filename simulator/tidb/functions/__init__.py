@@ -70,7 +70,8 @@ def call_function(name: str, arguments: tuple[str | None, ...]) -> str | None:
     if None in arguments and name not in FUNCTIONS_OF_NULL:
         return None
     try:
-        return as_text(PYTHON_FUNCTIONS[name](*map(_parsed, _argument_types(name, len(arguments)), arguments)))
+        types = _argument_types(name, len(arguments))
+        return as_text(PYTHON_FUNCTIONS[name](*map(_parsed, types, arguments, (None, *arguments))))
     except FunctionProblem as problem:
         problem.value = as_text(problem.value)
         raise
@@ -88,11 +89,11 @@ def _argument_types(name: str, count: int) -> list[str]:
     return [*types, *types[-1:] * (count - len(types))]
 
 
-def _parsed(type: str, text: str | None) -> Any:
+def _parsed(type: str, text: str | None, kind: str | None) -> Any:
     if text is None:
         return None
     if type == "Amount":
-        return int(text) if text.lstrip("-").isdigit() else text
+        return int(text) if kind == "time" else text
     if type == "Number":
         return {"true": 1, "false": 0}.get(text) or (int(text) if text.lstrip("-").isdigit() else float(text))
     return {"int": int, "float": float, "bool": bool}.get(type, str)(text)

@@ -17,6 +17,9 @@ class FunctionProblem(Exception):
         self.number, self.text, self.kind, self.value = number, text, kind, value
 
 
+MAX_SHOWN = 128
+"""Characters of a value that an error shows (`%-.128s`)."""
+
 MAX_ALLOWED_PACKET = 64 << 20
 """Bytes of the longest text that a function returns: the default of the system variable of that name."""
 
@@ -27,7 +30,7 @@ def packet_overflow(name: str, most: int = MAX_ALLOWED_PACKET) -> str:
 
 
 def incorrect_value(shown: str, value: Any = None) -> FunctionProblem:
-    return FunctionProblem(1292, f"Incorrect datetime value: '{shown}'", "T", value)
+    return FunctionProblem(1292, f"Incorrect datetime value: '{shown[:MAX_SHOWN]}'", "T", value)
 
 
 def incorrect_string(text: str, function: str) -> FunctionProblem:
@@ -35,7 +38,7 @@ def incorrect_string(text: str, function: str) -> FunctionProblem:
 
 
 def truncated_value(type: str, shown: str, value: Any = None, kind: str = "T") -> FunctionProblem:
-    return FunctionProblem(1292, f"Truncated incorrect {type} value: '{shown}'", kind, value)
+    return FunctionProblem(1292, f"Truncated incorrect {type} value: '{shown[:MAX_SHOWN]}'", kind, value)
 
 
 def field_overflow(what: str = "datetime") -> FunctionProblem:

@@ -114,7 +114,27 @@ def parse_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[s
 
 NOT_PREPARED = SqlError(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
 
-HY000 = (1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1525, 1653, 1657, 1658, 1800, 1801, 1818, 4113, 4128)
+HY000 = (
+    1210,
+    1221,
+    1273,
+    1479,
+    1480,
+    1484,
+    1485,
+    1492,
+    1500,
+    1504,
+    1525,
+    1653,
+    1657,
+    1658,
+    1800,
+    1801,
+    1818,
+    4113,
+    4128,
+)
 SQL_STATES = MappingProxyType({1115: "42000", 1149: "42000", 1253: "42000", **dict.fromkeys(HY000, "HY000")})
 """SQLSTATE of the errors of TiDB's parser that have numbers of their own (tidb v8.5 pkg/parser/mysql/state.go)."""
 

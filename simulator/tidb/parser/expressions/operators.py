@@ -14,7 +14,7 @@ from simulator.errors import SchemaError
 from simulator.tidb import syntax
 from simulator.tidb.model.charsets import COLLATIONS, canonical_collation
 from simulator.tidb.model.sql_modes import READING_MODES
-from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import begins_assignment, begins_subquery, parse_assignment, parse_atom
 from simulator.tidb.parser.expressions.times import parse_unit
 from simulator.tidb.parser.tokens import tokenize
@@ -217,7 +217,8 @@ def _parse_pattern_match(cursor: Cursor, node: syntax.Node, operator: str, negat
         at = cursor.next_token()
         escape = cursor.string("a character") or escape
         if len(escape.encode()) > 1:
-            cursor.fail("ESCAPE takes one character", at)
+            message = f"{position(cursor.sql, at.start if at else 0)}: ESCAPE takes one character"
+            raise SchemaError(message, number=1210, said="Incorrect arguments to ESCAPE")
     return syntax.PatternMatch(operator, node, pattern, escape, negated)
 
 
